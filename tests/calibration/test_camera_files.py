@@ -24,7 +24,7 @@ def _held(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_all_of_them_are_put_there(old: Path) -> None:
+def test_all_files_are_written(old: Path) -> None:
     write_together({old / "one": b"new", old / "b" / "four": b"new", old / "two": None})
     assert (old / "b" / "four").read_bytes() == b"new"
     (old / "b" / "four").unlink()
@@ -33,7 +33,7 @@ def test_all_of_them_are_put_there(old: Path) -> None:
 
 
 @pytest.mark.parametrize("room", [0, 1])
-def test_a_full_disk_leaves_those_of_before(
+def test_a_full_disk_leaves_the_previous_files(
     old: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     synced: list[int] = []
@@ -49,21 +49,21 @@ def test_a_full_disk_leaves_those_of_before(
     assert _held(old) == {"one": b"old", "two": b"old", "three": b"old"}
 
 
-def test_a_file_that_cannot_be_replaced_is_told(old: Path) -> None:
+def test_a_file_that_cannot_be_replaced_is_reported(old: Path) -> None:
     (old / "four").mkdir()
     with pytest.raises(UserError, match="four: cannot be written: Is a directory"):
         write_together({old / "four": b"new"})
     assert not [*old.glob(".*")]
 
 
-def test_what_a_link_leads_to_is_replaced(old: Path) -> None:
+def test_the_target_of_a_link_is_replaced(old: Path) -> None:
     (old / "link").symlink_to("one")
     write_together({old / "link": b"new"})
     assert (old / "link").is_symlink()
     assert (old / "one").read_bytes() == b"new"
 
 
-def test_where_no_file_can_come_is_told_before_the_work(old: Path) -> None:
+def test_an_impossible_path_is_reported_in_advance(old: Path) -> None:
     check_writable(old / "one")
     check_writable(old / "not yet" / "there" / "five")
     for path, said in (
@@ -75,9 +75,7 @@ def test_where_no_file_can_come_is_told_before_the_work(old: Path) -> None:
             check_writable(path)
 
 
-def test_a_folder_that_may_not_be_written_is_told(
-    old: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_folder_is_reported(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(UserError, match=f"five: cannot be written: no file may come into {old}"):
         check_writable(old / "not yet" / "five")

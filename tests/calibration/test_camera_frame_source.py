@@ -76,7 +76,7 @@ def live(cable: Cable) -> Iterator[LiveFrames]:
     pictures.close()
 
 
-def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: LiveFrames) -> None:
+def test_a_camera_that_comes_back_is_opened_again(cable: Cable, live: LiveFrames) -> None:
     assert len(live.take(3)) == 3
     cable.plugged.clear()
     with pytest.raises(UserError, match=r"eye: no .*unplugged\?"):
@@ -90,7 +90,7 @@ def test_a_camera_that_comes_back_is_looked_through_again(cable: Cable, live: Li
 
 
 @pytest.mark.parametrize("source", ["/dev/video0", "raw:/run/eye", "rtsp://10.0.0.5/stream1"])
-def test_a_profile_names_its_camera_so_that_it_is_found_again(source: str) -> None:
+def test_a_profile_names_its_camera_as_a_port(source: str) -> None:
     port = port_text(parse_source(source))
     assert port == f"camera:{source}"
     assert parse_source(port) == parse_source(source)
@@ -104,7 +104,7 @@ def _folder(folder: Path, *pictures: Image) -> Path:
     return folder
 
 
-def test_a_folder_with_something_else_in_it_is_told(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_reported(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "night", PICTURE)
     (folder / "1.png").write_text("no picture")
     (folder / "2.png").write_bytes(VAST)
@@ -140,7 +140,7 @@ def _drip(visit: Visit, drop: bytes) -> None:
     ("behave", "said"),
     [(_drips_its_head, "no answer"), (_drips_a_picture, "no picture for 3 s")],
 )
-def test_a_camera_that_drips_what_it_says_is_told_as_soon_as_one_that_is_silent(
+def test_a_slow_response_is_reported_as_soon_as_none(
     behave: Callable[[Visit], None], said: str
 ) -> None:
     """
@@ -150,7 +150,7 @@ def test_a_camera_that_drips_what_it_says_is_told_as_soon_as_one_that_is_silent(
         take_frames(parse_source(camera.url), USUAL, 1)
 
 
-def test_pictures_of_another_size_than_before_are_told(tmp_path: Path) -> None:
+def test_frames_of_another_size_are_reported(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "night", PICTURE, PICTURE, PICTURE[:6])
     pictures = open_frames(parse_source(f"folder:{folder}"), USUAL)
     assert len(pictures.take(2)) == 2
@@ -158,7 +158,7 @@ def test_pictures_of_another_size_than_before_are_told(tmp_path: Path) -> None:
         pictures.take(1)
 
 
-def test_a_camera_that_changes_its_size_is_told_until_it_is_set_back(
+def test_a_changed_frame_size_is_reported_until_it_is_restored(
     cable: Cable, live: LiveFrames
 ) -> None:
     assert len(live.take(1)) == 1
@@ -170,7 +170,7 @@ def test_a_camera_that_changes_its_size_is_told_until_it_is_set_back(
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "raw"])
-def test_a_name_that_no_file_can_have_is_told(kind: str) -> None:
+def test_an_impossible_file_name_is_reported(kind: str) -> None:
     with pytest.raises(UserError, match="too long"):
         open_frames(parse_source(f"{kind}:{'long' * 99}"), USUAL)
 
@@ -183,7 +183,7 @@ def webcam(monkeypatch: pytest.MonkeyPatch) -> Webcam:
     return webcam
 
 
-def test_what_is_no_camera_is_told_as_that_before_anything_is_locked(tmp_path: Path) -> None:
+def test_another_device_is_reported_before_controls_are_locked(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
     for name, said in (("none", "unplugged"), ("file", "no camera"), ("pipe", "no camera")):
@@ -201,7 +201,7 @@ def test_a_camera_is_locked_in_the_mode_in_which_it_is_used(webcam: Webcam) -> N
     assert not webcam.opened[0].open
 
 
-def test_a_silent_camera_is_told_before_anything_is_locked(
+def test_a_silent_camera_is_reported_before_controls_are_locked(
     webcam: Webcam, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "3")
@@ -211,7 +211,7 @@ def test_a_silent_camera_is_told_before_anything_is_locked(
     assert webcam.waited == 1, "not for every picture in which it should come to rest"
 
 
-def test_a_mode_that_a_camera_has_not_is_told(webcam: Webcam) -> None:
+def test_an_unsupported_mode_is_reported(webcam: Webcam) -> None:
     webcam.modes = {"YUYV": [(640, 480)]}
     with pytest.raises(UserError, match="gives pictures of 640x480; expected 1280x720"):
         lock_device(parse_source("/dev/null"), USUAL)

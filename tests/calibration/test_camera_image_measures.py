@@ -22,7 +22,7 @@ def test_sharpness_falls_with_blur() -> None:
 
 
 @pytest.mark.parametrize(("mains", "fps"), [(50, 30.0), (60, 25.0)])
-def test_lamps_that_flicker_are_told_by_their_mains(mains: int, fps: float) -> None:
+def test_flicker_is_reported_with_the_mains_frequency(mains: int, fps: float) -> None:
     rows = np.arange(360) / 360 / fps
     pictures = []
     for number in range(24):
@@ -57,7 +57,7 @@ class Refusing:
         return True
 
 
-def test_what_a_device_refuses_is_said() -> None:
+def test_refused_controls_are_reported() -> None:
     exposure, white, focus = lock_controls(Refusing())
     assert (exposure.locked, white.locked, focus.locked) == (False, True, False)
     assert "refused" in exposure.said

@@ -77,7 +77,7 @@ def test_the_page_is_on_loopback_and_loads_nothing_from_elsewhere(page: LivePage
         assert heads["content-type"].startswith(kind)
 
 
-def test_without_the_secret_there_is_nothing(page: LivePage) -> None:
+def test_every_path_needs_the_secret(page: LivePage) -> None:
     for path in ("/", "/state", "/wrong/state", "/picture.jpg", "//state"):
         assert call(page, path)[0] == 404
     assert call(page, "state", Host="evil.example")[0] == 404
@@ -85,7 +85,7 @@ def test_without_the_secret_there_is_nothing(page: LivePage) -> None:
     assert call(page, "live.html")[0] == 404
 
 
-def test_the_picture_and_what_lies_over_it(page: LivePage, desk: WizardState) -> None:
+def test_the_page_gets_the_image_and_the_overlay(page: LivePage, desk: WizardState) -> None:
     desk.place_boxes(PLANE, layout_named("seven"))
     desk.begin_step("The boxes", "Drag them.", "boxes")
     status, heads, body = call(page, "picture.jpg?1")
@@ -96,7 +96,7 @@ def test_the_picture_and_what_lies_over_it(page: LivePage, desk: WizardState) ->
     assert state["wants"] == "boxes"
 
 
-def test_orders_come_from_the_page_itself_only(page: LivePage, desk: WizardState) -> None:
+def test_only_the_page_itself_can_send_commands(page: LivePage, desk: WizardState) -> None:
     desk.begin_step("The boxes", "Drag them.", "boxes")
     order = {"do": "next", "serial": 1}
     kind = {"Content_Type": "application/json"}
@@ -112,7 +112,7 @@ def test_orders_come_from_the_page_itself_only(page: LivePage, desk: WizardState
     assert desk.answers.get_nowait() == ""
 
 
-def test_a_second_click_answers_no_second_question(desk: WizardState) -> None:
+def test_a_second_click_does_not_answer_the_next_step(desk: WizardState) -> None:
     desk.begin_step("The plane", "Lay the markers.", "markers")
     desk.execute(Command(do="next", serial=1))
     desk.begin_step("The empty table", "Clear it.", "next")
@@ -120,7 +120,7 @@ def test_a_second_click_answers_no_second_question(desk: WizardState) -> None:
     assert desk.answers.qsize() == 1
 
 
-def test_two_clicks_before_the_run_hears_of_the_first_are_one_answer(desk: WizardState) -> None:
+def test_two_quick_clicks_are_one_answer(desk: WizardState) -> None:
     desk.begin_step("The plane", "Lay the markers.", "markers")
     desk.execute(Command(do="next", serial=1))
     desk.execute(Command(do="next", serial=1))
@@ -167,7 +167,7 @@ def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
 
 
 @pytest.mark.parametrize("said", ["0x0", "400x0", "5x5", f"{'9' * 30}x9", "400x", "4 x 2", "²x³"])
-def test_a_rectangle_that_cannot_be_is_told_before_any_click(desk: WizardState, said: str) -> None:
+def test_an_invalid_rectangle_is_reported_before_any_click(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [said])
     with pytest.raises(UserError, match="expected width x height in millimetres, from 6 to 1000"):
         asked.plane()
@@ -185,7 +185,7 @@ def test_four_points_are_clicked_on_the_page(desk: WizardState) -> None:
     assert desk.clicked_points == []
 
 
-def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: WizardState) -> None:
+def test_the_page_shows_the_card_and_the_progress(desk: WizardState) -> None:
     asked, _ = person(desk, ["\n", "\n", "stop\n"])
     assert asked.plane().size == 90.0
     assert desk.snapshot()["stage"] == 0
@@ -209,7 +209,7 @@ def test_the_page_shows_what_is_to_be_laid_and_how_far_it_is(desk: WizardState) 
     assert shown[0]["hint"][-1] in "SHDC"
 
 
-def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: WizardState) -> None:
+def test_the_result_is_shown_with_its_faults(page: LivePage, desk: WizardState) -> None:
     asked, _ = person(desk, [])
     assert json.loads(call(page, "state")[2])["over"] == ""
     asking = threading.Thread(target=asked.finish, args=(["P1: blurred"], "table.toml"))
@@ -224,7 +224,7 @@ def test_the_end_is_shown_with_what_is_to_be_put_right(page: LivePage, desk: Wiz
     assert (desk.snapshot()["over"], desk.snapshot()["step"]) == ("good", "Calibrated")
 
 
-def test_no_page_takes_the_step_before_for_the_end(desk: WizardState) -> None:
+def test_the_page_receives_the_last_step(desk: WizardState) -> None:
     shown: list[dict[str, Any]] = []
     step = desk.begin_step
 
@@ -238,7 +238,7 @@ def test_no_page_takes_the_step_before_for_the_end(desk: WizardState) -> None:
     assert desk.snapshot()["over"] == "good"
 
 
-def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: WizardState) -> None:
+def test_boxes_keep_their_positions_in_a_repeated_step(desk: WizardState) -> None:
     asked, _ = person(desk, ["\n", "\n"])
     asked.layout(PLANE, PICTURE)
     desk.begin_step("The boxes", "Drag them.", "boxes")
@@ -248,7 +248,7 @@ def test_boxes_are_where_they_were_left_if_they_are_asked_once_more(desk: Wizard
     assert list(asked.layout(PLANE, PICTURE).boxes) == left
 
 
-def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: WizardState) -> None:
+def test_the_direction_of_the_cards_is_asked_at_the_throat(desk: WizardState) -> None:
     asked, _ = person(desk, ["left\n", "Down  Long\n", "\n"], throat=True)
     left, down, usual = (asked.throat(PLANE, PICTURE) for _ in range(3))
     assert (left.direction, left.turn) == ((-1.0, 0.0), 0)
@@ -257,14 +257,16 @@ def test_the_way_of_the_cards_is_asked_at_the_mouth(desk: WizardState) -> None:
 
 
 @pytest.mark.parametrize("said", ["sideways", "long", "left short", "up long long"])
-def test_a_way_that_is_none_is_refused_by_its_words(desk: WizardState, said: str) -> None:
+def test_an_invalid_direction_is_refused(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [f"{said}\n"], throat=True)
     with pytest.raises(UserError, match=f"'{said}'; expected right, left, up or down"):
         asked.throat(PLANE, PICTURE)
 
 
 @pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])
-def test_whose_corners_are_clicked_is_told(desk: WizardState, *, throat: bool, told: str) -> None:
+def test_the_instructions_name_the_clicked_object(
+    desk: WizardState, *, throat: bool, told: str
+) -> None:
     asked, said = person(desk, ["88x63\n"], throat=throat)
     with pytest.raises(UserError, match="nobody answers"):
         asked.plane()

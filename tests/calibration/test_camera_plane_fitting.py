@@ -22,7 +22,7 @@ from tests.calibration.simulated_scene import SHEETS, SIDE, SIZE, aligned, camer
 POINTS = np.array([[box.x, box.y] for box in PLACES.values()])
 
 
-def test_markers_anyhow_on_the_table_give_the_plane_and_the_lens() -> None:
+def test_markers_at_any_angle_give_the_plane_and_the_lens() -> None:
     markers = find_markers(shelf().pictures[0.0])
     plane = plane_from_markers(markers, SIDE, SIZE)
     assert [each.number for each in markers] == sorted(SHEETS)
@@ -32,7 +32,7 @@ def test_markers_anyhow_on_the_table_give_the_plane_and_the_lens() -> None:
     assert aligned(found, POINTS) < plane.error < 0.5
 
 
-def test_two_markers_tell_how_the_lens_bends_and_how_far_off_it_may_all_be() -> None:
+def test_two_markers_give_the_lens_and_the_error() -> None:
     markers = find_markers(shelf().pictures[0.0])
     plane = plane_from_markers([markers[0], markers[2]], SIDE, SIZE)
     found = projection_of(plane).to_table(camera().on_table(POINTS))
@@ -41,7 +41,7 @@ def test_two_markers_tell_how_the_lens_bends_and_how_far_off_it_may_all_be() -> 
     assert aligned(found, POINTS) < min(1.5, plane.error)
 
 
-def test_one_marker_says_that_the_lens_is_not_known() -> None:
+def test_one_marker_leaves_the_lens_unknown() -> None:
     markers = find_markers(shelf().pictures[0.0])
     plane = plane_from_markers(markers[4:], SIDE, SIZE)
     assert plane.lens is None
@@ -51,7 +51,7 @@ def test_one_marker_says_that_the_lens_is_not_known() -> None:
     assert any("the lens is not known" in each and "more markers" in each for each in told)
 
 
-def test_a_marker_of_another_size_is_told_by_its_number() -> None:
+def test_a_marker_of_another_size_is_reported_by_its_number() -> None:
     markers = find_markers(shelf().pictures[0.0])
     middle = markers[1].corners.mean(axis=0)
     markers[1] = markers[1]._replace(corners=middle + (markers[1].corners - middle) * 0.9)
@@ -62,7 +62,7 @@ def test_a_marker_of_another_size_is_told_by_its_number() -> None:
     assert told[0].startswith("marker 1 does not fit the plane by ")
 
 
-def test_no_marker_is_said_with_what_to_do() -> None:
+def test_a_missing_marker_is_reported_with_advice() -> None:
     with pytest.raises(UserError, match=r"no marker found.*more light"):
         plane_from_markers(find_markers(shelf().pictures[1.0]), SIDE, SIZE)
 
@@ -78,7 +78,7 @@ def test_four_points_of_a_rectangle_give_the_plane_too() -> None:
         plane_from_points(points[::-1], (80, 108), SIZE)
 
 
-def test_corners_of_two_rectangles_tell_of_the_lens_too() -> None:
+def test_corners_of_two_rectangles_give_the_lens_too() -> None:
     corners = np.array([[-300.0, -100.0], [-50.0, -100.0], [-50.0, 80.0], [-300.0, 80.0]])
     both = np.concatenate([corners, corners + np.array([340.0, 20.0])])
     points = [(float(x), float(y)) for x, y in camera().on_table(both)]

@@ -38,7 +38,7 @@ def shown(name: str, style: Style, shrunk: float = 1.0) -> ShownCard:
     return ShownCard(Card(name), "P1", drawn, corners)
 
 
-def test_a_window_that_fits_is_left_as_it_is() -> None:
+def test_a_fitting_window_is_unchanged() -> None:
     style = next(islice(styles(), 1, None))
     fit = fit_window(Recogniser(), [shown(name, style) for name in CARDS])
     assert fit.fitted >= fit.usual > 0.8
@@ -78,7 +78,7 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     assert (unproven.value, unproven.is_proven) == (0.9, False)
 
 
-def test_cards_of_the_deck_before_are_not_kept(tmp_path: Path) -> None:
+def test_cards_of_the_previous_deck_are_removed(tmp_path: Path) -> None:
     red, blue = (np.full((224, 160, 3), grey, np.uint8) for grey in (90, 200))
     write_together(card_files(tmp_path, {"A": red, "K": red, BACK_NAME: red}))
     write_together(card_files(tmp_path, {"A": blue}))
@@ -87,5 +87,5 @@ def test_cards_of_the_deck_before_are_not_kept(tmp_path: Path) -> None:
     assert np.array_equal(kept["A"], blue)
 
 
-def test_the_least_pixels_are_not_below_those_of_the_recogniser() -> None:
+def test_the_minimum_pixels_are_at_least_the_recognisers() -> None:
     assert min_index_pixels() >= 28

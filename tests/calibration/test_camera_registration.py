@@ -66,7 +66,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
     return Table(Settings(seed=5181), tmp_path_factory.mktemp("table"))
 
 
-def test_a_push_along_lines_that_are_as_far_apart_is_told(table: Table) -> None:
+def test_a_shift_along_equidistant_lines_is_measured(table: Table) -> None:
     """
     The arcs of the felt are 52 mm apart: pushed by 50 mm, and turned a little, each lies nearly
     where the next one was. It was once refused as another table.
@@ -78,23 +78,21 @@ def test_a_push_along_lines_that_are_as_far_apart_is_told(table: Table) -> None:
 
 
 @pytest.mark.parametrize("push", [(1.5, 2.0, 0.0), (-70.0, 20.0, -5.0), (60.0, -70.0, 3.0)])
-def test_a_push_is_told_however_far_and_turned(table: Table, push: Push) -> None:
+def test_any_shift_and_rotation_is_measured(table: Table, push: Push) -> None:
     found = table.moved(table.seen(push))
     assert found is not None
     assert found.max_mm == pytest.approx(table.far(push), abs=0.1)
     assert found.rotation_degrees == pytest.approx(-push[2], abs=0.3)
 
 
-def test_cards_on_the_places_and_a_lens_out_of_focus_hide_no_push(table: Table) -> None:
+def test_a_shift_is_measured_with_cards_and_out_of_focus(table: Table) -> None:
     cards = {slot: LyingCard(Card("9D")) for slot in Slot}
     found = table.moved(table.seen((30.0, 20.0, 1.0), cards=cards, blur=1.5, light=0.7))
     assert found is not None
     assert found.max_mm == pytest.approx(table.far((30.0, 20.0, 1.0)), abs=0.3)
 
 
-def test_another_table_with_the_same_print_is_not_told_to_be_this_one_moved(
-    table: Table, tmp_path: Path
-) -> None:
+def test_another_table_with_the_same_print_is_not_recognised(table: Table, tmp_path: Path) -> None:
     other = Table(Settings(seed=5182), tmp_path)
     found = table.checked(other.reference)
     assert FindingKind.OTHER_SCENE in [each.kind for each in found.findings]
@@ -102,7 +100,7 @@ def test_another_table_with_the_same_print_is_not_told_to_be_this_one_moved(
     assert found.moved is None
 
 
-def test_what_is_not_recognised_is_said_with_what_is_known(table: Table) -> None:
+def test_an_unrecognised_table_is_reported(table: Table) -> None:
     """
     No push that is shorter than what the finding names can be the cause.
     """
@@ -118,7 +116,7 @@ def test_what_is_not_recognised_is_said_with_what_is_known(table: Table) -> None
     assert "something lies over the table" in told[0].text
 
 
-def test_a_black_picture_and_one_of_nothing_are_no_table(table: Table) -> None:
+def test_black_and_plain_images_are_not_recognised(table: Table) -> None:
     black = np.zeros_like(table.reference)
     assert table.moved(black) is None
     assert table.moved(np.full_like(black, 120)) is None
@@ -132,7 +130,7 @@ def told(found: CheckResult) -> list[tuple[FindingKind, str]]:
 
 
 @pytest.mark.parametrize("turns", [1, 2])
-def test_a_picture_that_is_turned_round_is_to_be_turned_back(table: Table, turns: int) -> None:
+def test_a_rotated_image_is_reported(table: Table, turns: int) -> None:
     """
     It was told as moved by 500 mm, to be calibrated again.
     """
@@ -146,21 +144,21 @@ def test_a_picture_that_is_turned_round_is_to_be_turned_back(table: Table, turns
     assert "calibrate" not in found[0][1]
 
 
-def test_a_picture_of_a_camera_turned_upright_is_said_to_be_turned(table: Table) -> None:
+def test_an_image_rotated_by_90_degrees_is_reported(table: Table) -> None:
     found = told(table.checked(np.ascontiguousarray(np.rot90(table.reference))))
     assert [kind for kind, _ in found] == [FindingKind.OTHER_RESOLUTION]
     assert "turned by 90 degrees" in found[0][1]
 
 
 @pytest.mark.parametrize("flipped", [0, 1])
-def test_a_mirrored_picture_is_said_to_be_mirrored(table: Table, flipped: int) -> None:
+def test_a_mirrored_image_is_reported(table: Table, flipped: int) -> None:
     found = told(table.checked(np.asarray(cv2.flip(table.reference, flipped), np.uint8)))
     assert [kind for kind, _ in found] == [FindingKind.MIRRORED]
     assert "mirrored" in found[0][1]
 
 
 @pytest.mark.parametrize("grey", [12, 120, 255])
-def test_a_picture_of_nothing_is_said_in_one_line(table: Table, grey: int) -> None:
+def test_a_plain_image_is_reported_in_one_line(table: Table, grey: int) -> None:
     """
     It was told to be brighter or darker, and blurred, and too blurred to tell.
     """
@@ -174,7 +172,7 @@ def test_a_picture_of_nothing_is_said_in_one_line(table: Table, grey: int) -> No
     ("part", "where"),
     [((slice(None), slice(640)), "on the left"), ((slice(360, None), slice(None)), "below")],
 )
-def test_half_a_table_that_is_covered_does_not_pass(
+def test_a_half_covered_table_fails_the_check(
     table: Table, part: tuple[slice, slice], where: str
 ) -> None:
     """
@@ -187,7 +185,7 @@ def test_half_a_table_that_is_covered_does_not_pass(
     assert f"nothing of the table is found {where} in the picture" in found[0][1]
 
 
-def test_cards_on_all_places_in_poor_light_cover_nothing(table: Table) -> None:
+def test_cards_in_poor_light_do_not_count_as_cover(table: Table) -> None:
     cards = {slot: LyingCard(Card("9D")) for slot in Slot}
     found = table.moved(table.seen(cards=cards, blur=2.0, lamp_out=True))
     assert found is not None

@@ -42,7 +42,7 @@ def run(*words: str) -> Result:
 
 
 @pytest.mark.parametrize("station", ["overhead", "throat"])
-def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station: str) -> None:
+def test_a_recorded_rehearsal_is_calibrated_by_its_script(tmp_path: Path, station: str) -> None:
     video, profile = tmp_path / "night.avi", tmp_path / "p.toml"
     filmed = run("rehearse", "--out", str(video), "--station", station, "--fps", "4")
     assert filmed.exit_code == 0, filmed.output
@@ -59,13 +59,17 @@ def test_a_filmed_night_is_calibrated_by_its_own_answers(tmp_path: Path, station
     assert "as it was calibrated" in checked.output
 
 
-def test_answers_that_cannot_be_written_are_told(table: SimulatedTable, tmp_path: Path) -> None:
+def test_a_script_that_cannot_be_written_is_reported(
+    table: SimulatedTable, tmp_path: Path
+) -> None:
     (tmp_path / "night.toml").mkdir()
     with pytest.raises(UserError, match=r"night\.toml: cannot be written: Is a directory"):
         record_video(table, tmp_path / "night.avi")
 
 
-def test_a_video_of_another_kind_is_left_as_it_is(table: SimulatedTable, tmp_path: Path) -> None:
+def test_a_video_of_another_format_is_not_overwritten(
+    table: SimulatedTable, tmp_path: Path
+) -> None:
     path = tmp_path / "holidays.mp4"
     path.write_bytes(b"a film of somebody's")
     with pytest.raises(UserError, match=r"expected a name ending in \.avi"):
@@ -73,7 +77,7 @@ def test_a_video_of_another_kind_is_left_as_it_is(table: SimulatedTable, tmp_pat
     assert path.read_bytes() == b"a film of somebody's"
 
 
-def test_the_filmed_answers_say_where_the_places_are(table: SimulatedTable) -> None:
+def test_the_recorded_script_has_the_exact_layout(table: SimulatedTable) -> None:
     table.execute("markers")
     plane = plane_from_markers(find_markers(table.picture()), table.night.side, (1280, 720))
     ground = projection_of(plane.moved(*layout_position(table)))
@@ -82,7 +86,7 @@ def test_the_filmed_answers_say_where_the_places_are(table: SimulatedTable) -> N
     assert np.abs(off).max() < 0.5
 
 
-def test_what_is_typed_is_done(table: SimulatedTable) -> None:
+def test_typed_commands_are_executed(table: SimulatedTable) -> None:
     for line in ("empty", "lay P1 AS", "lay b3 back", "push 5 0", "light 0.5", "deck 1"):
         table.execute(line)
     night = table.night
@@ -94,7 +98,7 @@ def test_what_is_typed_is_done(table: SimulatedTable) -> None:
             table.execute(line)
 
 
-def test_another_card_on_the_same_spot_is_another_picture(table: SimulatedTable) -> None:
+def test_another_card_on_the_same_place_changes_the_image(table: SimulatedTable) -> None:
     pictures = [
         table.picture(TableState(cards={Slot.P1: LyingCard(Card(name), 0.0, 0.0, 0.0)}))
         for name in ("AS", "KD", "7H")
@@ -104,7 +108,7 @@ def test_another_card_on_the_same_spot_is_another_picture(table: SimulatedTable)
         assert apart > 100
 
 
-def test_it_is_played_live_as_it_is_typed(table: SimulatedTable, tmp_path: Path) -> None:
+def test_commands_are_played_live(table: SimulatedTable, tmp_path: Path) -> None:
     path, lines, said = tmp_path / "eye", Queue[str](), list[str]()
     opened, stopping = Queue[str](), threading.Event()
 
@@ -138,7 +142,7 @@ def test_it_is_played_live_as_it_is_typed(table: SimulatedTable, tmp_path: Path)
     assert not playing.is_alive()
 
 
-def test_who_rehearses_live_is_told_what_to_type_where(tmp_path: Path) -> None:
+def test_a_live_rehearsal_prints_its_commands(tmp_path: Path) -> None:
     path = tmp_path / "eye"
     done = run("rehearse", "--live", f"raw:{path}", "--station", "throat")
     assert done.exit_code == 0
@@ -149,7 +153,7 @@ def test_who_rehearses_live_is_told_what_to_type_where(tmp_path: Path) -> None:
     assert here == f"type here what is done at the table: {COMMAND_FORMS}"
 
 
-def test_long_lines_are_folded_for_a_terminal() -> None:
+def test_long_lines_are_wrapped_for_a_terminal() -> None:
     told = wrap_lines("    plane: " + "so many words " * 12 + "\n\n/a/path/" + "x" * 90, 80)
     first, *others, empty, path = told.splitlines()
     assert first.startswith("    plane: ")
@@ -159,5 +163,5 @@ def test_long_lines_are_folded_for_a_terminal() -> None:
 
 
 @pytest.mark.parametrize("width", [0, 1, 2, 5])
-def test_a_terminal_of_no_width_costs_nothing_that_is_said(width: int) -> None:
+def test_a_terminal_without_width_loses_no_text(width: int) -> None:
     assert wrap_lines("    so many words", width).split() == ["so", "many", "words"]

@@ -104,19 +104,19 @@ def bad(found: CheckResult) -> list[FindingKind]:
     return [each.kind for each in found.findings if each.bad]
 
 
-def test_the_window_is_where_cards_pass(profile: Path) -> None:
+def test_the_throat_window_covers_the_path_of_the_cards(profile: Path) -> None:
     made = load_profile(profile)
     assert made.throat is not None
     assert made.throat.direction == (1.0, 0.0)
     assert made.place == ()
 
 
-def test_an_unchanged_mouth_passes_empty_or_with_a_card(profile: Path) -> None:
+def test_an_unchanged_throat_passes_the_check(profile: Path) -> None:
     assert bad(checked(profile, seen())) == []
     assert bad(checked(profile, seen("KC"))) == []
 
 
-def test_a_moved_camera_is_said(profile: Path) -> None:
+def test_a_moved_camera_at_the_throat_is_reported(profile: Path) -> None:
     shift = np.array([[1.0, 0.0, 30.0], [0.0, 1.0, -5.0]])
     pushed = cv2.warpAffine(seen(), shift, (1280, 720), borderMode=cv2.BORDER_REPLICATE)
     found = checked(profile, np.asarray(pushed, np.uint8))
@@ -124,11 +124,11 @@ def test_a_moved_camera_is_said(profile: Path) -> None:
     assert found.moved == pytest.approx(3.0, abs=0.3)
 
 
-def test_another_deck_in_the_mouth_is_said(profile: Path) -> None:
+def test_another_deck_in_the_throat_is_reported(profile: Path) -> None:
     assert FindingKind.OTHER_DECK in bad(checked(profile, seen("5S", deck=1)))
 
 
-def test_a_mouth_asks_only_for_what_it_can_show_and_says_what_one_card_tells(
+def test_a_throat_asks_for_one_card_at_a_time(
     profile: Path,
 ) -> None:
     """
@@ -153,9 +153,7 @@ def test_a_mouth_asks_only_for_what_it_can_show_and_says_what_one_card_tells(
     [np.s_[:, :640], np.s_[:, 640:], np.s_[:360], np.s_[360:]],
     ids=["left", "right", "upper", "lower"],
 )
-def test_half_a_mouth_that_is_covered_does_not_pass(
-    profile: Path, half: tuple[slice, ...]
-) -> None:
+def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice, ...]) -> None:
     """
     The right half passed: a card on its way out was thought to hide it.
     """
@@ -172,7 +170,7 @@ def test_half_a_mouth_that_is_covered_does_not_pass(
         product([("KD", FACE), ("9D", FACE), ("AS", 0.0)], [-20.0, -10.0, 10.0, 20.0, 40.0]), 4
     ),
 )
-def test_a_card_that_a_mouth_cuts_off_covers_nothing_and_is_of_no_other_deck(
+def test_a_partly_hidden_card_in_the_throat_is_no_finding(
     profile: Path, shown: tuple[str, float], out: float
 ) -> None:
     """
@@ -182,7 +180,7 @@ def test_a_card_that_a_mouth_cuts_off_covers_nothing_and_is_of_no_other_deck(
     assert bad(checked(profile, seen(card, turn=turn, out=out))) == []
 
 
-def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hide(
+def test_an_unrecognised_throat_is_reported_without_a_distance(
     profile: Path, tmp_path: Path
 ) -> None:
     """
@@ -215,7 +213,7 @@ def test_of_a_mouth_that_is_not_recognised_nothing_is_claimed_that_a_card_may_hi
         3,
     ),
 )
-def test_a_mouth_is_recognised_by_what_no_card_hides(
+def test_a_throat_is_recognised_by_its_surroundings(
     seed: int, night: TableState, tmp_path: Path
 ) -> None:
     """
@@ -233,6 +231,6 @@ def test_a_mouth_is_recognised_by_what_no_card_hides(
     assert moved.covered_side is None
 
 
-def test_a_lamp_that_is_out_in_the_mouth_is_said(profile: Path) -> None:
+def test_a_failed_lamp_at_the_throat_is_reported(profile: Path) -> None:
     dark = (seen() * 0.5).astype(np.uint8)
     assert bad(checked(profile, dark)) == [FindingKind.DARKER]

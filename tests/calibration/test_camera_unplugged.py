@@ -42,7 +42,7 @@ class Patient(ScriptedDialogue):
         return True
 
 
-def test_what_was_done_before_is_kept() -> None:
+def test_finished_steps_survive_an_unplugged_camera() -> None:
     short = replace(script(), card=script().card[:2], sample=script().sample[:1])
     first, last = short.card[-1].at, short.sample[0].at
     assert short.back is not None

@@ -75,7 +75,7 @@ def test_the_configuration_is_one_that_the_daemon_reads(written: Path) -> None:
     assert (options.station, options.profile) == ("overhead", str(written))
 
 
-def test_the_places_are_where_they_are() -> None:
+def test_the_places_are_at_their_true_positions() -> None:
     ground = projection_of(result().plane)
     for place in result().places:
         assert place.slot is not None
@@ -84,7 +84,7 @@ def test_the_places_are_where_they_are() -> None:
         assert np.abs(off).max() < 1.0
 
 
-def test_layouts_have_every_slot_and_mirrored_ones_the_other_way_round() -> None:
+def test_layouts_have_every_slot_and_a_mirrored_form() -> None:
     for name, boxes in LAYOUTS.items():
         assert {box.slot for box in boxes} >= set(Slot)
         assert len(places_of(boxes)) == (7 if "seven" in name else 6)
@@ -96,7 +96,7 @@ def test_layouts_have_every_slot_and_mirrored_ones_the_other_way_round() -> None
 
 @pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
 @pytest.mark.parametrize("turn", [0, 90])
-def test_a_mouth_has_room_for_a_card_as_it_leaves(way: tuple[float, float], turn: int) -> None:
+def test_the_throat_window_has_room_for_a_card(way: tuple[float, float], turn: int) -> None:
     """
     Whichever side led, a card was looked for as if that were a short one.
     """
@@ -119,7 +119,7 @@ def test_cards_are_found_measured_and_kept(written: Path) -> None:
     assert any("not shown: 2, 3, 5" in each for each in list_faults(result()))
 
 
-def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
+def test_a_written_profile_is_loaded_unchanged(written: Path) -> None:
     profile = load_profile(written)
     assert "for at most one wrong card in 4,000" in profile.made.risk
     assert len(profile.place) == 6
@@ -129,7 +129,7 @@ def test_a_profile_is_read_again_as_it_was_written(written: Path) -> None:
     assert reference.shape == (720, 1280, 3)
 
 
-def test_the_report_needs_nothing_from_elsewhere() -> None:
+def test_the_report_is_self_contained() -> None:
     page = render_report(result())
     assert "default-src 'none'" in page
     assert "http" not in page.replace("http-equiv", "")
@@ -138,7 +138,7 @@ def test_the_report_needs_nothing_from_elsewhere() -> None:
     assert page.count('class="set"') == 1
 
 
-def test_the_report_asks_for_more_to_know_the_lens_by_only_above_a_table() -> None:
+def test_only_an_overhead_report_asks_for_the_lens() -> None:
     made = result()
     one = replace(made, markers=made.markers[:1], plane=made.plane._replace(lens=None))
     table = render_report(one)
@@ -151,7 +151,7 @@ def test_the_report_asks_for_more_to_know_the_lens_by_only_above_a_table() -> No
     assert "The lens" not in mouth
 
 
-def test_a_risk_that_no_test_proves_is_said_with_the_one_that_is() -> None:
+def test_an_unproven_risk_is_reported_with_the_proven_one() -> None:
     told = list_faults(replace(result(), threshold=choose_threshold(1 / 1_000_000)))
     line = next(each for each in told if "is not proven" in each)
     assert line.startswith("one wrong card in 1000000 is not proven")
@@ -172,7 +172,7 @@ def bad(found: CheckResult) -> list[FindingKind]:
     return [each.kind for each in found.findings if each.bad]
 
 
-def test_nothing_changed_is_nothing_to_say(written: Path) -> None:
+def test_an_unchanged_table_has_no_findings(written: Path) -> None:
     found = checked(written, seen(), seen())
     assert found.passed
     assert bad(found) == []
@@ -181,7 +181,7 @@ def test_nothing_changed_is_nothing_to_say(written: Path) -> None:
 
 
 @pytest.mark.parametrize(("pushed", "far"), [((-3.0, 4.0, 0.1), 5.0), ((30.0, 40.0, 0.8), 50.0)])
-def test_a_bumped_camera_is_said_by_how_far_and_which_way(
+def test_a_moved_camera_is_reported_with_distance_and_direction(
     written: Path, pushed: tuple[float, float, float], far: float
 ) -> None:
     found = checked(written, seen(pushed=pushed))
@@ -192,7 +192,7 @@ def test_a_bumped_camera_is_said_by_how_far_and_which_way(
     assert "mm up" in moved.text
 
 
-def test_a_blurred_picture_is_said_with_both_figures(written: Path) -> None:
+def test_a_blurred_image_is_reported_with_both_values(written: Path) -> None:
     found = checked(written, seen(blur=2.8))
     assert bad(found) == [FindingKind.BLURRED]
     text = next(each.text for each in found.findings if each.bad)
@@ -200,12 +200,12 @@ def test_a_blurred_picture_is_said_with_both_figures(written: Path) -> None:
     assert "clean or refocus the lens" in text
 
 
-def test_a_lamp_that_is_out_is_said(written: Path) -> None:
+def test_a_failed_lamp_is_reported(written: Path) -> None:
     found = checked(written, seen(trouble=SceneFault.LAMP_OUT))
     assert bad(found) == [FindingKind.DARKER]
 
 
-def test_a_brighter_and_a_black_picture_are_said(written: Path) -> None:
+def test_bright_and_black_images_are_reported(written: Path) -> None:
     bright = np.clip(seen().astype(np.float64) * 1.6, 0, 255).astype(np.uint8)
     assert bad(checked(written, bright)) == [FindingKind.BRIGHTER]
     assert bad(checked(written, np.zeros_like(bright))) == [FindingKind.NO_PICTURE]
@@ -218,7 +218,7 @@ def test_cards_of_the_same_deck_pass(written: Path) -> None:
     assert found.deck is Certainty.SURELY
 
 
-def test_another_deck_and_another_back_are_said(written: Path) -> None:
+def test_another_deck_and_another_back_are_reported(written: Path) -> None:
     laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
     assert set(bad(checked(written, seen(laid, deck=1)))) == {
         FindingKind.OTHER_DECK,
@@ -226,7 +226,7 @@ def test_another_deck_and_another_back_are_said(written: Path) -> None:
     }
 
 
-def test_other_pictures_are_said(written: Path) -> None:
+def test_images_of_another_size_or_scene_are_reported(written: Path) -> None:
     small = np.ascontiguousarray(seen()[::2, ::2])
     assert bad(checked(written, small)) == [FindingKind.OTHER_RESOLUTION]
     noise = np.random.default_rng(1).integers(0, 255, (45, 80, 3)).astype(np.uint8)
@@ -237,7 +237,7 @@ def test_other_pictures_are_said(written: Path) -> None:
 # Scripts
 
 
-def test_a_script_is_read_strictly(tmp_path: Path) -> None:
+def test_a_script_rejects_unknown_keys(tmp_path: Path) -> None:
     path = tmp_path / "answers.toml"
     path.write_text('[plane]\nsize = 90\n[[card]]\nat = 2.0\ncard = "AS"\nslot = "P1"\n')
     assert load_script(path).card == (CardStep(at=2.0, card=Card("AS"), slot=Slot.P1),)
@@ -246,13 +246,13 @@ def test_a_script_is_read_strictly(tmp_path: Path) -> None:
         load_script(path)
 
 
-def test_a_plane_that_nobody_can_put_right_ends_the_run() -> None:
+def test_a_plane_that_cannot_be_fitted_ends_the_run() -> None:
     broken = msgspec.structs.replace(script(), plane=PlaneStep(at=1.0, size=SIDE))
     with pytest.raises(UserError, match="no marker found"):
         calibrate(shelf(), ScriptedDialogue(broken, None), WANTED)
 
 
-def test_a_layout_out_of_the_picture_ends_the_run() -> None:
+def test_a_layout_outside_the_image_ends_the_run() -> None:
     plain = msgspec.structs.replace(
         script(),
         plane=PlaneStep(
@@ -282,7 +282,7 @@ class Corrected(ScriptedDialogue):
         return "outside the picture" in fault and len(self.planes) == 1
 
 
-def test_a_layout_that_is_put_right_is_measured_from_the_same_plane() -> None:
+def test_a_repeated_layout_uses_the_same_plane() -> None:
     dialogue = Corrected(msgspec.structs.replace(script(), card=(), back=None, sample=()))
     found = calibrate(shelf(), dialogue, WANTED)
     first, second = dialogue.planes
@@ -290,7 +290,7 @@ def test_a_layout_that_is_put_right_is_measured_from_the_same_plane() -> None:
     assert np.allclose(found.plane.homography, result().plane.homography)
 
 
-def test_too_few_pixels_are_said_with_what_to_do() -> None:
+def test_too_few_pixels_are_reported_with_advice() -> None:
     plane = result().plane
     told = pixel_budgets(plane, result().places, CardSize(), CropWindow(), least=60.0)
     assert [each.passed for each in told] == [False] * 6

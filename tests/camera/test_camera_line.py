@@ -87,7 +87,7 @@ def test_a_video_gives_its_round(driver: CameraDriver, video: Path) -> None:
     assert observed(driver, data) == [*EXPECTED, seen.TableCleared()]
 
 
-def test_a_folder_of_pictures_gives_what_it_shows(profile: Path, tmp_path: Path) -> None:
+def test_a_folder_of_images_gives_its_cards(profile: Path, tmp_path: Path) -> None:
     for number, image in enumerate(film()):
         if number < 10:
             cv2.imwrite(str(tmp_path / f"{number:03}.png"), image)
@@ -96,7 +96,7 @@ def test_a_folder_of_pictures_gives_what_it_shows(profile: Path, tmp_path: Path)
     assert observed(driver, data) == EXPECTED[:1]
 
 
-def test_a_reader_says_link_card_and_the_end(driver: CameraDriver, video: Path) -> None:
+def test_a_reader_reports_link_card_and_end(driver: CameraDriver, video: Path) -> None:
     heard: list[Frame] = []
     reader = Reader("camera", driver, f"camera:file:{video}", driver.line, heard.append)
     reader.run()
@@ -120,12 +120,12 @@ def test_a_reader_says_link_card_and_the_end(driver: CameraDriver, video: Path) 
         ("camera:http://127.0.0.1:9/", r"http://127\.0\.0\.1:9/: no stream comes from there"),
     ],
 )
-def test_what_is_not_there_is_told_by_name(driver: CameraDriver, url: str, told: str) -> None:
+def test_a_missing_source_is_reported_by_name(driver: CameraDriver, url: str, told: str) -> None:
     with pytest.raises(LineError, match=told):
         driver.open_line(url)
 
 
-def test_a_stream_tried_before_costs_a_video_no_picture(driver: CameraDriver, video: Path) -> None:
+def test_a_failed_stream_costs_a_video_no_frame(driver: CameraDriver, video: Path) -> None:
     with pytest.raises(LineError):
         driver.open_line("camera:http://127.0.0.1:9/")
     opened = cv2.VideoCapture(str(video))
@@ -137,17 +137,17 @@ def test_a_stream_tried_before_costs_a_video_no_picture(driver: CameraDriver, vi
 
 
 @pytest.mark.parametrize("url", ["/dev/video0", "camera:", "camera:video0", "camera:rtsp://"])
-def test_what_cannot_name_a_camera_is_told(driver: CameraDriver, url: str) -> None:
+def test_an_invalid_port_is_reported(driver: CameraDriver, url: str) -> None:
     with pytest.raises(UserError, match=r"expected camera:/dev/…, camera:rtsp://…"):
         driver.check_url(url)
 
 
-def test_a_password_in_an_address_is_not_told() -> None:
+def test_a_password_in_an_address_is_redacted() -> None:
     address = parse_address("camera:rtsp://admin:secret@10.0.0.5/stream")
     assert str(address) == "rtsp://10.0.0.5/stream"
 
 
-def test_a_text_is_no_video(driver: CameraDriver, tmp_path: Path) -> None:
+def test_a_text_file_is_not_a_video(driver: CameraDriver, tmp_path: Path) -> None:
     (tmp_path / "text.mp4").write_text("no video at all")
     with pytest.raises(LineError, match=r"text\.mp4: no video that OpenCV can read"):
         driver.open_line(f"camera:file:{tmp_path / 'text.mp4'}")
@@ -161,7 +161,7 @@ def test_a_text_is_no_video(driver: CameraDriver, tmp_path: Path) -> None:
         ((720, 1280, 2), r"wrong pixel format: 2 channel\(s\)"),
     ],
 )
-def test_pictures_of_another_form_are_told(shape: tuple[int, ...], told: str) -> None:
+def test_frames_of_another_format_are_reported(shape: tuple[int, ...], told: str) -> None:
     judge = FrameCheck("cam", (1280, 720))
     with pytest.raises(LineError, match=rf"^cam: {told}"):
         judge.check(np.full(shape, 90, np.uint8), 0.0)
@@ -169,7 +169,7 @@ def test_pictures_of_another_form_are_told(shape: tuple[int, ...], told: str) ->
         judge.check(np.zeros((720, 1280, 3), np.uint16), 0.0)
 
 
-def test_a_black_picture_is_told_at_once_at_first_and_soon_later() -> None:
+def test_a_black_first_frame_fails_at_once_and_a_later_one_soon() -> None:
     black = np.full((720, 1280, 3), 3, np.uint8)
     with pytest.raises(LineError, match="the picture is black"):
         FrameCheck("cam", (1280, 720)).check(black, 0.0)
@@ -181,7 +181,7 @@ def test_a_black_picture_is_told_at_once_at_first_and_soon_later() -> None:
         judge.check(black, 1.6)
 
 
-def test_a_picture_of_one_colour_and_a_frozen_one_are_told() -> None:
+def test_plain_and_frozen_frames_are_reported() -> None:
     with pytest.raises(LineError, match="all of one colour: no signal"):
         FrameCheck("cam", (1280, 720)).check(np.full((720, 1280, 3), (200, 20, 20), np.uint8), 0.0)
     judge = FrameCheck("cam", (1280, 720), frozen_after=3.0)
@@ -221,7 +221,7 @@ class Hanging:
         self.closed.set()
 
 
-def test_a_source_that_hangs_is_given_up_and_holds_up_nobody(
+def test_a_hanging_source_is_abandoned_without_blocking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("drivers.camera.sources.capture_thread._SILENCE_LIMIT_S", 0.3)
@@ -264,7 +264,7 @@ def sending(path: Path, *, slow: float = 0.03) -> Iterator[RawSender]:
         sender.close()
 
 
-def test_a_simulator_sends_pictures_and_goes_away(driver: CameraDriver, tmp_path: Path) -> None:
+def test_a_simulator_sends_frames_and_disconnects(driver: CameraDriver, tmp_path: Path) -> None:
     with sending(tmp_path / "camera.sock") as sender:
         line = driver.open_line(f"camera:raw:{sender.path}")
         data, until = b"", time.monotonic() + 60
@@ -287,9 +287,7 @@ def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: 
         line.close()
 
 
-def test_a_simulator_that_says_nothing_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_silent_simulator_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(raw_frames, "RAW_TIMEOUT_S", 0.2)
     sender = RawSender(tmp_path / "camera.sock")
     connection = raw_frames.connect(str(sender.path))
@@ -321,7 +319,7 @@ def test_the_options_are_checked_with_the_configuration(profile: Path, tmp_path:
     assert none.evidence is None
 
 
-def test_reading_a_configuration_needs_no_opencv() -> None:
+def test_loading_a_configuration_imports_no_opencv() -> None:
     import subprocess
     import sys
 

@@ -150,9 +150,7 @@ def test_backs_are_found_on_any_felt(backs: Backs) -> None:
 
 
 @pytest.mark.parametrize("seed", _LIKE_THE_FELT)
-def test_backs_that_differ_by_little_are_found(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_faint_backs_are_found(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     """
     All but those that hide the line around their place.
     """
@@ -162,7 +160,7 @@ def test_backs_that_differ_by_little_are_found(
 
 
 @pytest.mark.parametrize("seed", _LIKE_THE_FELT)
-def test_a_back_that_differs_by_little_is_waited_for_until_it_is_gone(
+def test_a_faint_back_is_tracked_until_it_is_gone(
     seed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     backs = Backs(seed, tmp_path_factory.mktemp("table"))
@@ -170,7 +168,7 @@ def test_a_back_that_differs_by_little_is_waited_for_until_it_is_gone(
 
 
 @pytest.mark.parametrize("push", [3.0, 6.5])
-def test_backs_are_found_by_a_camera_that_stands_aside(
+def test_backs_are_found_by_an_oblique_camera(
     push: float, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     backs = Backs(2, tmp_path_factory.mktemp("table"))

@@ -34,7 +34,7 @@ def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:
     return told
 
 
-def test_a_camera_that_gives_pictures_is_good_and_so_is_where_they_are_kept(
+def test_a_working_camera_and_its_evidence_folder_pass(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "evidence").mkdir()
@@ -44,7 +44,7 @@ def test_a_camera_that_gives_pictures_is_good_and_so_is_where_they_are_kept(
     assert kept[1] == f"keeps pictures of what it reads in {tmp_path}/evidence: 1 there"
 
 
-def test_a_folder_that_cannot_be_is_bad(tmp_path: Path) -> None:
+def test_an_impossible_evidence_folder_fails(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     verdict, text = _findings(tmp_path, 'evidence = "file/below"')["reader eye"][1]
     assert verdict == "bad"
@@ -53,13 +53,13 @@ def test_a_folder_that_cannot_be_is_bad(tmp_path: Path) -> None:
     )
 
 
-def test_that_none_are_kept_is_said(tmp_path: Path) -> None:
+def test_disabled_evidence_is_reported(tmp_path: Path) -> None:
     verdict, text = _findings(tmp_path, 'evidence = ""')["reader eye"][1]
     assert verdict == "note"
     assert "no dispute can be looked at" in text
 
 
-def test_a_program_can_read_it_also_where_the_views_port_is_taken(tmp_path: Path) -> None:
+def test_a_used_preview_port_does_not_fail_the_camera(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         view = f'view = "127.0.0.1:{other.getsockname()[1]}"'
         assert _findings(tmp_path, view)["reader eye"][0][0] == "good"

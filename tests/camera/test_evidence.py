@@ -40,7 +40,7 @@ def there(folder: Path, number: int, size: int = 1, age: float = 0.0) -> str:
     return path.name
 
 
-def test_a_picture_has_moment_and_card_in_its_name(tmp_path: Path) -> None:
+def test_a_file_name_has_time_and_card(tmp_path: Path) -> None:
     kept = Evidence(tmp_path / "new" / "folder", 30, 100)
     name = kept.store(PATCH, "P1-AS")
     kept.close(60)
@@ -49,7 +49,7 @@ def test_a_picture_has_moment_and_card_in_its_name(tmp_path: Path) -> None:
     assert name.endswith("-P1-AS.jpg")
 
 
-def test_what_is_old_goes(tmp_path: Path) -> None:
+def test_old_files_are_removed(tmp_path: Path) -> None:
     young, old = [1, 29], [31, 300]
     left = [there(tmp_path, days, age=days * _DAY) for days in young]
     for days in old:
@@ -60,7 +60,7 @@ def test_what_is_old_goes(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*left, str(name)])
 
 
-def test_what_is_old_goes_though_nothing_new_comes(
+def test_old_files_are_removed_without_new_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evidence, "_CLEANUP_INTERVAL_S", 0.05)
@@ -70,7 +70,7 @@ def test_what_is_old_goes_though_nothing_new_comes(
     kept.close(60)
 
 
-def test_what_is_too_much_goes_oldest_first(tmp_path: Path) -> None:
+def test_the_oldest_files_are_removed_first(tmp_path: Path) -> None:
     old = [there(tmp_path, number, 100_000, 100 - number) for number in range(10)]
     kept = Evidence(tmp_path, 30, 0.5)
     name = kept.store(PATCH, "P1-AS")
@@ -78,7 +78,7 @@ def test_what_is_too_much_goes_oldest_first(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted([*old[6:], str(name)])
 
 
-def test_room_is_made_for_more_than_one_picture(tmp_path: Path) -> None:
+def test_space_is_freed_for_several_pictures(tmp_path: Path) -> None:
     # Else each would cost a look at all of them.
     old = [there(tmp_path, number, 10_000, 100 - number) for number in range(60)]
     kept = Evidence(tmp_path, 30, 0.5)
@@ -89,7 +89,7 @@ def test_room_is_made_for_more_than_one_picture(tmp_path: Path) -> None:
     assert old[-1] in names(tmp_path)
 
 
-def test_there_is_never_more_than_it_may_take(tmp_path: Path) -> None:
+def test_the_size_limit_holds_at_any_time(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 0.1)
     told = [kept.store(PATCH, f"P1-{number}") for number in range(50)]
     kept.close(60)
@@ -98,7 +98,7 @@ def test_there_is_never_more_than_it_may_take(tmp_path: Path) -> None:
     assert str(told[-1]) in names(tmp_path)
 
 
-def test_pictures_of_a_clock_that_was_set_back_go_before_new_ones(tmp_path: Path) -> None:
+def test_files_from_the_future_are_removed_first(tmp_path: Path) -> None:
     future = [there(tmp_path, number, 50_000, -1000 * _DAY) for number in range(2)]
     kept = Evidence(tmp_path, 30, 0.105)
     name = kept.store(PATCH, "P1-AS")
@@ -106,7 +106,7 @@ def test_pictures_of_a_clock_that_was_set_back_go_before_new_ones(tmp_path: Path
     assert names(tmp_path) == sorted([future[1], str(name)])
 
 
-def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
+def test_other_files_are_not_removed(tmp_path: Path) -> None:
     (tmp_path / "mine.jpg").write_bytes(bytes(2_000_000))
     os.utime(tmp_path / "mine.jpg", (1, 1))
     (tmp_path / "20250101-120000.000-P1-AS.jpg").mkdir()
@@ -116,7 +116,7 @@ def test_what_somebody_else_put_there_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted(["mine.jpg", "20250101-120000.000-P1-AS.jpg", str(name)])
 
 
-def test_not_everybody_on_the_machine_may_look(tmp_path: Path) -> None:
+def test_files_are_not_world_readable(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
         kept = Evidence(tmp_path / "evidence", 30, 100)
@@ -128,7 +128,7 @@ def test_not_everybody_on_the_machine_may_look(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "evidence" / str(name)).stat().st_mode) == 0o640
 
 
-def test_two_of_one_moment_are_two(tmp_path: Path) -> None:
+def test_two_pictures_at_once_have_two_names(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 100)
     told = [kept.store(PATCH, "shoe-unread") for _ in range(5)]
     kept.close(60)
@@ -136,7 +136,7 @@ def test_two_of_one_moment_are_two(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted(map(str, told))
 
 
-def test_a_picture_that_cannot_be_written_down_does_not_end_it(tmp_path: Path) -> None:
+def test_a_picture_that_cannot_be_encoded_does_not_stop_the_thread(tmp_path: Path) -> None:
     kept = Evidence(tmp_path, 30, 100)
     with capture_logs() as logs:
         kept.store(np.zeros((0, 0, 3), np.uint8), "P1-AS")
@@ -147,7 +147,7 @@ def test_a_picture_that_cannot_be_written_down_does_not_end_it(tmp_path: Path) -
     assert [log["event"] for log in logs] == ["evidence_not_kept"]
 
 
-def test_half_a_picture_is_not_left_behind(
+def test_a_failed_write_leaves_no_partial_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "rename", _full)
@@ -158,7 +158,7 @@ def test_half_a_picture_is_not_left_behind(
     assert kept.lost == 1
 
 
-def test_half_a_picture_of_a_power_cut_is_removed(tmp_path: Path) -> None:
+def test_a_partial_file_of_a_power_failure_is_removed(tmp_path: Path) -> None:
     half = tmp_path / ".20250101-120000.000-P1-AS.jpg"
     half.write_bytes(b"half")
     os.utime(half, (time.time() - 3600,) * 2)
@@ -168,13 +168,15 @@ def test_half_a_picture_of_a_power_cut_is_removed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_who_only_opens_a_camera_changes_nothing(tmp_path: Path) -> None:
+def test_opening_a_camera_changes_no_files(tmp_path: Path) -> None:
     there(tmp_path, 1, age=31 * _DAY)
     Evidence(tmp_path, 30, 100).close(60)
     assert len(names(tmp_path)) == 1
 
 
-def test_the_journals_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_space_is_left_to_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     there(tmp_path, 1, 5000)
     free = [10_000_000]
     monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**9, 0, free[0]))
@@ -195,7 +197,7 @@ def _full(*_: object) -> Path:
     raise OSError(28, "No space left on device")
 
 
-def test_a_folder_that_cannot_be_written_costs_pictures_only(tmp_path: Path) -> None:
+def test_a_read_only_folder_costs_pictures_only(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     kept = Evidence(tmp_path / "file" / "below", 30, 100)
     assert kept.store(PATCH, "P1-AS") is not None
@@ -203,7 +205,9 @@ def test_a_folder_that_cannot_be_written_costs_pictures_only(tmp_path: Path) -> 
     assert kept.lost == 1
 
 
-def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_disk_does_not_block_the_station(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slow = threading.Event()
     monkeypatch.setattr(evidence.Evidence, "_write", lambda *_: slow.wait(60))
     kept = Evidence(tmp_path, 30, 100)
@@ -214,7 +218,7 @@ def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyP
     kept.close(60)
 
 
-def test_a_disk_that_hangs_keeps_no_thread_once_it_goes_on(
+def test_a_hanging_disk_leaves_no_thread_once_it_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging = threading.Event()

@@ -53,7 +53,7 @@ def test_a_card_that_was_not_accepted_is_never_named() -> None:
     assert frame.observations == ()
 
 
-def test_two_cards_at_once_and_one_that_went_back_are_errors_of_the_device() -> None:
+def test_double_feed_and_returned_card_are_device_errors() -> None:
     frames = CameraDecoder().feed(WHOLE, 0.0)
     errors = [
         (each.cause, each.code)
@@ -64,14 +64,14 @@ def test_two_cards_at_once_and_one_that_went_back_are_errors_of_the_device() -> 
     assert errors == [("other", "double_feed"), ("card_returned", "returned")]
 
 
-def test_that_it_watches_is_counted_and_not_kept() -> None:
+def test_watching_is_a_repeated_frame() -> None:
     (frame,) = CameraDecoder().feed(encode_statement(Statement(say=Say.WATCHING, fps=29.9)), 0.0)
     assert frame.kind is FrameKind.REPEAT
     assert frame.observations == ()
 
 
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=12))
-def test_however_the_bytes_are_cut(cuts: list[int]) -> None:
+def test_lines_decode_the_same_in_any_pieces(cuts: list[int]) -> None:
     whole = CameraDecoder().feed(WHOLE, 0.0)
     decoder = CameraDecoder()
     ends = sorted({0, *cuts, len(WHOLE)})
@@ -80,7 +80,7 @@ def test_however_the_bytes_are_cut(cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("first", [1, 4095, 4096, 4097, len(TOO_LONG) - 1, len(TOO_LONG)])
-def test_of_a_line_that_is_too_long_nothing_is_taken_for_a_card(first: int) -> None:
+def test_no_part_of_an_overlong_line_is_a_card(first: int) -> None:
     data = TOO_LONG + PLACED
     whole = CameraDecoder().feed(data, 0.0)
     decoder = CameraDecoder()
@@ -92,7 +92,7 @@ def test_of_a_line_that_is_too_long_nothing_is_taken_for_a_card(first: int) -> N
 
 
 @given(st.lists(st.binary(max_size=6000), max_size=4))
-def test_nothing_upsets_it_and_nothing_disappears(pieces: list[bytes]) -> None:
+def test_any_bytes_decode_without_loss(pieces: list[bytes]) -> None:
     decoder = CameraDecoder()
     frames = [frame for piece in pieces for frame in decoder.feed(piece, 0.0)]
     joined = b"".join(frame.raw for frame in frames)

@@ -77,7 +77,7 @@ def table(profile: Profile) -> Iterator[Watched]:
     watched.station.close()
 
 
-def test_a_round_is_told_as_it_is_laid(table: Watched) -> None:
+def test_a_round_is_reported_in_dealing_order(table: Watched) -> None:
     lying, heard = Scene(), []
     for slot, card in (("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C"), ("B3", "2D")):
         lying = lying.but(cards=(*lying.cards, on(slot, card, 4, -3, 8)))
@@ -88,7 +88,7 @@ def test_a_round_is_told_as_it_is_laid(table: Watched) -> None:
     assert table.show(Scene(), 1) == []
 
 
-def test_a_card_is_told_soon_after_it_lies_still(table: Watched) -> None:
+def test_a_card_is_reported_soon_after_it_comes_to_rest(table: Watched) -> None:
     table.show(Scene((on("P1", "4H"),)))
     assert 0 < (table.said[0].late or 0) <= 250
 
@@ -100,7 +100,7 @@ def test_third_cards_lie_sideways_and_may_overlap(table: Watched) -> None:
     assert table.show(Scene((*first, third)), 0.8) == [placed("P3", "9D")]
 
 
-def test_a_hand_is_neither_a_card_nor_the_end_of_one(table: Watched) -> None:
+def test_a_hand_is_neither_a_card_nor_its_removal(table: Watched) -> None:
     x, y, _ = CENTRES["P1"]
     assert table.show(Scene(hands=((x, y),)), 1.5) == []
     card = Scene((on("P1", "QH"),))
@@ -110,7 +110,7 @@ def test_a_hand_is_neither_a_card_nor_the_end_of_one(table: Watched) -> None:
     assert table.show(card, 1) == []
 
 
-def test_what_lies_there_for_long_and_cannot_be_made_out_may_be_a_card(table: Watched) -> None:
+def test_an_unknown_object_is_reported_as_a_possible_card(table: Watched) -> None:
     x, y, _ = CENTRES["P1"]
     over = tuple((x + dx, y + dy) for dx in (-14, 14) for dy in (-28, 0, 28))
     assert table.show(Scene(chips=over), 2.5) == []
@@ -119,12 +119,12 @@ def test_what_lies_there_for_long_and_cannot_be_made_out_may_be_a_card(table: Wa
     assert table.show(Scene((on("P1", "QH"),)), 1) == [placed("P1", "QH")]
 
 
-def test_chips_and_markers_are_no_cards(table: Watched) -> None:
+def test_chips_and_markers_are_not_cards(table: Watched) -> None:
     chips = tuple((x + 10, y) for x, y, _ in CENTRES.values())
     assert table.show(Scene(chips=chips), 2) == []
 
 
-def test_a_card_that_lies_face_down_is_waited_for_and_so_are_those_after_it(
+def test_later_cards_wait_for_a_face_down_card(
     table: Watched,
 ) -> None:
     down = (on("P1", None), on("B1", None))
@@ -136,7 +136,7 @@ def test_a_card_that_lies_face_down_is_waited_for_and_so_are_those_after_it(
     assert table.show(Scene(both), 1) == [placed("P1", "8S"), placed("B1", "5C")]
 
 
-def test_face_down_cards_that_are_taken_off_unseen_were_there(table: Watched) -> None:
+def test_removed_face_down_cards_are_reported_unreadable(table: Watched) -> None:
     table.show(Scene((on("P1", None), on("B1", "5C"))), 1)
     assert table.show(Scene(), 1.5) == [
         ("unreadable", "P1", None),
@@ -145,7 +145,7 @@ def test_face_down_cards_that_are_taken_off_unseen_were_there(table: Watched) ->
     ]
 
 
-def test_a_card_that_cannot_be_read_is_said_once_and_read_later(table: Watched) -> None:
+def test_an_unreadable_card_is_reported_once_and_read_later(table: Watched) -> None:
     # A chip on both indexes; it shows its face all the same.
     card = on("P1", "6D")
     x, y, _ = CENTRES["P1"]
@@ -160,7 +160,7 @@ def test_a_card_that_is_moved_is_the_same_card(table: Watched) -> None:
     assert table.show(Scene((on("P1", "JS", 9, 6, -9),)), 1) == []
 
 
-def test_another_card_on_the_same_place_is_told(table: Watched) -> None:
+def test_another_card_on_the_same_place_is_reported(table: Watched) -> None:
     table.show(Scene((on("P1", "JS"), on("B1", "3H"))), 0.8)
     # Behind a hand, so that nobody saw the place empty.
     hand = Scene((on("B1", "3H"),), hands=(CENTRES["P1"][:2],))
@@ -181,7 +181,7 @@ def test_the_table_is_clear_only_when_all_cards_are_gone(table: Watched) -> None
     [{"light": 0.4}, {"light": 1.35}, {"shift": (4.0, 3.0)}, {"noise": 6.0}, {"blur": 1.0}],
     ids=str,
 )
-def test_light_noise_and_a_push_of_some_millimetres_are_borne(
+def test_light_noise_and_a_small_shift_are_tolerated(
     table: Watched, change: dict[str, object]
 ) -> None:
     table.show(Scene().but(**change), 0.5)
@@ -190,14 +190,14 @@ def test_light_noise_and_a_push_of_some_millimetres_are_borne(
     assert table.show(Scene().but(**change), 1.5) == [CLEARED]
 
 
-def test_what_is_blurred_is_not_named(table: Watched) -> None:
+def test_a_blurred_card_is_not_named(table: Watched) -> None:
     said = table.show(Scene((on("P1", "AS"),), blur=4.5), 3)
     assert [each[0] for each in said] == ["unreadable"]
     assert table.said[0].blur is not None
     assert table.said[0].blur > 0.02
 
 
-def test_a_camera_that_was_moved_says_nothing_and_then_by_how_much(table: Watched) -> None:
+def test_a_moved_camera_stops_reading_and_reports_the_shift(table: Watched) -> None:
     moved = Scene((on("P1", "AS"),), shift=(40.0, 30.0))
     with pytest.raises(LineError, match=r"the camera has moved by (49|50|51) mm"):
         assert table.show(moved, 6) == []
@@ -205,9 +205,7 @@ def test_a_camera_that_was_moved_says_nothing_and_then_by_how_much(table: Watche
 
 
 @pytest.mark.parametrize("shift", sample([(5.0, 4.0), (-7.0, 6.0), (9.0, -4.0), (0.0, 12.0)], 2))
-def test_a_table_that_is_some_millimetres_aside_is_seen_as_well(
-    table: Watched, shift: tuple[float, float]
-) -> None:
+def test_a_slightly_shifted_table_is_read(table: Watched, shift: tuple[float, float]) -> None:
     def seen(*cards: object) -> Scene:
         return Scene(cards, shift=shift)  # type: ignore[arg-type] # cards
 
@@ -226,9 +224,7 @@ LAID = (on("P1", "10D"), on("B1", "QH"), on("P2", "5D"), on("B2", "JC"))
 
 
 @pytest.mark.parametrize("far", sample([50.0, 70.0, 80.0, 110.0, 160.0, -80.0, -280.0], 2))
-def test_a_camera_that_was_moved_before_it_was_opened_names_no_card(
-    profile: Profile, far: float
-) -> None:
+def test_a_camera_moved_before_opening_names_no_card(profile: Profile, far: float) -> None:
     watched = Watched(profile)
     with pytest.raises(LineError):
         watched.show(Scene(LAID, shift=(far, 5.0)), 6)
@@ -238,7 +234,7 @@ def test_a_camera_that_was_moved_before_it_was_opened_names_no_card(
 @pytest.mark.parametrize(
     ("phase", "far"), sample(product([0.1, 0.4, 0.7, 0.9], [50.0, 80.0, -80.0, 110.0]), 5)
 )
-def test_a_camera_that_is_moved_while_cards_lie_there_names_none_of_them_wrongly(
+def test_moving_the_camera_over_cards_names_none_wrongly(
     table: Watched, far: float, phase: float
 ) -> None:
     table.show(Scene(), 1 + phase)
@@ -248,7 +244,7 @@ def test_a_camera_that_is_moved_while_cards_lie_there_names_none_of_them_wrongly
     assert len(table.said) == len(LAID)
 
 
-def test_a_camera_that_is_moved_off_the_cards_does_not_see_the_table_cleared(
+def test_moving_the_camera_off_the_cards_does_not_clear_the_table(
     table: Watched,
 ) -> None:
     table.show(Scene((on("P1", "10D"),)), 1)
@@ -258,7 +254,7 @@ def test_a_camera_that_is_moved_off_the_cards_does_not_see_the_table_cleared(
     assert told(table.said[before:]) == []
 
 
-def test_a_video_of_something_else_is_told(table: Watched) -> None:
+def test_a_video_of_another_scene_is_reported(table: Watched) -> None:
     chance = np.random.default_rng(2)
     coarse = chance.integers(0, 255, (24, 40, 3)).astype(np.uint8)
     other = cv2.resize(coarse, (1280, 720), interpolation=cv2.INTER_CUBIC)
@@ -268,7 +264,7 @@ def test_a_video_of_something_else_is_told(table: Watched) -> None:
     assert table.said == []
 
 
-def test_every_reading_keeps_its_picture(profile: Profile, tmp_path: Path) -> None:
+def test_every_reading_stores_its_picture(profile: Profile, tmp_path: Path) -> None:
     table = Watched(profile, tmp_path / "evidence")
     table.show(Scene(), 0.3)
     table.show(Scene((on("P1", "AS"),)), 0.6)

@@ -116,12 +116,12 @@ def _grey() -> np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]:
         "",
     ],
 )
-def test_it_listens_on_this_machine_alone(listen: str) -> None:
+def test_only_loopback_addresses_are_accepted(listen: str) -> None:
     with pytest.raises(UserError, match=r"options\.view: .* expected an address of this machine"):
         parse_listen_address(listen)
 
 
-def test_a_port_that_is_taken_costs_the_view_and_not_the_camera(
+def test_a_used_port_costs_the_preview_and_not_the_camera(
     view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "_LISTEN_RETRY_S", 0.0)
@@ -140,14 +140,14 @@ def test_a_port_that_is_taken_costs_the_view_and_not_the_camera(
 
 
 @pytest.mark.skipif(not _has_ipv6(), reason="this machine has no IPv6")
-def test_it_listens_on_the_other_loopback_too() -> None:
+def test_the_preview_listens_on_ipv6_loopback() -> None:
     view = PreviewServer("[::1]:0")
     assert _ask(view, "/", host=f"[::1]:{view.port}", at="::1")[0] == 200
     view.close()
 
 
 @pytest.mark.parametrize("path", ["/", "/preview.js", "/preview.css"])
-def test_its_page_allows_nothing_from_elsewhere(view: PreviewServer, path: str) -> None:
+def test_the_page_loads_nothing_from_other_sites(view: PreviewServer, path: str) -> None:
     status, headers, body = _ask(view, path)
     assert status == 200
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -155,31 +155,29 @@ def test_its_page_allows_nothing_from_elsewhere(view: PreviewServer, path: str) 
     assert b"http://" not in body
 
 
-def test_a_page_of_another_name_is_told_nothing(view: PreviewServer) -> None:
+def test_another_host_name_is_refused(view: PreviewServer) -> None:
     view.show(_grey(), list)
     status, _, body = _ask(view, "/picture.jpg", host="evil.example:8091")
     assert (status, body) == (400, b"")
 
 
-def test_other_paths_are_not_there(view: PreviewServer) -> None:
+def test_other_paths_are_not_found(view: PreviewServer) -> None:
     assert _ask(view, "/../profile.toml")[0] == 404
     assert _ask(view, "/etc/passwd")[0] == 404
 
 
-def test_there_is_no_picture_before_the_first(view: PreviewServer) -> None:
+def test_there_is_no_image_before_the_first_frame(view: PreviewServer) -> None:
     assert _ask(view, "/picture.jpg")[0] == 503
 
 
-def test_a_picture_of_long_ago_is_not_shown(
-    view: PreviewServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_frame_is_not_shown(view: PreviewServer, monkeypatch: pytest.MonkeyPatch) -> None:
     view.show(_grey(), list)
     assert _ask(view, "/picture.jpg")[0] == 200
     monkeypatch.setattr(views, "_MAX_FRAME_AGE_S", 0.0)
     assert _ask(view, "/picture.jpg")[0] == 503
 
 
-def test_who_comes_after_a_while_gets_the_next_picture(
+def test_a_new_viewer_waits_for_the_next_frame(
     view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "_FRAME_TIMEOUT_S", 60.0)
@@ -192,7 +190,7 @@ def test_who_comes_after_a_while_gets_the_next_picture(
     assert answers == [200]
 
 
-def test_who_looked_before_it_was_closed_is_not_shown_the_old_picture(view: PreviewServer) -> None:
+def test_closing_ends_the_connections_of_viewers(view: PreviewServer) -> None:
     view.show(_grey(), list)
     with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=60)) as line:
         line.request("GET", "/picture.jpg")
@@ -204,7 +202,7 @@ def test_who_looked_before_it_was_closed_is_not_shown_the_old_picture(view: Prev
             _again(line)
 
 
-def test_who_goes_away_in_the_middle_is_no_news(
+def test_a_disconnected_viewer_is_not_logged(
     view: PreviewServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.create_connection(("127.0.0.1", view.port), timeout=60) as line:
@@ -222,7 +220,7 @@ def _again(line: http.client.HTTPConnection) -> None:
     line.getresponse()
 
 
-def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: PreviewServer) -> None:
+def test_the_image_is_the_newest_frame_with_the_overlay(view: PreviewServer) -> None:
     _ask(view, "/picture.jpg")
     view.show(_grey(), lambda: [PlaceOverlay("P1", _SQUARE, "held", Card("AS"), 0.98)])
     _, headers, body = _ask(view, "/picture.jpg")
@@ -236,7 +234,7 @@ def test_the_picture_is_the_newest_with_what_is_known_drawn_over(view: PreviewSe
     assert abs(int(shown[300, 600].mean()) - 60) < 4
 
 
-def test_nothing_is_asked_of_the_station_while_nobody_looks(view: PreviewServer) -> None:
+def test_overlays_are_computed_only_for_viewers(view: PreviewServer) -> None:
     asked: list[int] = []
 
     def looks() -> list[PlaceOverlay]:
@@ -251,13 +249,13 @@ def test_nothing_is_asked_of_the_station_while_nobody_looks(view: PreviewServer)
     assert len(asked) == 2
 
 
-def test_a_picture_is_drawn_on_a_copy() -> None:
+def test_places_are_drawn_on_a_copy() -> None:
     image = _grey()
     draw_places(image, [PlaceOverlay("P1", _SQUARE, "moving")])
     assert image.min() == image.max() == 60
 
 
-def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
+def test_a_card_that_left_the_shoe_is_shown_for_a_while(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("mouth")
@@ -272,7 +270,7 @@ def test_a_card_that_left_the_shoe_is_not_taken_for_the_next_one(
     viewed.close()
 
 
-def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
+def test_a_cleared_table_is_shown_without_old_readings(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     class Clearing(_Quiet):
@@ -292,7 +290,7 @@ def test_a_table_that_was_cleared_is_shown_without_what_was_said_of_it(
     viewed.close()
 
 
-def test_a_place_at_the_upper_edge_has_its_words_in_the_picture() -> None:
+def test_a_label_at_the_upper_edge_stays_in_the_image() -> None:
     place = ((300.0, 2.0), (360.0, 2.0), (360.0, 90.0), (300.0, 90.0))
     picture = draw_places(_grey(), [PlaceOverlay("P1", place, "moving")])
     # The words stand on a plate of the colour: as wide as they are, from the first row on.
@@ -300,7 +298,7 @@ def test_a_place_at_the_upper_edge_has_its_words_in_the_picture() -> None:
     assert len(np.unique(picture[3:18, 305:340])) > 10, "letters"
 
 
-def test_what_is_written_beside_a_place_is_a_word_of_the_legend() -> None:
+def test_every_label_is_in_the_legend() -> None:
     page = (files("drivers.camera.preview") / "pages/preview.html").read_text(encoding="utf-8")
     legend = re.findall(r'<li class="(\w+)">([^<]+)</li>', page)
     assert len(legend) == 6
@@ -309,7 +307,7 @@ def test_what_is_written_beside_a_place_is_a_word_of_the_legend() -> None:
 
 
 @pytest.mark.parametrize("width", [640, 1280, 1920])
-def test_what_is_written_has_the_size_of_the_picture(width: int) -> None:
+def test_labels_scale_with_the_image(width: int) -> None:
     left = width // 4
     place = ((left, 200.0), (left + width / 11, 200.0), (left + width / 11, 330.0), (left, 330.0))
     empty = np.full((width * 9 // 16, width, 3), 60, np.uint8)
@@ -320,7 +318,7 @@ def test_what_is_written_has_the_size_of_the_picture(width: int) -> None:
     assert wide <= width / 10
 
 
-def test_what_was_read_stands_beside_its_place(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_readings_are_labels_of_their_places(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("view")
     profile = load_profile(simulated_profile(settings(seed=1), folder))
     station = _Quiet()

@@ -97,7 +97,7 @@ def _checked(profile: Path, port: int) -> Result:
     return CliRunner().invoke(main, ["calibrate", "camera", *wanted])
 
 
-def test_a_camera_is_checked_while_the_daemon_has_it(eye: _Eye, tmp_path: Path) -> None:
+def test_a_camera_is_checked_beside_the_daemon(eye: _Eye, tmp_path: Path) -> None:
     profile, port = simulated_profile(Settings(seed=3), tmp_path / "profile"), free_port()
     with _daemon(tmp_path, profile, port) as daemon:
         daemon.start().wait_ready()
@@ -137,7 +137,7 @@ def _pushed(profile: Path, port: int) -> dict[str, Any]:
     return told
 
 
-def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_preview_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(frame_source, "_PREVIEW_TIMEOUT_S", 0.0)
     profile, port = simulated_profile(Settings(seed=3), tmp_path), free_port()
     done = _checked(profile, port)
@@ -146,7 +146,7 @@ def test_nobody_lends_and_that_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert f"is options.view 127.0.0.1:{port}, does the daemon run?" in done.output
 
 
-def test_who_looks_at_a_camera_that_is_taken_is_told_how(
+def test_a_used_camera_is_reported_with_advice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def taken(*_: object) -> None:
@@ -203,7 +203,7 @@ def _borrowed(view: PreviewServer) -> mjpeg_stream.MjpegStream:
     return found
 
 
-def test_what_is_lent_is_what_the_camera_sees(view: PreviewServer) -> None:
+def test_the_feed_is_what_the_camera_sees(view: PreviewServer) -> None:
     picture = seen()
     with closing(_Showing(view, picture)), closing(_borrowed(view)) as borrowed:
         for _ in range(3):
@@ -214,7 +214,7 @@ def test_what_is_lent_is_what_the_camera_sees(view: PreviewServer) -> None:
             assert int(apart.max()) < 24
 
 
-def test_the_check_finds_the_same_in_what_is_lent(tmp_path: Path) -> None:
+def test_the_check_finds_the_same_in_the_feed(tmp_path: Path) -> None:
     profile = load_profile(simulated_profile(Settings(seed=3), tmp_path))
     reference = np.asarray(cv2.imread(str(profile.reference)), np.uint8)
     pictures = [seen(pushed=(0.0, 5.0, 0.0)) for _ in range(8)]
@@ -252,7 +252,7 @@ def _asked(view: PreviewServer, host: str) -> tuple[int, dict[str, str]]:
         return answer.status, {key.lower(): value for key, value in answer.getheaders()}
 
 
-def test_it_is_guarded_as_the_page_is(view: PreviewServer) -> None:
+def test_the_feed_has_the_pages_guards(view: PreviewServer) -> None:
     with closing(_Showing(view, seen())):
         assert _asked(view, "evil.example:8091")[0] == 400
         status, headers = _asked(view, "localhost:8091")
@@ -262,7 +262,7 @@ def test_it_is_guarded_as_the_page_is(view: PreviewServer) -> None:
         assert "access-control-allow-origin" not in headers
 
 
-def test_few_borrow_at_a_time(view: PreviewServer) -> None:
+def test_the_number_of_feed_readers_is_limited(view: PreviewServer) -> None:
     first, second = _borrowed(view), _borrowed(view)
     with pytest.raises(LineError, match="503"):
         _borrowed(view)
@@ -272,7 +272,7 @@ def test_few_borrow_at_a_time(view: PreviewServer) -> None:
         wait_for(lambda: _asked(view, "127.0.0.1:1")[0] == 200, timeout=60)
 
 
-def test_it_ends_with_the_view_and_where_no_picture_comes(
+def test_the_feed_ends_with_the_preview_and_without_frames(
     view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("drivers.camera.preview.preview_server._FEED_TIMEOUT_S", 0.1)
@@ -285,7 +285,7 @@ def test_it_ends_with_the_view_and_where_no_picture_comes(
         borrowed.read()
 
 
-def test_nothing_is_held_while_nobody_borrows(view: PreviewServer) -> None:
+def test_no_frame_is_kept_without_feed_readers(view: PreviewServer) -> None:
     view.show(seen(), list)
     assert view.feed._newest is None  # noqa: SLF001 - that is the promise
     with closing(_Showing(view, seen())):

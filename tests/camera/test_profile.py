@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
     return overhead_scene.profile(tmp_path)
 
 
-def test_it_is_read_as_it_was_written(path: Path) -> None:
+def test_a_profile_is_loaded_as_written(path: Path) -> None:
     profile = load_profile(path)
     assert [place.slot for place in profile.place] == [
         Slot(slot) for slot in overhead_scene.CENTRES
@@ -51,7 +51,7 @@ def test_it_is_read_as_it_was_written(path: Path) -> None:
     assert load_profile(again) == profile
 
 
-def test_what_could_not_be_read_again_is_not_written(path: Path) -> None:
+def test_an_invalid_profile_is_not_written(path: Path) -> None:
     profile, before = load_profile(path), path.read_bytes()
     wrong = msgspec.structs.replace(profile.camera, fps=0.0)
     with pytest.raises(UserError, match=r"camera\.fps: 0\.0; expected"):
@@ -59,13 +59,13 @@ def test_what_could_not_be_read_again_is_not_written(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_one_that_is_nested_without_end_is_refused(path: Path) -> None:
+def test_a_deeply_nested_profile_is_refused(path: Path) -> None:
     path.write_text(f"version = {'[' * 5000}{']' * 5000}\n")
     with pytest.raises(UserError, match="nested too deeply; expected a camera's profile"):
         load_profile(path)
 
 
-def test_sections_that_may_be_there_are_kept(path: Path) -> None:
+def test_optional_sections_are_kept(path: Path) -> None:
     profile = msgspec.structs.replace(
         load_profile(path),
         station="throat",
@@ -77,7 +77,7 @@ def test_sections_that_may_be_there_are_kept(path: Path) -> None:
     assert load_profile(path) == profile
 
 
-def test_a_mouth_that_cards_leave_no_way_is_told(path: Path) -> None:
+def test_a_throat_without_direction_is_reported(path: Path) -> None:
     throat = Throat(window=((0, 0), (90, 0), (90, 60)), direction=(0, 0))
     mouth = msgspec.structs.replace(load_profile(path), station="throat", throat=throat)
     with pytest.raises(UserError, match=r"^throat\.direction: \[0, 0\]; expected the way that"):
@@ -88,7 +88,7 @@ def test_a_mouth_that_cards_leave_no_way_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("right", WRONG)
-def test_a_mistake_is_one_line_with_its_key(path: Path, right: str) -> None:
+def test_a_fault_is_one_line_with_its_key(path: Path, right: str) -> None:
     wrong, told = WRONG[right]
     text = path.read_text()
     assert right in text
@@ -114,7 +114,7 @@ LENS = (
         (r"0\.1(?=, 0, 0, 0)", r"lens\.distortion\.0"),
     ],
 )
-def test_what_is_no_number_is_told(path: Path, pattern: str, key: str, number: str) -> None:
+def test_an_infinite_number_is_reported(path: Path, pattern: str, key: str, number: str) -> None:
     text, count = re.subn(pattern, number, path.read_text() + LENS, count=1)
     assert count == 1
     path.write_text(text)
@@ -123,7 +123,7 @@ def test_what_is_no_number_is_told(path: Path, pattern: str, key: str, number: s
     assert str(caught.value).startswith(f"{path}: ")
 
 
-def test_what_is_no_number_is_not_written(path: Path) -> None:
+def test_an_infinite_number_is_not_written(path: Path) -> None:
     profile = load_profile(path)
     lens = Lens(matrix=((900, 0, 640), (0, 900, 360), (0, 0, 1)), distortion=(math.nan, 0, 0, 0))
     before = path.read_text()
@@ -139,7 +139,7 @@ def test_what_is_no_number_is_not_written(path: Path) -> None:
         ("[[1, 0, 0], [0, 1, 0], [1, 1, 0]]", r"table\.homography: no table can look so"),
     ],
 )
-def test_what_no_table_looks_like_is_told(path: Path, wrong: str, told: str) -> None:
+def test_an_impossible_homography_is_reported(path: Path, wrong: str, told: str) -> None:
     text = re.sub(r"homography = .*", f"homography = {wrong}", path.read_text())
     path.write_text(text)
     with pytest.raises(UserError, match=told):
@@ -147,13 +147,13 @@ def test_what_no_table_looks_like_is_told(path: Path, wrong: str, told: str) -> 
 
 
 @pytest.mark.parametrize("wrong", ["-900.0, 0, 640", "0.0, 0, 640"])
-def test_what_no_lens_is_like_is_told(path: Path, wrong: str) -> None:
+def test_an_impossible_lens_is_reported(path: Path, wrong: str) -> None:
     path.write_text(path.read_text() + LENS.replace("900.0, 0, 640", wrong))
     with pytest.raises(UserError, match=r"lens\.matrix: no lens is so; expected \[\[f, 0, x\]"):
         load_profile(path)
 
 
-def test_a_place_outside_the_picture_of_a_lens_is_told(path: Path) -> None:
+def test_a_place_outside_the_distorted_image_is_reported(path: Path) -> None:
     first = path.read_text().split("polygon = [[")[1].split("]")[0]
     path.write_text(path.read_text() + LENS)
     load_profile(path)
@@ -165,7 +165,7 @@ def test_a_place_outside_the_picture_of_a_lens_is_told(path: Path) -> None:
 @pytest.mark.parametrize(
     "bends", [(0.1, -0.02, 0.003, -0.002), (-0.3, 0.1, 0, 0, 0.02, 0.1, 0, 0)]
 )
-def test_a_lens_bends_as_opencv_says(bends: tuple[float, ...], path: Path) -> None:
+def test_the_distortion_is_that_of_opencv(bends: tuple[float, ...], path: Path) -> None:
     lens = Lens(matrix=((900, 0, 640), (0, 910, 360), (0, 0, 1)), distortion=bends)
     profile = msgspec.structs.replace(load_profile(path), lens=lens)
     flat = msgspec.structs.replace(profile, lens=None)
@@ -175,7 +175,7 @@ def test_a_lens_bends_as_opencv_says(bends: tuple[float, ...], path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["other.png", "other.jpg"])
-def test_a_reference_of_another_size_is_told(path: Path, name: str) -> None:
+def test_a_reference_of_another_size_is_reported(path: Path, name: str) -> None:
     cv2.imwrite(str(path.with_name(name)), np.zeros((480, 640, 3), np.uint8))
     path.write_text(path.read_text().replace("empty.png", name))
     told = rf"table\.reference: '{name}' is 640x480; expected 1280x720, as camera\.width and"
@@ -183,13 +183,13 @@ def test_a_reference_of_another_size_is_told(path: Path, name: str) -> None:
         load_profile(path)
 
 
-def test_a_reference_of_that_size_is_good_in_either_form(path: Path) -> None:
+def test_a_reference_may_be_png_or_jpeg(path: Path) -> None:
     cv2.imwrite(str(path.with_name("same.jpg")), np.zeros((720, 1280, 3), np.uint8))
     path.write_text(path.read_text().replace("empty.png", "same.jpg"))
     assert load_profile(path).reference.name == "same.jpg"
 
 
-def test_marks_of_a_jpeg_that_have_nothing_behind_them_are_passed_over(tmp_path: Path) -> None:
+def test_empty_jpeg_markers_are_skipped(tmp_path: Path) -> None:
     _, drawn = cv2.imencode(".jpg", np.zeros((48, 64, 3), np.uint8))
     whole = drawn.tobytes()
     file = tmp_path / "marked.jpg"
@@ -200,14 +200,14 @@ def test_marks_of_a_jpeg_that_have_nothing_behind_them_are_passed_over(tmp_path:
 @pytest.mark.parametrize(
     "data", [b"", b"\xff\xd8", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF89a"]
 )
-def test_what_is_no_picture_has_no_size(tmp_path: Path, data: bytes) -> None:
+def test_another_file_has_no_image_size(tmp_path: Path, data: bytes) -> None:
     file = tmp_path / "file"
     file.write_bytes(data)
     assert image_size(file) is None
     assert image_size(tmp_path / "none") is None
 
 
-def test_check_config_tells_it(path: Path) -> None:
+def test_check_config_reports_a_profiles_fault(path: Path) -> None:
     path.write_text(path.read_text().replace("width = 1280", "width = 1920"))
     file = path.with_name("table.toml")
     file.write_text(
@@ -221,21 +221,21 @@ def test_check_config_tells_it(path: Path) -> None:
     assert "'empty.png' is 1280x720; expected 1920x720" in done.output
 
 
-def test_a_slot_without_a_place_is_told(path: Path) -> None:
+def test_a_slot_without_a_place_is_reported(path: Path) -> None:
     text = path.read_text().replace('slot = "B3"', 'slot = "P3"')
     path.write_text(text)
     with pytest.raises(UserError, match="place: none for B3; expected one for every slot"):
         load_profile(path)
 
 
-def test_a_place_outside_the_picture_is_told(path: Path) -> None:
+def test_a_place_outside_the_image_is_reported(path: Path) -> None:
     first = path.read_text().split("polygon = [[")[1].split("]")[0]
     path.write_text(path.read_text().replace(f"[[{first}]", "[[9000.0, 100.0]", 1))
     with pytest.raises(UserError, match=r"place 1: polygon: .* lies outside the picture"):
         load_profile(path)
 
 
-def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.toml: cannot be read: No such file"):
         load_profile(tmp_path / "none.toml")
     (tmp_path / "no.toml").write_bytes(b"\xff\xfe\x00")

@@ -72,7 +72,7 @@ def test_blank_paper_is_no_card(recogniser: Recogniser) -> None:
         assert recogniser.read(image, quad).card is None, seed
 
 
-def test_a_card_taken_for_lying_crosswise_is_no_card(recogniser: Recogniser) -> None:
+def test_a_card_read_crosswise_is_not_named(recogniser: Recogniser) -> None:
     for seed, card in enumerate(DECK):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
@@ -88,7 +88,7 @@ def test_the_table_is_no_card(recogniser: Recogniser) -> None:
         assert recogniser.read(np.asarray(image, np.uint8), quad).card is None, seed
 
 
-def test_what_is_too_soft_is_not_named(recogniser: Recogniser) -> None:
+def test_a_soft_card_is_not_named(recogniser: Recogniser) -> None:
     for seed, card in enumerate(DECK):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed, blur=7)
@@ -103,14 +103,14 @@ def test_blur_makes_fewer_readings_but_no_wrong_ones(recogniser: Recogniser) -> 
             assert recogniser.read(image, quad).card in {None, card}, (blur, seed)
 
 
-def test_pictures_of_one_card_are_put_together(recogniser: Recogniser) -> None:
+def test_frames_of_one_card_are_combined(recogniser: Recogniser) -> None:
     deck, card = DECKS[1], Card("9D")
     pictures = [photo(face(card, deck, 160), deck, seed) for seed in range(3)]
     readings = [recogniser.read(image, quad) for image, quad in pictures]
     assert recogniser.combined(readings).card is card
 
 
-def test_pictures_that_contradict_each_other_name_no_card(recogniser: Recogniser) -> None:
+def test_contradicting_frames_name_no_card(recogniser: Recogniser) -> None:
     deck = DECKS[1]
     pictures = [photo(face(Card(name), deck, 160), deck, 5) for name in ("9D", "4S")]
     readings = [recogniser.read(image, quad) for image, quad in pictures]
@@ -129,14 +129,14 @@ def test_a_reading_tells_what_it_had(recogniser: Recogniser) -> None:
     assert reading.ends[0].patch.shape == (96, 48, 3)
 
 
-def test_a_card_beyond_the_picture_is_not_named(recogniser: Recogniser) -> None:
+def test_a_card_outside_the_image_is_not_named(recogniser: Recogniser) -> None:
     deck = DECKS[0]
     image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
     assert recogniser.read(image, quad - np.array([300, 200], np.float32)).card is None
     assert recogniser.read(image, quad * 40).card is None
 
 
-def test_weights_that_are_none_are_told(tmp_path: object) -> None:
+def test_invalid_weights_are_reported(tmp_path: object) -> None:
     with pytest.raises(UserError, match="no network that OpenCV can read"):
         Recogniser(WEIGHTS_FILE.with_name("README.md"))
 

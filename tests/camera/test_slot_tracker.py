@@ -27,14 +27,14 @@ def held(seen: Sighting) -> SlotTracker:
     return place
 
 
-def test_another_card_than_the_one_that_was_told_has_to_be_seen_three_times() -> None:
+def test_another_card_has_to_be_seen_three_times() -> None:
     place = held(ACE)
     place.update(SlotChange(0.5, 1.0), 1.0)
     assert [place.add_sighting(KING, at) for at in (1.1, 1.2, 1.3)] == [None, None, KING]
     assert place.card is KING.card
 
 
-def test_nothing_is_said_of_a_card_that_still_lies_there_after_a_hand_passed() -> None:
+def test_a_card_is_not_reported_again_after_a_hand_passed() -> None:
     place = held(ACE)
     place.update(SlotChange(0.5, 1.0), 1.0)
     assert [place.add_sighting(seen, at) for seen, at in ((KING, 1.1), (ACE, 1.2))] == [None, None]
@@ -42,7 +42,7 @@ def test_nothing_is_said_of_a_card_that_still_lies_there_after_a_hand_passed() -
     assert not place.is_read_due(2.0)
 
 
-def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
+def test_a_lifted_face_down_card_stays_pending() -> None:
     ledger = DealOrder()
     ledger.add(Slot.P1, 0.0).is_face_down = True
     ledger.add(Slot.B1, 1.0).sighting = ACE
@@ -54,7 +54,7 @@ def test_a_card_whose_back_was_seen_is_owed_though_it_was_lifted() -> None:
     ]
 
 
-def test_what_was_only_taken_for_a_card_is_owed_no_more_once_it_is_gone() -> None:
+def test_a_false_card_is_dropped_once_it_is_gone() -> None:
     ledger = DealOrder()
     ledger.add(Slot.P1, 0.0)
     ledger.add(Slot.B1, 1.0).sighting = ACE

@@ -39,7 +39,7 @@ BARE = "camera:http://10.0.0.5/live"
         ("camera:file:/a@b/c.mp4", "/a@b/c.mp4"),
     ],
 )
-def test_an_address_is_told_without_who_logs_in(url: str, shown: str) -> None:
+def test_an_address_is_shown_without_its_login(url: str, shown: str) -> None:
     assert str(parse_address(url)) == shown
 
 
@@ -62,7 +62,7 @@ def test_an_address_is_told_without_who_logs_in(url: str, shown: str) -> None:
         "camera:file:a\0b",
     ],
 )
-def test_what_is_no_address_is_told_in_one_line_without_its_password(url: str) -> None:
+def test_an_invalid_address_is_shown_without_its_password(url: str) -> None:
     with pytest.raises(UserError, match=r"^port '.*': expected camera:/dev/…") as caught:
         parse_address(url)
     told = str(caught.value)
@@ -72,14 +72,14 @@ def test_what_is_no_address_is_told_in_one_line_without_its_password(url: str) -
 
 
 @pytest.mark.parametrize("source", ["night.avi", "camera:night.avi", "simulated", "file:", ""])
-def test_a_source_of_a_terminal_is_told_in_the_words_that_are_typed_there(source: str) -> None:
+def test_an_invalid_source_is_shown_as_typed(source: str) -> None:
     typed = source.removeprefix("camera:")
     forms = "/dev/…, rtsp://…, http://…, file:PATH, folder:PATH or raw:PATH"
     with pytest.raises(UserError, match=f"^source '{typed}': expected {re.escape(forms)}$"):
         parse_source(source)
 
 
-def test_nor_is_the_password_of_a_source_told() -> None:
+def test_an_invalid_source_is_shown_without_its_password() -> None:
     with pytest.raises(UserError, match=r"^source '…@10\.0\.0\.5/one': expected /dev/") as caught:
         parse_source("ftp://admin:s3cret@/x@10.0.0.5/one")
     assert "%2F" in str(caught.value)
@@ -97,7 +97,7 @@ def test_a_password_is_the_first_line_of_its_file(tmp_path: Path, secret: str) -
     assert str(found) == "http://10.0.0.5/live"
 
 
-def test_a_bare_name_is_looked_for_among_the_credentials(
+def test_a_bare_file_name_is_searched_among_the_credentials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secret: str
 ) -> None:
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
@@ -105,7 +105,7 @@ def test_a_bare_name_is_looked_for_among_the_credentials(
     assert "p%40ss" in found.location
 
 
-def test_a_password_stands_where_the_camera_wants_it(tmp_path: Path, secret: str) -> None:
+def test_a_password_replaces_its_placeholder(tmp_path: Path, secret: str) -> None:
     port = parse_address("camera:http://10.0.0.5/v?usr={username}&pwd={password}&ch=1")
     found = add_login(port, "table-7", secret, tmp_path)
     assert found.location == "http://10.0.0.5/v?usr=table-7&pwd=p%40ss%2Fw%20%231&ch=1"
@@ -116,12 +116,12 @@ def test_a_password_stands_where_the_camera_wants_it(tmp_path: Path, secret: str
     )
 
 
-def test_nobody_is_nobody(tmp_path: Path) -> None:
+def test_an_address_without_login_is_unchanged(tmp_path: Path) -> None:
     for where in (BARE, "camera:/dev/video0", "camera:file:{password}.mp4"):
         assert add_login(parse_address(where), None, None, tmp_path) == parse_address(where)
 
 
-def test_what_does_not_fit_together_is_told_in_one_line(tmp_path: Path, secret: str) -> None:
+def test_contradicting_login_options_are_reported(tmp_path: Path, secret: str) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
 
@@ -146,7 +146,7 @@ def test_what_does_not_fit_together_is_told_in_one_line(tmp_path: Path, secret: 
     assert twice.startswith("options.username: http://10.0.0.5/live: its port names somebody too")
 
 
-def test_a_camera_gets_it_and_nobody_is_told(tmp_path: Path, secret: str) -> None:
+def test_a_login_reaches_the_camera_and_no_log(tmp_path: Path, secret: str) -> None:
     asked: list[str] = []
 
     def behave(visit: Visit) -> None:
@@ -182,7 +182,7 @@ def test_a_configuration_needs_no_password_in_it(tmp_path: Path, secret: str) ->
         load_config(file)
 
 
-def test_an_address_is_what_it_was() -> None:
+def test_addresses_are_parsed() -> None:
     assert parse_address("camera:rtsps://10.0.0.5/x") == Address(
         SourceKind.STREAM, "rtsps://10.0.0.5/x"
     )

@@ -149,7 +149,7 @@ def _hangs_in_mid_picture(visit: Visit) -> None:
     ],
     ids=lambda each: getattr(each, "__name__", None),
 )
-def test_what_happens_to_a_stream_is_told_and_it_goes_on_by_itself(
+def test_a_stream_fault_is_reported_and_recovered(
     trouble: Callable[[Visit], None], told: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frozen_after: dict[SourceKind, float | None] = vars(camera_line)["_FROZEN_LIMITS_S"]
@@ -172,7 +172,7 @@ def test_what_happens_to_a_stream_is_told_and_it_goes_on_by_itself(
 
 
 @pytest.mark.usefixtures("patient")
-def test_one_half_picture_among_whole_ones_does_no_harm(profile: Path) -> None:
+def test_one_incomplete_frame_is_skipped(profile: Path) -> None:
     endless = bytearray(jpeg("KD", 1))
     height_and_width = endless.find(b"\xff\xc0") + 5
     endless[height_and_width : height_and_width + 4] = b"\xfd\xe8" * 2
@@ -245,7 +245,7 @@ NO_STREAM = "no stream comes from there"
         *("drips", "drips-elsewhere"),
     ],
 )
-def test_what_gives_no_stream_is_told_in_its_own_words(
+def test_a_refused_stream_is_reported_in_the_servers_words(
     behave: Callable[[Visit], None], told: str, driver: CameraDriver
 ) -> None:
     with NetworkCamera(behave) as camera:
@@ -254,7 +254,7 @@ def test_what_gives_no_stream_is_told_in_its_own_words(
         assert f"{camera.url.removeprefix('camera:')}: {NO_STREAM}: {told}" in str(raised.value)
 
 
-def test_nobody_there_is_told(driver: CameraDriver) -> None:
+def test_a_missing_server_is_reported(driver: CameraDriver) -> None:
     with NetworkCamera(Visit.wait) as camera:
         url = camera.url
     with pytest.raises(LineError, match=f"{NO_STREAM}: Connection refused"):
@@ -263,7 +263,7 @@ def test_nobody_there_is_told(driver: CameraDriver) -> None:
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("behave", [asks_for_a_digest, asks_for_a_password])
-def test_name_and_password_are_given_where_asked_for_and_told_to_nobody(
+def test_a_login_is_sent_on_request_and_never_logged(
     behave: Callable[[Visit], None], profile: Path, driver: CameraDriver
 ) -> None:
     with NetworkCamera(behave) as camera:
@@ -284,9 +284,7 @@ def test_name_and_password_are_given_where_asked_for_and_told_to_nobody(
     ],
 )
 @pytest.mark.usefixtures("patient")
-def test_the_ways_in_which_cameras_write_their_boundary(
-    kind: str, seam: str, driver: CameraDriver
-) -> None:
+def test_all_forms_of_boundaries_are_accepted(kind: str, seam: str, driver: CameraDriver) -> None:
     def behave(visit: Visit) -> None:
         visit.answer("200 OK", kind)
         while True:
@@ -301,7 +299,7 @@ def test_the_ways_in_which_cameras_write_their_boundary(
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("length", ["-5", "about 30 kB", ""])
-def test_a_length_that_is_none_is_as_good_as_none(length: str, driver: CameraDriver) -> None:
+def test_an_invalid_content_length_is_ignored(length: str, driver: CameraDriver) -> None:
     def behave(visit: Visit) -> None:
         visit.answer()
         head = f"--{BOUNDARY}\r\nContent-Length: {length}\r\n\r\n".encode()
@@ -315,7 +313,7 @@ def test_a_length_that_is_none_is_as_good_as_none(length: str, driver: CameraDri
         line.close()
 
 
-def test_a_camera_that_goes_and_comes_back_is_found_again(profile: Path) -> None:
+def test_a_camera_that_comes_back_is_reconnected(profile: Path) -> None:
     def behave(visit: Visit) -> None:
         visit.answer()
         visit.pictures("AS" if visit.number > 1 else None)
@@ -330,7 +328,7 @@ def test_a_camera_that_goes_and_comes_back_is_found_again(profile: Path) -> None
         assert watching.wait_card() == ACE
 
 
-def test_a_camera_that_hangs_is_let_go_at_once_when_the_reader_is_stopped(profile: Path) -> None:
+def test_stopping_interrupts_a_hanging_camera(profile: Path) -> None:
     def behave(visit: Visit) -> None:
         visit.answer()
         visit.pictures(count=10)
@@ -344,7 +342,7 @@ def test_a_camera_that_hangs_is_let_go_at_once_when_the_reader_is_stopped(profil
         wait_until(lambda: not list(capture_threads()), "the end of the thread")
 
 
-def test_a_camera_that_never_answers_makes_no_threads_pile_up(profile: Path) -> None:
+def test_an_unresponsive_camera_piles_up_no_threads(profile: Path) -> None:
     with NetworkCamera(Visit.wait) as camera, Watching(camera.url, profile) as watching:
         wait_until(lambda: camera.visits >= 3, "some attempts")
         assert NO_STREAM in watching.wait_lost()

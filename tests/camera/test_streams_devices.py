@@ -103,20 +103,20 @@ def test_a_card_is_read_in_the_mode_of_the_profile(
     assert not capture.open
 
 
-def test_a_format_that_it_has_not_is_told(webcam: Webcam, path: Path) -> None:
+def test_an_unsupported_format_is_reported(webcam: Webcam, path: Path) -> None:
     webcam.modes = {"YUYV": [(1280, 720)]}
     with pytest.raises(LineError, match=r"wrong pixel format: gives YUYV; expected MJPG"):
         opened(path, format="MJPG")
     assert not webcam.opened[0].open
 
 
-def test_a_size_that_it_has_not_is_told_before_any_picture(webcam: Webcam, path: Path) -> None:
+def test_an_unsupported_size_is_reported_before_any_frame(webcam: Webcam, path: Path) -> None:
     webcam.modes = {"MJPG": [(640, 480)]}
     with pytest.raises(LineError, match=r"gives pictures of 640x480; expected 1280x720"):
         opened(path, format="MJPG")
 
 
-def test_what_is_locked_is_set_in_the_order_in_which_it_counts(webcam: Webcam, path: Path) -> None:
+def test_controls_are_set_after_their_modes(webcam: Webcam, path: Path) -> None:
     with capture_logs() as logs:
         source = opened(path, format="MJPG", controls=LOCKED)
         source.read()
@@ -125,7 +125,7 @@ def test_what_is_locked_is_set_in_the_order_in_which_it_counts(webcam: Webcam, p
     assert not logs
 
 
-def test_a_camera_that_forgets_when_it_begins_is_told_again(webcam: Webcam, path: Path) -> None:
+def test_controls_reset_by_the_camera_are_set_again(webcam: Webcam, path: Path) -> None:
     webcam.forgetful = True
     with capture_logs() as logs:
         opened(path, format="MJPG", controls=LOCKED).read()
@@ -133,7 +133,7 @@ def test_a_camera_that_forgets_when_it_begins_is_told_again(webcam: Webcam, path
     assert not logs
 
 
-def test_a_lock_that_is_refused_is_told(webcam: Webcam, path: Path) -> None:
+def test_a_refused_control_is_logged(webcam: Webcam, path: Path) -> None:
     del webcam.controls[FOCUS]
     # OpenCV's older numbers: 0.25 for by hand.
     wishes = {"focus": 30.0, "autofocus": 0.0, "auto_exposure": 0.25}
@@ -150,14 +150,12 @@ def test_a_lock_that_is_refused_is_told(webcam: Webcam, path: Path) -> None:
     ]
 
 
-def test_a_control_that_nobody_knows_is_told(webcam: Webcam, path: Path) -> None:
+def test_an_unknown_control_is_reported(webcam: Webcam, path: Path) -> None:
     with pytest.raises(UserError, match=r"camera\.controls\.shine: OpenCV has no such control"):
         opened(path, format="MJPG", controls={"shine": 1.0})
 
 
-def test_a_damaged_picture_costs_no_more_than_itself(
-    webcam: Webcam, path: Path, profile: Path
-) -> None:
+def test_one_damaged_frame_is_skipped(webcam: Webcam, path: Path, profile: Path) -> None:
     webcam.damaged = lambda number: number % 3 == 0
     webcam.picture = card_after(9)
     with Watching(f"camera:{path}", profile) as watching:
@@ -165,13 +163,13 @@ def test_a_damaged_picture_costs_no_more_than_itself(
         assert not watching.lost
 
 
-def test_damaged_pictures_only_are_told(webcam: Webcam, path: Path, profile: Path) -> None:
+def test_only_damaged_frames_are_reported(webcam: Webcam, path: Path, profile: Path) -> None:
     webcam.damaged = lambda number: number > 5
     with Watching(f"camera:{path}", profile) as watching:
         assert "no picture came: unplugged, or switched off?" in watching.wait_lost()
 
 
-def test_an_unplugged_camera_is_told_and_found_again(
+def test_an_unplugged_camera_is_reported_and_found_again(
     webcam: Webcam, path: Path, profile: Path
 ) -> None:
     with Watching(f"camera:{path}", profile) as watching:
@@ -184,7 +182,7 @@ def test_an_unplugged_camera_is_told_and_found_again(
         assert watching.wait_card() == ACE
 
 
-def test_a_silent_camera_is_told_and_held_by_one_thread_only(
+def test_a_silent_camera_is_reported_and_keeps_one_thread(
     webcam: Webcam, path: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "8")
@@ -201,20 +199,20 @@ def test_a_silent_camera_is_told_and_held_by_one_thread_only(
         assert watching.wait_card() == ACE
 
 
-def test_a_camera_that_another_program_has_is_told(webcam: Webcam, path: Path) -> None:
+def test_a_camera_used_by_another_program_is_reported(webcam: Webcam, path: Path) -> None:
     webcam.busy = True
     with pytest.raises(LineError, match="cannot be opened: another program has it, or it is no"):
         opened(path)
 
 
-def test_opencv_waits_no_longer_for_a_device_than_its_reader(webcam: Webcam, path: Path) -> None:
+def test_opencvs_device_timeout_is_the_readers(webcam: Webcam, path: Path) -> None:
     opened(path, format="MJPG")
     assert float(os.environ["OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT"]) <= 3
     # Of the whole process, and harmful: it costs a video its first pictures.
     assert "OPENCV_FFMPEG_CAPTURE_OPTIONS" not in os.environ
 
 
-def test_what_another_thread_reads_is_not_taken_from_under_it(
+def test_a_device_is_not_released_during_a_read(
     webcam: Webcam, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "4")
@@ -235,7 +233,7 @@ def test_what_another_thread_reads_is_not_taken_from_under_it(
     assert not webcam.opened[0].open
 
 
-def test_an_opencv_that_says_it_otherwise_or_not_at_all_is_no_worse(
+def test_the_log_level_is_set_in_every_opencv(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # 4.10 has it elsewhere than 5.0: a set-up that fails would cost the camera.

@@ -68,7 +68,7 @@ def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
         assert len(list(capture_threads())) == 1
 
 
-def test_packets_that_stop_are_told_and_the_stream_is_opened_again(profile: Path) -> None:
+def test_missing_packets_are_reported_and_the_stream_reopened(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
         wait_until(lambda: watching.links, "the camera")
@@ -80,7 +80,7 @@ def test_packets_that_stop_are_told_and_the_stream_is_opened_again(profile: Path
         assert watching.cards == [ACE]
 
 
-def test_a_server_that_takes_the_line_and_answers_nothing(profile: Path) -> None:
+def test_a_server_that_accepts_and_never_responds(profile: Path) -> None:
     with RtspCamera(Table()) as camera:
         camera.state = StreamState.NO_REPLY
         with Watching(camera.url, profile) as watching:
@@ -103,7 +103,9 @@ def test_a_server_that_takes_the_line_and_answers_nothing(profile: Path) -> None
         ("453 Not Enough Bandwidth", "453 Not Enough Bandwidth"),
     ],
 )
-def test_a_refusal_is_told_in_its_own_words(refusal: str, told: str, profile: Path) -> None:
+def test_an_rtsp_refusal_is_reported_in_the_servers_words(
+    refusal: str, told: str, profile: Path
+) -> None:
     driver = CameraDriver(CameraOptions(profile=str(profile), evidence=""))
     with RtspCamera(Table()) as camera:
         camera.refusal = refusal
@@ -115,7 +117,7 @@ def test_a_refusal_is_told_in_its_own_words(refusal: str, told: str, profile: Pa
     assert "secret" not in str(raised.value)
 
 
-def test_decoding_holds_no_picture_back(monkeypatch: pytest.MonkeyPatch, profile: Path) -> None:
+def test_decoding_delays_no_frame(monkeypatch: pytest.MonkeyPatch, profile: Path) -> None:
     # Each thread beyond the first keeps one; without this there are as many as there are cores.
     asked: list[list[int]] = []
     opening = cv2.VideoCapture

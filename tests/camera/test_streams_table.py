@@ -176,7 +176,7 @@ def _wait_told(daemon: DaemonProcess, pit: Supervisor, name: str, told: str) -> 
     wait_for(is_away, f"that {name} is away on the displays")
 
 
-def test_bad_cameras_are_told_by_name_and_the_table_goes_on(
+def test_faulty_cameras_are_reported_and_the_table_goes_on(
     tmp_path: Path, mosquitto: Mosquitto, cameras: dict[str, Bad]
 ) -> None:
     with (
@@ -207,7 +207,7 @@ def test_bad_cameras_are_told_by_name_and_the_table_goes_on(
                 assert json.loads(line)["event"]
 
 
-def test_the_doctor_names_each_of_them(
+def test_the_doctor_reports_each_faulty_camera(
     tmp_path: Path, mosquitto: Mosquitto, cameras: dict[str, Bad]
 ) -> None:
     del cameras["format"]  # there is no such webcam but in a daemon's own process

@@ -34,7 +34,7 @@ def mouth(profile: Profile) -> Watched:
 
 
 @pytest.mark.parametrize("seconds", [0.28, 0.36, 0.8])
-def test_each_card_is_told_once_as_it_leaves(mouth: Watched, seconds: float) -> None:
+def test_each_card_is_reported_once_as_it_leaves(mouth: Watched, seconds: float) -> None:
     for card in ("AS", "10H", "KD"):
         assert mouth.show(passing(card, seconds)) == [("card", card)]
     late = [said.late for said in mouth.said]
@@ -45,9 +45,7 @@ def test_each_card_is_told_once_as_it_leaves(mouth: Watched, seconds: float) -> 
 @pytest.mark.parametrize(
     ("ahead", "quarters"), sample(product([SHORT, LONG], range(len(WAYS))), 3)
 )
-def test_either_side_may_be_ahead_and_the_shoe_anywhere(
-    ahead: Ahead, quarters: int, tmp_path: Path
-) -> None:
+def test_any_side_may_lead_in_any_direction(ahead: Ahead, quarters: int, tmp_path: Path) -> None:
     watched, number = Watched(throat_images.profile(tmp_path, ahead, quarters)), count()
 
     def show(track: list[throat_images.Card]) -> Told:
@@ -64,19 +62,19 @@ def test_either_side_may_be_ahead_and_the_shoe_anywhere(
     assert show([*back, *back[::-1]]) == [("returned", None)]
 
 
-def test_a_card_that_rests_in_the_mouth_is_told_when_it_has_left(mouth: Watched) -> None:
+def test_a_card_that_rests_in_the_throat_is_reported_when_it_leaves(mouth: Watched) -> None:
     track = passing("7C")
     half = len(track) // 2
     assert mouth.show([*track[:half], *[track[half]] * 40, *track[half:]]) == [("card", "7C")]
 
 
-def test_light_that_fades_is_borne(mouth: Watched) -> None:
+def test_fading_light_is_tolerated(mouth: Watched) -> None:
     mouth.show(light=0.4, rest=0.4)
     assert mouth.show(passing("QS"), light=0.4) == [("card", "QS")]
 
 
 @pytest.mark.parametrize("lag", [0.04, 0.06])
-def test_two_cards_at_once_are_told(mouth: Watched, lag: float) -> None:
+def test_two_cards_at_once_are_reported(mouth: Watched, lag: float) -> None:
     first, second, *more = mouth.show(passing("AS"), passing("10H", lag=lag))
     assert first == ("double_feed", None)
     assert second == ("card", "AS")
@@ -85,7 +83,7 @@ def test_two_cards_at_once_are_told(mouth: Watched, lag: float) -> None:
     assert mouth.show(passing("KD")) == [("card", "KD")]
 
 
-def test_there_is_a_picture_of_each_of_two_cards_though_neither_was_read(tmp_path: Path) -> None:
+def test_each_of_two_unread_cards_has_a_picture(tmp_path: Path) -> None:
     watched = Watched(throat_images.profile(tmp_path), tmp_path / "evidence")
     watched.show()
     tracks = zip_longest(passing("AS"), passing("10H", lag=0.04))
@@ -106,7 +104,7 @@ def test_a_card_that_goes_back_was_not_dealt(mouth: Watched) -> None:
     assert mouth.show(rest=1.5) == [("over", None)]
 
 
-def test_fingers_are_no_cards(mouth: Watched) -> None:
+def test_fingers_are_not_cards(mouth: Watched) -> None:
     finger: list[throat_images.Card] = [(None, x) for x in np.linspace(OUT, 0, 8)]
     assert mouth.show([*finger, *reversed(finger)]) == []
 
@@ -117,12 +115,12 @@ def _smeared(image: Image) -> Image:
     return image
 
 
-def test_what_is_smeared_is_told_as_unreadable(mouth: Watched) -> None:
+def test_a_smeared_card_is_unreadable(mouth: Watched) -> None:
     pictures = [_smeared(mouth.drawn(card)) for card in passing("AS")]
     assert [*mouth.look(*pictures), *mouth.show()] == [("unreadable", None)]
 
 
-def test_a_hole_in_the_pictures_may_have_hidden_a_card(mouth: Watched) -> None:
+def test_a_gap_between_frames_may_hide_a_card(mouth: Watched) -> None:
     mouth.now += 0.6
     assert mouth.show() == [("missed", None)]
 
@@ -140,13 +138,13 @@ def extents(length: float, speed: float, bend: float = 0.0) -> CardTrack:
 
 @pytest.mark.parametrize("speed", [250.0, 400.0, 550.0])
 @pytest.mark.parametrize("more", [0.0, 12.0, 30.0])
-def test_the_length_of_what_passes_is_known(speed: float, more: float) -> None:
+def test_the_length_of_a_card_is_measured(speed: float, more: float) -> None:
     excess = extents(88 + more, speed, bend=120).excess_mm
     assert excess is not None
     assert abs(excess - more) < 4
 
 
-def test_covered_rows_are_runs() -> None:
+def test_covered_rows_are_extents() -> None:
     positions = np.arange(-51.5, 52, 1.0)
     covered = (positions < -30) | ((positions > 0) & (positions < 20)) | (positions == 40.5)
     inner, outer = covered_extents(covered, positions, 1.0)
@@ -154,7 +152,7 @@ def test_covered_rows_are_runs() -> None:
     assert (outer.start, outer.end, outer.starts, outer.ends) == (0.0, 20.0, True, True)
 
 
-def test_nothing_is_kept_for_ever(profile: Profile, tmp_path: Path) -> None:
+def test_the_frames_of_a_track_are_limited(profile: Profile, tmp_path: Path) -> None:
     watched = Watched(profile)
     watched.show([("AS", 0.0)] * 60)
     assert len(watched.station._shots) <= 14  # type: ignore[attr-defined]  # noqa: SLF001

@@ -44,7 +44,7 @@ def covered(image: Image, start: float, end: float, grey: int, width: float = 75
     return hidden
 
 
-def test_a_lamp_that_fades_in_mid_passage_costs_no_later_card(mouth: Watched) -> None:
+def test_a_lamp_that_fades_during_a_card_costs_no_later_one(mouth: Watched) -> None:
     track = passing("9S")
     half = len(track) // 2
     mouth.look(*[mouth.drawn(card) for card in track[:half]])
@@ -54,20 +54,20 @@ def test_a_lamp_that_fades_in_mid_passage_costs_no_later_card(mouth: Watched) ->
 
 
 @pytest.mark.parametrize("dark", [0.0, 0.03])
-def test_what_passes_while_it_is_dark_may_have_been_a_card(mouth: Watched, dark: float) -> None:
+def test_an_object_in_the_dark_may_be_a_card(mouth: Watched, dark: float) -> None:
     pictures = [mouth.drawn(card, light=dark) for card in passing("AS")]
     assert mouth.look(*pictures) == [MISSED]
     assert mouth.show() == []
     assert mouth.show(passing("KD")) == [("card", "KD")]
 
 
-def test_what_passes_behind_a_frozen_picture_may_have_been_a_card(mouth: Watched) -> None:
+def test_a_frozen_frame_may_hide_a_card(mouth: Watched) -> None:
     frozen = mouth.drawn()
     assert MISSED in mouth.look(*[frozen] * 12)
     assert mouth.show(passing("KD")) == [("card", "KD")]
 
 
-def test_a_stream_that_repeats_what_rests_is_not_frozen(profile: Profile) -> None:
+def test_a_stream_that_repeats_still_frames_is_not_frozen(profile: Profile) -> None:
     watched, still = Watched(profile), throat_images.drawn(number=1)
     assert watched.look(*[still] * 60) == []
     pictures = [watched.drawn(card) for card in passing("7H")]
@@ -75,7 +75,7 @@ def test_a_stream_that_repeats_what_rests_is_not_frozen(profile: Profile) -> Non
 
 
 @pytest.mark.parametrize("lost", sample(range(1, 8), 3))
-def test_a_card_of_which_pictures_are_lost_is_told_somehow(mouth: Watched, lost: int) -> None:
+def test_a_card_with_lost_frames_is_never_lost(mouth: Watched, lost: int) -> None:
     pictures: list[Image | None] = [mouth.drawn(card) for card in passing("AS")]
     pictures[lost : lost + 3] = [None] * 3
     told = [*mouth.look(*pictures), *mouth.show()]
@@ -84,12 +84,12 @@ def test_a_card_of_which_pictures_are_lost_is_told_somehow(mouth: Watched, lost:
 
 
 @pytest.mark.parametrize("x", [-60.0, -20.0, 0.0, 25.0, 60.0])
-def test_what_is_seen_in_one_picture_alone_is_told(mouth: Watched, x: float) -> None:
+def test_an_object_in_one_frame_is_reported(mouth: Watched, x: float) -> None:
     told = mouth.show([("AS", x)])
     assert told in ([MISSED], []) if x < -50 else told == [MISSED]
 
 
-def test_a_hand_that_leaves_the_shoes_side_free_is_no_matter(mouth: Watched) -> None:
+def test_a_hand_away_from_the_shoe_is_harmless(mouth: Watched) -> None:
     reach = [*np.linspace(60, -10, 8), *np.linspace(-10, 60, 8)]
     assert mouth.look(*[covered(mouth.drawn(), x, 60, 150) for x in reach]) == []
     assert mouth.show(passing("KD")) == [("card", "KD")]
@@ -103,7 +103,7 @@ def test_a_hand_before_the_whole_window_may_hide_a_card(mouth: Watched, grey: in
     assert mouth.show(passing("KD")) == [("card", "KD")]
 
 
-def test_something_that_stays_in_the_mouth_ends_the_line(mouth: Watched) -> None:
+def test_an_object_left_in_the_throat_ends_the_line(mouth: Watched) -> None:
     def stays() -> None:
         for _ in range(round(15 * FPS)):
             mouth.look(covered(mouth.drawn(), 10, 30, 200))
@@ -118,7 +118,7 @@ def test_a_card_half_out_of_the_shoe_may_wait_for_long(mouth: Watched) -> None:
     assert mouth.show([("AS", float(x)) for x in np.linspace(-70, OUT, 9)]) == [("card", "AS")]
 
 
-def test_a_lamp_that_is_out_for_long_ends_the_line(mouth: Watched) -> None:
+def test_a_failed_lamp_ends_the_line(mouth: Watched) -> None:
     def stays() -> None:
         for _ in range(round(8 * FPS)):
             mouth.look(mouth.drawn(light=0.02))
@@ -128,7 +128,7 @@ def test_a_lamp_that_is_out_for_long_ends_the_line(mouth: Watched) -> None:
 
 
 @pytest.mark.parametrize("shift", sample([(60, 0), (-160, 90), (0, 180), (250, 0)], 2))
-def test_a_camera_that_was_moved_sees_no_mouth(mouth: Watched, shift: tuple[int, int]) -> None:
+def test_a_moved_camera_does_not_see_the_throat(mouth: Watched, shift: tuple[int, int]) -> None:
     def moved() -> None:
         for _ in range(round(8 * FPS)):
             mouth.look(np.roll(mouth.drawn(), shift, axis=(1, 0)))
@@ -138,7 +138,7 @@ def test_a_camera_that_was_moved_sees_no_mouth(mouth: Watched, shift: tuple[int,
     assert [each.say.value for each in mouth.said] == ["missed"]
 
 
-def test_two_cards_of_few_pictures_are_two(mouth: Watched) -> None:
+def test_two_cards_in_few_frames_are_two(mouth: Watched) -> None:
     told = mouth.show(passing("AS", 0.28), passing("10H", 0.28, lag=0.04))
     assert told[0] == ("double_feed", None)
     assert len(told) == 3
@@ -150,7 +150,7 @@ def test_a_second_card_is_not_named_by_the_first_ones_index(mouth: Watched, lag:
     assert [card for _, card in told if card] in ([], ["AS"], ["AS", "10H"], ["10H"])
 
 
-def test_cards_without_a_gap_between_their_pictures_are_two(mouth: Watched) -> None:
+def test_cards_in_consecutive_frames_are_two(mouth: Watched) -> None:
     first, second = passing("AS"), passing("KD")
     pictures = [mouth.drawn(card) for card in [*first[:-2], *second[2:]]]
     assert [*mouth.look(*pictures), *mouth.show()] == [("card", "AS"), ("card", "KD")]
@@ -164,7 +164,7 @@ def test_the_next_card_may_show_before_the_first_has_left(mouth: Watched) -> Non
     assert mouth.show([card for card in second if card[1] > -75]) == [("card", "KD")]
 
 
-def test_a_back_as_dark_as_the_mouth_is_no_nothing(mouth: Watched) -> None:
+def test_a_back_as_dark_as_the_throat_is_detected(mouth: Watched) -> None:
     def shown(x: float) -> Image:
         return covered(mouth.drawn(), x - 44, x + 44, 62, width=63)
 
@@ -172,12 +172,12 @@ def test_a_back_as_dark_as_the_mouth_is_no_nothing(mouth: Watched) -> None:
     assert [*mouth.look(*pictures), *mouth.show()] == [("unreadable", None)]
 
 
-def test_a_card_on_its_way_when_the_pictures_end_may_have_left(mouth: Watched) -> None:
+def test_a_card_in_the_last_frame_may_have_left(mouth: Watched) -> None:
     mouth.look(*[mouth.drawn(card) for card in passing("AS")[:5]])
     assert [each.say.value for each in mouth.station.finish()] == ["missed"]
 
 
-def test_a_card_that_is_there_when_the_pictures_begin_may_not_be_whole(profile: Profile) -> None:
+def test_a_card_in_the_first_frame_may_be_incomplete(profile: Profile) -> None:
     told = Watched(profile).show(passing("AS")[5:])
     assert told in ([("card", "AS")], [MISSED])
 
@@ -190,14 +190,14 @@ def way(*positions: tuple[float, float], torn: bool = False) -> TrackOutcome:
     return passage.outcome(len(positions) / FPS)
 
 
-def test_what_comes_from_the_table_a_card_long_may_be_a_card() -> None:
+def test_a_long_object_from_the_table_may_be_a_card() -> None:
     # Damaged pictures of a card: its way past the shoe's side was not in any of them.
     card = [(16.0, 60.0), (-22.0, 60.0), (-27.0, 60.0), (11.0, 60.0), (42.0, 60.0)]
     assert way(*card) is TrackOutcome.UNCLEAR
     assert way(*[(start + 15, end) for start, end in card]) is TrackOutcome.HARMLESS
 
 
-def test_what_became_of_it_is_said_only_where_it_was_seen() -> None:
+def test_an_outcome_needs_visible_ends() -> None:
     assert way((-90, -2), (-50, 38), (0, 88)) is TrackOutcome.LEFT
     assert way((-90, -2), (-70, 18), (-80, 8), (-110, -22)) is TrackOutcome.RETURNED
     assert way((-125, -37), (-124, -36), (-125, -37)) is TrackOutcome.HARMLESS
@@ -216,7 +216,7 @@ def holes(*moments: float) -> list[float]:
     return [round(hole, 2) for hole in told if hole is not None]
 
 
-def test_pictures_that_were_kept_waiting_are_not_missed() -> None:
+def test_delayed_frames_are_not_missed() -> None:
     usual = [number / 25 for number in range(30)]
     later = [usual[-1] + 0.24 + number / 25 for number in range(10)]
     assert holes(*usual, *later) == [0.24]
@@ -225,5 +225,5 @@ def test_pictures_that_were_kept_waiting_are_not_missed() -> None:
     assert holes(*usual, *burst, *[burst[-1] + 0.04, burst[-1] + 0.08]) == []
 
 
-def test_a_slow_camera_is_not_told_as_one_that_misses_pictures() -> None:
+def test_a_slow_camera_misses_no_frames() -> None:
     assert holes(*[number / 8 for number in range(40)]) == []

@@ -73,7 +73,7 @@ def test_two_ends_confirm_each_other() -> None:
     assert both.confidence > one.confidence
 
 
-def test_two_ends_are_one_witness_of_the_suit() -> None:
+def test_the_suits_of_two_ends_are_not_independent() -> None:
     soft = _said(4, 1, 2)
     one = belief_of(soft)
     both = combine_ends([one, belief_of(soft)])
@@ -91,7 +91,7 @@ def test_two_ends_contradict_each_other() -> None:
     assert both.confidence < 0.6
 
 
-def test_an_end_without_index_leaves_the_others_word() -> None:
+def test_an_end_without_index_has_no_influence() -> None:
     one = belief_of(_said(4, 1, 8))
     both = combine_ends([one, belief_of(_said(13, 0, 8))])
     assert both.best is Card("5H")
