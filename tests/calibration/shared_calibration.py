@@ -1,5 +1,5 @@
 """
-One calibration of the simulated table, made once for all tests that look at it.
+One calibration of the simulated table, shared by the tests that inspect it.
 """
 
 from __future__ import annotations

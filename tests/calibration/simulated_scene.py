@@ -1,5 +1,5 @@
 """
-A simulated table with a camera above it, to be calibrated: markers, cards, whatever happens.
+A simulated table with a camera above it, to be calibrated: markers, cards, disturbances.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ SHEETS = {
     3: (-290, 160, 88),
     4: (0, 10, 0),
 }
-"""Where markers lie: millimetres, and degrees."""
+"""Positions of the markers: millimetres, and degrees."""
 
 Laid = Mapping[Slot, Card | None]
-"""Cards on their places; None for one that lies face down."""
+"""Cards on their places; None for a face-down card."""
 
 
 @lru_cache(maxsize=1)
@@ -61,7 +61,7 @@ def seen(  # noqa: PLR0913 - whatever can be before a camera
     sheets: Mapping[int, tuple[float, float, float]] | None = None,
 ) -> Image:
     """
-    Take a picture; the camera may have been pushed by millimetres and degrees.
+    Take a frame; the camera may have moved by millimetres and degrees.
     """
     view, sensor, _ = _world()
     view.camera = camera().moved(*pushed) if any(pushed) else camera()
@@ -106,7 +106,7 @@ SAMPLE = [(Card("7D"), Slot.B3), (Card("QS"), Slot.P2)]
 
 class Shelf:
     """
-    Pictures by the second of a recording that was never made.
+    Frames by the second of an imaginary recording.
     """
 
     def __init__(self, pictures: Mapping[float, Image]) -> None:
@@ -128,7 +128,7 @@ class Shelf:
 
 def aligned(found: NDArray[np.float64], true: NDArray[np.float64]) -> float:
     """
-    Say by how much points are off, wherever they are measured from and in which directions.
+    Return the largest distance between points after the best rigid alignment.
     """
     a, b = found - found.mean(axis=0), true - true.mean(axis=0)
     left, _, right = np.linalg.svd(a.T @ b)

@@ -1,5 +1,5 @@
 """
-In a real browser: boxes are dragged, corners are clicked, and the page breaks no policy.
+Boxes are dragged and corners clicked in a real browser, within the page's policy.
 """
 
 from __future__ import annotations

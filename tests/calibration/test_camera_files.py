@@ -1,5 +1,5 @@
 """
-Files that belong together come onto the disk together, or not at all.
+Files that belong together are written together, or not at all.
 """
 
 from __future__ import annotations

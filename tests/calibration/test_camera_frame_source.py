@@ -1,6 +1,6 @@
 """
-Pictures for a calibration: a camera that goes away comes back without a new beginning, and
-what gives none, or others than before, is told in one line.
+Frames for a calibration: a camera that disappears is opened again, and a source without usable
+frames is reported in one line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ VAST = (  # the head of a PNG file of 60,000 x 60,000 points
 
 class Cable:
     """
-    A camera on a cable that is pulled, and plugged in again.
+    A camera whose cable is unplugged and plugged in again.
     """
 
     def __init__(self) -> None:
@@ -144,7 +144,7 @@ def test_a_slow_response_is_reported_as_soon_as_none(
     behave: Callable[[Visit], None], said: str
 ) -> None:
     """
-    It held the run for as long as it liked: each line came before patience with silence ended.
+    Regression: each line restarted the timeout, so that the run waited for ever.
     """
     with NetworkCamera(behave) as camera, pytest.raises(UserError, match=said):
         take_frames(parse_source(camera.url), USUAL, 1)

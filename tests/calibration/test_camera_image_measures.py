@@ -1,5 +1,5 @@
 """
-What is measured of pictures is what was done to them; what a device refuses to hold is said.
+Image measures find the simulated values; refused controls are reported.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def test_flicker_is_reported_with_the_mains_frequency(mains: int, fps: float) ->
 
 class Refusing:
     """
-    A device without a focus to set, that does not let its exposure be locked.
+    A device without focus that does not let its exposure be locked.
     """
 
     def __init__(self) -> None:

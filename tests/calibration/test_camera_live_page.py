@@ -1,6 +1,6 @@
 """
-The live page shows what is found and takes what is dragged, from nobody but itself; a
-person answers at the terminal or on it.
+The live page shows the state and accepts commands from itself alone; a person answers there or
+at the terminal.
 """
 
 from __future__ import annotations

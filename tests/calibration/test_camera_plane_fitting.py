@@ -1,6 +1,6 @@
 """
-The plane of the table is found to a fraction of a millimetre, by markers or by clicked corners;
-how far off it may be is said, and what does not fit is named.
+The plane of the table is found to a fraction of a millimetre, by markers or clicked corners;
+its error is estimated, and a marker that does not fit is named.
 """
 
 from __future__ import annotations

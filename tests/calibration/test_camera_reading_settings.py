@@ -27,8 +27,8 @@ CARDS = ("AS", "10H", "KD")
 
 def shown(name: str, style: Style, shrunk: float = 1.0) -> ShownCard:
     """
-    Show a card whose corners are taken to be further out than they are, which makes its
-    index smaller than the window expects.
+    Show a card whose corners are taken to be too far out, which makes its index smaller than the
+    window expects.
     """
     drawn = np.pad(face(Card(name), style, 120), ((60, 60), (60, 60), (0, 0)), mode="edge")
     high, wide = drawn.shape[0] - 120, drawn.shape[1] - 120

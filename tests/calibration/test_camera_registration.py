@@ -1,6 +1,6 @@
 """
-A camera that was pushed is told by how far, however far and whichever way as long as most of the
-table is still seen; what is not the profile's table is refused, and it is said what is known.
+The shift of a camera is measured in any direction while most of the table is visible; another
+table is rejected with a reason.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Table:
 
     def far(self, push: Push) -> float:
         """
-        Say how far a push moves the places, in the picture and at the most.
+        Return the largest shift of the places in the image.
         """
         middles = np.array([place.centre for place in self.profile.place])
         after = self.here.camera.moved(*push).on_table(middles)
@@ -68,8 +68,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Table:
 
 def test_a_shift_along_equidistant_lines_is_measured(table: Table) -> None:
     """
-    The arcs of the felt are 52 mm apart: pushed by 50 mm, and turned a little, each lies nearly
-    where the next one was. It was once refused as another table.
+    The arcs of the felt are 52 mm apart: after a shift of 50 mm with a small rotation, each is
+    nearly where the next one was. Regression: this was rejected as another table.
     """
     found = table.checked(table.seen((-10.9, 48.8, 0.8)))
     assert [each.kind for each in found.findings if each.bad] == [FindingKind.MOVED]
@@ -102,7 +102,7 @@ def test_another_table_with_the_same_print_is_not_recognised(table: Table, tmp_p
 
 def test_an_unrecognised_table_is_reported(table: Table) -> None:
     """
-    No push that is shorter than what the finding names can be the cause.
+    The finding names a distance that every smaller shift is recognised within.
     """
     within = max_recognised_shift_mm(table.profile)
     assert 60 < within < 90
@@ -132,7 +132,7 @@ def told(found: CheckResult) -> list[tuple[FindingKind, str]]:
 @pytest.mark.parametrize("turns", [1, 2])
 def test_a_rotated_image_is_reported(table: Table, turns: int) -> None:
     """
-    It was told as moved by 500 mm, to be calibrated again.
+    Regression: this was reported as a shift of 500 mm.
     """
     middle = table.reference.shape[1] / 2, table.reference.shape[0] / 2
     way = cv2.getRotationMatrix2D(middle, 90.0 * turns, 1.0)
@@ -160,7 +160,7 @@ def test_a_mirrored_image_is_reported(table: Table, flipped: int) -> None:
 @pytest.mark.parametrize("grey", [12, 120, 255])
 def test_a_plain_image_is_reported_in_one_line(table: Table, grey: int) -> None:
     """
-    It was told to be brighter or darker, and blurred, and too blurred to tell.
+    Regression: there were several contradicting findings.
     """
     found = told(table.checked(np.full_like(table.reference, grey)))
     assert [kind for kind, _ in found] == [FindingKind.NO_PICTURE]
@@ -176,7 +176,7 @@ def test_a_half_covered_table_fails_the_check(
     table: Table, part: tuple[slice, slice], where: str
 ) -> None:
     """
-    It passed: enough of the other half was found again.
+    Regression: it passed, because enough of the other half was found.
     """
     picture = table.reference.copy()
     picture[part] = (215, 220, 222)

@@ -1,6 +1,6 @@
 """
-A night can be rehearsed: filmed with the answers to it, and calibrated from that by the
-real commands; or live, by what is typed.
+A calibration can be rehearsed: recorded with its script and calibrated from that by the real
+commands, or live with typed commands.
 """
 
 from __future__ import annotations

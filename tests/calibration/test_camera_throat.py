@@ -1,5 +1,5 @@
 """
-The camera at the shoe's mouth is calibrated with a card for a rectangle, and checked.
+The camera at the shoe's throat is calibrated with a card as the rectangle, and checked.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def test_a_throat_asks_for_one_card_at_a_time(
     profile: Path,
 ) -> None:
     """
-    It asked for two more cards face up beside the one that fills it.
+    Regression: it asked for two more cards beside the one that fills the throat.
     """
     for picture, sure, wanted in (
         (seen(), Certainty.NOT, "one card at a time"),
@@ -155,7 +155,7 @@ def test_a_throat_asks_for_one_card_at_a_time(
 )
 def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice, ...]) -> None:
     """
-    The right half passed: a card on its way out was thought to hide it.
+    Regression: the right half passed as a card that leaves.
     """
     picture = seen().copy()
     picture[half] = (215, 220, 222)
@@ -174,7 +174,7 @@ def test_a_partly_hidden_card_in_the_throat_is_no_finding(
     profile: Path, shown: tuple[str, float], out: float
 ) -> None:
     """
-    Its outline began at the mouth's edge, where no card was: what that enclosed was compared.
+    Regression: an outline began at the throat's edge, and its content was compared.
     """
     card, turn = shown
     assert bad(checked(profile, seen(card, turn=turn, out=out))) == []
@@ -184,7 +184,7 @@ def test_an_unrecognised_throat_is_reported_without_a_distance(
     profile: Path, tmp_path: Path
 ) -> None:
     """
-    It was said not to be within 11 mm of where it was, though a card hid that it was.
+    Regression: a distance was named although a card hid the throat.
     """
     other = load_profile(simulated_profile(Settings(seed=4, station=Station.THROAT), tmp_path))
     picture = np.asarray(cv2.imread(str(other.reference)), np.uint8)
@@ -217,7 +217,7 @@ def test_a_throat_is_recognised_by_its_surroundings(
     seed: int, night: TableState, tmp_path: Path
 ) -> None:
     """
-    Points were looked for in the mouth's cloth, and nearly all of them lay under the card.
+    Regression: points were chosen in the throat, where the card hid them.
     """
     settings = Settings(seed=seed, station=Station.THROAT)
     made = load_profile(simulated_profile(settings, tmp_path))

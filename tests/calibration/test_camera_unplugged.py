@@ -1,5 +1,5 @@
 """
-A camera that goes away while cards are shown costs no more than to show that card again.
+A camera that disappears while cards are shown costs only showing that card again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.calibration.simulated_scene import Shelf
 
 class Loose(Shelf):
     """
-    A camera whose cable is pulled once at each of some moments.
+    A camera whose cable is unplugged once at each of some times.
     """
 
     def __init__(self, moments: set[float]) -> None:
@@ -32,7 +32,7 @@ class Loose(Shelf):
 
 class Patient(ScriptedDialogue):
     """
-    Somebody who plugs it in again.
+    A person who plugs it in again.
     """
 
     heard: tuple[str, ...] = ()

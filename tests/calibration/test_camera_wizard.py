@@ -1,6 +1,6 @@
 """
-A camera is calibrated from pictures alone: the places where they are, cards read; and what is
-not good enough, then or at the start of a shoe, is said with what to do.
+A camera is calibrated from frames alone; deficiencies, at once or at the start of a shoe, are
+reported with advice.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def test_layouts_have_every_slot_and_a_mirrored_form() -> None:
 @pytest.mark.parametrize("turn", [0, 90])
 def test_the_throat_window_has_room_for_a_card(way: tuple[float, float], turn: int) -> None:
     """
-    Whichever side led, a card was looked for as if that were a short one.
+    Regression: a card was always searched as if its short side led.
     """
     step = ThroatStep(direction=way, turn=90 if turn else 0)
     wide, high = step.window_size
@@ -266,7 +266,7 @@ def test_a_layout_outside_the_image_ends_the_run() -> None:
 
 class Corrected(ScriptedDialogue):
     """
-    Answers with a layout outside of the picture, then with the right one.
+    Steps with a layout outside the image, then with the correct one.
     """
 
     def __init__(self, script: Script) -> None:

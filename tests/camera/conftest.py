@@ -1,5 +1,5 @@
 """
-What tests of a camera's line share: the profile of a small table, and a reader for its cards.
+Fixtures of a camera's line: the profile of a small table, and a reader for its cards.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Network cameras on loopback, as well or as badly behaved as a test wants them.
+Network cameras on loopback, with any fault that a test needs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MULTIPART = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
 @lru_cache(maxsize=64)
 def jpeg(card: str | None = None, number: int = 0, width: int = 1280) -> bytes:
     """
-    A picture of the table, with a card on P1 or none; each number has noise of its own.
+    An image of the table, with a card on P1 or none; each number has its own noise.
     """
     image = Scene((on("P1", card),) if card else ()).drawn(number)
     if width != image.shape[1]:
@@ -38,7 +38,7 @@ def jpeg(card: str | None = None, number: int = 0, width: int = 1280) -> bytes:
 
 def draw_all() -> None:
     """
-    Draw before anybody looks: a camera that draws first keeps its reader waiting.
+    Draw in advance, so that no reader waits for the drawing.
     """
     for number in range(8):
         for card in (None, "AS"):
@@ -53,7 +53,7 @@ def encoded(image: Image) -> bytes:
 
 class Visit:
     """
-    One who looks.
+    One connected reader.
     """
 
     def __init__(self, connection: socket.socket, number: int, request: str) -> None:
@@ -89,7 +89,7 @@ class Visit:
 
     def wait(self) -> None:
         """
-        Hold the line and say nothing, until the other side hangs up.
+        Send nothing until the reader disconnects.
         """
         with contextlib.suppress(OSError):
             while self._connection.recv(4096):
@@ -98,7 +98,7 @@ class Visit:
 
 class NetworkCamera(LoopbackServer):
     """
-    Does to each visit what the test says.
+    Serves each visit with the behaviour of the test.
     """
 
     def __init__(self, behave: Callable[[Visit], None]) -> None:
@@ -115,7 +115,7 @@ class NetworkCamera(LoopbackServer):
 
 def first_then(trouble: Callable[[Visit], None], card: str = "AS") -> Callable[[Visit], None]:
     """
-    The table empty and then a trouble for the first who comes; a card on it for all later ones.
+    An empty table and then a fault for the first visit; a card on the table for later ones.
     """
 
     def behave(visit: Visit) -> None:
@@ -132,7 +132,7 @@ def first_then(trouble: Callable[[Visit], None], card: str = "AS") -> Callable[[
 
 def asks_for_a_digest(visit: Visit) -> None:
     """
-    Pictures for ``admin`` with the password ``s#c:ret``, which is never sent itself.
+    Frames for ``admin`` with the password ``s#c:ret``, which is never sent itself.
     """
 
     def md5(text: str) -> str:
@@ -150,7 +150,7 @@ def asks_for_a_digest(visit: Visit) -> None:
 
 def asks_for_a_password(visit: Visit) -> None:
     """
-    Likewise, by a password that anybody on the way can read.
+    The same with basic authentication.
     """
     word = base64.b64encode(b"admin:s#c:ret").decode()
     known = visit.header("Authorization") == f"Basic {word}"
@@ -168,7 +168,7 @@ def _show(visit: Visit, ask: str, *, known: bool) -> None:
 
 def capture_threads() -> Iterator[threading.Thread]:
     """
-    The threads that look through cameras.
+    The running capture threads.
     """
     for thread in threading.enumerate():
         if thread.name.startswith("camera-"):

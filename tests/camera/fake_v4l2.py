@@ -1,11 +1,11 @@
 """
-A camera as OpenCV's Video4Linux backend shows it, with the ways that backend has.
+A camera as OpenCV's Video4Linux backend shows it.
 
-A format or a size that the camera has not becomes one that it has, and `set` says yes; a size
-counts when both of its sides are given; each of these begins the stream anew; a control that
-there is not is -1, and setting one says no, as does a value that a menu has not, or a value by
-hand while the automatic is on; one damaged picture is a failed read, as is an unplugged camera
-at once, and a silent one after the patience that the environment states (ten seconds, else).
+An unsupported format or size becomes a supported one, and `set` reports success; a size counts
+once both of its sides are given; each of these restarts the stream. An unknown control is -1,
+and setting it fails, as does an invalid value, or a manual value in automatic mode. A damaged
+frame is a failed read, as is an unplugged camera at once, and a silent one after the timeout of
+the environment (otherwise ten seconds).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ MENUS: Final = {AUTO_EXPOSURE: (1, 3), AUTO_WB: (0, 1), AUTOFOCUS: (0, 1)}
 
 class Webcam:
     """
-    The camera itself: what it has, and what becomes of it.
+    The camera and its state.
 
     Attributes:
-        forgetful: It goes back to its automatic settings when its stream begins.
-        waited: How often a picture was waited for while it was silent.
+        forgetful: Whether it resets its controls when a stream begins.
+        waited: Number of reads that waited while it was silent.
     """
 
     def __init__(self) -> None:
@@ -162,6 +162,6 @@ class Capture:
         return True, self.webcam.picture(number)
 
     def release(self) -> None:
-        # OpenCV itself would take the process with it.
+        # OpenCV would end the process.
         self.closed_in_read |= self.reading
         self.open = False

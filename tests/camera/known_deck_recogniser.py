@@ -1,5 +1,5 @@
 """
-A recogniser that knows the drawn decks by heart: for tests that are not about reading.
+A recogniser that knows the drawn decks, for tests that are not about recognition.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-A small table to look at: felt with lettering, places, cards anywhere, a hand, chips,
-light and a sensor's noise; and the profile of the camera above it.
+A small table: felt with lettering, places, cards, a hand, chips, light and a sensor's noise; and
+the profile of the camera above it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def card_face(name: str | None, number: int) -> tuple[Image, Image]:
 @dataclass(frozen=True)
 class CardTruth:
     """
-    A card on the table; no name for one that lies face down.
+    A card on the table; without a name it lies face down.
     """
 
     name: str | None
@@ -87,7 +87,7 @@ def on(slot: str, name: str | None, dx: float = 0, dy: float = 0, turn: float = 
 @dataclass(frozen=True)
 class Scene:
     """
-    One moment of the table; `drawn` draws it with the noise of its number.
+    One state of the table; `drawn` draws it with the noise of a number.
     """
 
     cards: tuple[CardTruth, ...] = ()
@@ -209,7 +209,7 @@ def _seen(image: Image, light: float, noise: float, number: int) -> Image:
 
 def profile(folder: Path, **changes: object) -> Path:
     """
-    Write the profile of this table, and the picture of it empty.
+    Write the profile of this table, and the image of the empty table.
     """
     cv2.imwrite(str(folder / "empty.png"), Scene().drawn(99))
     rows = tuple(tuple(float(each) for each in row) for row in homography())

@@ -1,5 +1,5 @@
 """
-Photos of rendered cards for the recogniser's tests: decks that its training never saw.
+Photos of rendered cards for the recogniser's tests, of decks that were not trained.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def photo(
     side: Image, deck: Style, seed: int, *, width: float = 110, blur: float = 0.4
 ) -> tuple[Image, Quad]:
     """
-    Lay a card's side on felt, turned by chance, seen at an angle; give its corners too.
+    Draw a card on felt, randomly turned, seen at an angle; return its corners too.
     """
     chance = np.random.default_rng(seed)
     scene = np.full((360, 420, 3), (60, 105, 25), np.float32)

@@ -1,5 +1,5 @@
 """
-Small simulated tables for tests: quickly dealt, in few and small pictures.
+Small simulated tables for tests: quick deals, few and small frames.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def shots(
     scene: Scene, wanted: Callable[[Truth], bool] = lambda _: True, most: int = 1000
 ) -> list[Shot]:
     """
-    Take pictures where they are wanted, and as many as are.
+    Take the requested frames.
     """
     found: list[Shot] = []
     number = 0

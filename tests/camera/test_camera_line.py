@@ -1,6 +1,6 @@
 """
-From a source of pictures to lines and back: whatever is wrong with a camera is said by
-name, the reader goes on, and nothing is invented.
+From a source of frames to lines and observations: every fault of a camera is reported by name,
+the reader goes on, and no card is invented.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def driver(profile: Path) -> CameraDriver:
 
 def film() -> Iterator[Image]:
     """
-    A round, twenty pictures a second, and the table cleared.
+    A round at twenty frames per second, and the cleared table.
     """
     cards: tuple[Any, ...] = ()
     yield from (Scene().drawn(n) for n in range(3))
@@ -196,7 +196,7 @@ def test_plain_and_frozen_frames_are_reported() -> None:
 
 class Hanging:
     """
-    A camera that gives one picture and then hangs in its read.
+    A camera that hangs in its read after one frame.
     """
 
     def __init__(self) -> None:
@@ -243,7 +243,7 @@ def test_a_hanging_source_is_abandoned_without_blocking(
 @contextmanager
 def sending(path: Path, *, slow: float = 0.03) -> Iterator[RawSender]:
     """
-    Send an empty table, and an ace on it from the seventh picture on, which is late by `slow`.
+    Send an empty table, and an ace on it from the seventh frame on, delayed by `slow`.
     """
     sender, stop = RawSender(path), threading.Event()
 

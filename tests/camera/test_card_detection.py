@@ -1,5 +1,5 @@
 """
-Cards are found by what shows of them, whatever felt they lie on.
+Cards are found by their visible parts, on any felt.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tests.volume import volume
 Way = tuple[Slot, float, float, float]
 
 _NEAR = 10
-"""Pixels: some millimetres, as near as a face-down card has to be known."""
+"""Maximum error, in pixels, of a face-down card."""
 
 _LIKE_THE_FELT = (5009, 5035, 5112)
 """Seeds whose backs are thin lines on the felt's own colour."""
@@ -65,7 +65,7 @@ class Backs:
     @cached_property
     def empty(self) -> Image:
         """
-        The table before anything is laid on it.
+        The table without cards.
         """
         return self.seen()
 
@@ -83,7 +83,7 @@ class Backs:
 
     def miss(self, slot: Slot, x: float, y: float, turn: float) -> float:
         """
-        Lay one beside the middle of its place; return by how many pixels it is missed.
+        Lay a card beside the middle of its place; return the error in pixels.
         """
         box, profile = PLACES[slot], self._profile
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
@@ -99,7 +99,7 @@ class Backs:
 
     def state(self, way: Way, push: float) -> str:
         """
-        Lay one while the camera stands aside; return how a station sees its place.
+        Lay a card under an oblique camera; return the state of its place.
         """
         slot, x, y, turn = way
         box, self._view.camera = PLACES[slot], create_camera(self._settings).moved(push, -push)
@@ -112,8 +112,7 @@ class Backs:
 
     def states(self, slot: Slot) -> list[str]:
         """
-        Lay one as a dealer does, and take it off; return how a station sees its place
-        each half second.
+        Lay a card as a dealer does, and remove it; return the state of its place each half second.
         """
         box = PLACES[slot]
         lying = CardTrack([Key(0.0, Pose(box.x, box.y, 0.0, box.turn))], Card("5D"), slot)
@@ -142,8 +141,8 @@ def _ways() -> Iterator[Way]:
 
 def test_backs_are_found_on_any_felt(backs: Backs) -> None:
     """
-    Of seed 2 the back is printed to its rim, and as light as the felt; of seed 102 it has
-    a white rim, and is of the felt's colour.
+    The back of seed 2 is printed to its rim, and as light as the felt; that of seed 102 has a
+    white rim, and the felt's colour.
     """
     missed = [(way, miss) for way in _ways() if (miss := backs.miss(*way)) > _NEAR]
     assert missed == []

@@ -1,5 +1,5 @@
 """
-What `doctor` says of a camera and of the pictures that it keeps.
+Findings of `doctor` on a camera and its evidence folder.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.camera.simulated_tables import settings
 
 def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:
     """
-    Look at a table whose camera is a folder with a picture of the empty table.
+    Check a table whose camera is a folder with an image of the empty table.
     """
     pictures = folder / "profile"
     profile = simulated_profile(settings(seed=1), pictures)

@@ -1,6 +1,6 @@
 """
-A simulated shoe before a simulated camera, through the recogniser to a table: every round
-is exact, or the table knows that something is wrong with it.
+A simulated shoe before a simulated camera, through the recogniser to a table: every round is
+exact, or marked as uncertain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.camera.profiles import simulated_profile
 
 def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object, ...]]]:
     """
-    Play all rounds; return the table, and the hands that were really dealt.
+    Play all rounds; return the table, and the hands that were dealt.
     """
     profile = load_profile(simulated_profile(settings, folder))
     options = CameraOptions(station=settings.station.value)

@@ -1,5 +1,5 @@
 """
-Pictures of what was read are bounded by age and room, and hold up nobody.
+Stored pictures are bounded by age and size, and never block the station.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def names(folder: Path) -> list[str]:
 
 def there(folder: Path, number: int, size: int = 1, age: float = 0.0) -> str:
     """
-    Put a picture of an earlier day there, so many seconds old.
+    Create a picture of an earlier day, with an age in seconds.
     """
     path = folder / f"20250101-120000.{number:03}-P1-AS.jpg"
     path.write_bytes(bytes(size))
@@ -79,7 +79,7 @@ def test_the_oldest_files_are_removed_first(tmp_path: Path) -> None:
 
 
 def test_space_is_freed_for_several_pictures(tmp_path: Path) -> None:
-    # Else each would cost a look at all of them.
+    # Otherwise each would cause a directory scan.
     old = [there(tmp_path, number, 10_000, 100 - number) for number in range(60)]
     kept = Evidence(tmp_path, 30, 0.5)
     kept.store(PATCH, "P1-AS")

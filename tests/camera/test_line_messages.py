@@ -1,5 +1,5 @@
 """
-What a camera's line means, and that no bytes upset its decoder.
+Observations of a camera's lines, and a decoder that accepts any bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MEANINGS = [
 WHOLE = b"".join(encode_statement(statement) for statement, _ in MEANINGS)
 PLACED = encode_statement(MEANINGS[0][0])
 TOO_LONG = b" " * 4096 + PLACED
-"""A line of which only what is no statement of a camera is too long."""
+"""A line that is too long only by bytes that are not a statement."""
 
 
 @pytest.mark.parametrize(("statement", "meant"), MEANINGS, ids=lambda each: str(each)[:24])

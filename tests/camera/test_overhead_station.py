@@ -1,5 +1,5 @@
 """
-What is laid is told once, in the order in which it was laid; nothing else is.
+Every card is reported once, in dealing order; nothing else is.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def drawn(scene: Scene, number: int) -> Image:
 
 class Watched:
     """
-    A station that is shown scenes.
+    A station that processes scenes.
     """
 
     def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
@@ -146,7 +146,7 @@ def test_removed_face_down_cards_are_reported_unreadable(table: Watched) -> None
 
 
 def test_an_unreadable_card_is_reported_once_and_read_later(table: Watched) -> None:
-    # A chip on both indexes; it shows its face all the same.
+    # A chip on both indexes of a face-up card.
     card = on("P1", "6D")
     x, y, _ = CENTRES["P1"]
     chips = ((x - 22, y - 30), (x + 22, y + 30))
@@ -162,7 +162,7 @@ def test_a_card_that_is_moved_is_the_same_card(table: Watched) -> None:
 
 def test_another_card_on_the_same_place_is_reported(table: Watched) -> None:
     table.show(Scene((on("P1", "JS"), on("B1", "3H"))), 0.8)
-    # Behind a hand, so that nobody saw the place empty.
+    # Behind a hand: the place is never seen empty.
     hand = Scene((on("B1", "3H"),), hands=(CENTRES["P1"][:2],))
     table.show(hand, 0.5)
     assert table.show(Scene((on("P1", "4D"), on("B1", "3H"))), 1) == [placed("P1", "4D")]

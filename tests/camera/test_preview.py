@@ -1,5 +1,5 @@
 """
-People of this machine see what the camera sees, and nobody else does.
+The preview shows frames and readings to browsers of this machine, and to no other.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _has_ipv6() -> bool:
 
 class _Shoe(_Quiet):
     """
-    A station at a shoe's mouth, out of which an ace came.
+    A station at the throat of a shoe that an ace has left.
     """
 
     def process(self, picture: VideoFrame) -> list[Statement]:
@@ -82,7 +82,7 @@ class _Shoe(_Quiet):
 
 @pytest.fixture
 def view(monkeypatch: pytest.MonkeyPatch) -> Iterator[PreviewServer]:
-    # However long a slow machine takes between two lines of a test.
+    # Tests may run slowly.
     monkeypatch.setattr(views, "_MAX_FRAME_AGE_S", 3600.0)
     monkeypatch.setattr(views, "_VIEWER_TIMEOUT_S", 3600.0)
     view = PreviewServer("127.0.0.1:0")
@@ -293,7 +293,7 @@ def test_a_cleared_table_is_shown_without_old_readings(
 def test_a_label_at_the_upper_edge_stays_in_the_image() -> None:
     place = ((300.0, 2.0), (360.0, 2.0), (360.0, 90.0), (300.0, 90.0))
     picture = draw_places(_grey(), [PlaceOverlay("P1", place, "moving")])
-    # The words stand on a plate of the colour: as wide as they are, from the first row on.
+    # The label has a background of the colour, from the first row on.
     assert (picture[0, 305:330] != 60).any(axis=1).all()
     assert len(np.unique(picture[3:18, 305:340])) > 10, "letters"
 

@@ -1,5 +1,5 @@
 """
-A camera has one user: beside a running daemon it is checked by the pictures that this lends.
+Beside a running daemon, a camera is checked by the frames of the preview.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _FPS = 12.0
 
 class _Eye:
     """
-    A simulated camera above the simulated table, which somebody may push.
+    A simulated camera above the simulated table, which can be moved.
     """
 
     def __init__(self, path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_camera_is_checked_beside_the_daemon(eye: _Eye, tmp_path: Path) -> Non
 
 def _pushed(profile: Path, port: int) -> dict[str, Any]:
     """
-    Check until the pictures are those after the push.
+    Check until the frames are those after the movement.
     """
     told: dict[str, Any] = {}
 
@@ -176,7 +176,7 @@ def test_only_a_daemon_of_this_machine_is_waited_for(port: str, yes: bool) -> No
 
 class _Showing:
     """
-    Shows a view one picture after another, with a place marked in it.
+    Feeds a preview with one frame after another, with a place marked in it.
     """
 
     def __init__(self, view: PreviewServer, picture: Image) -> None:

@@ -1,5 +1,5 @@
 """
-A profile is strict: what is wrong with it is said in one line, with its key.
+A profile is validated strictly: each fault is reported in one line, with its key.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The recogniser reads decks that it never saw, and names no card where there is none to read.
+The recogniser reads decks that were not trained, and names no card where there is none.
 """
 
 from __future__ import annotations

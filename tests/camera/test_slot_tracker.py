@@ -1,5 +1,5 @@
 """
-What a place and the ledger promise by themselves, whatever pictures there are.
+A slot tracker and the deal order, independent of frames.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ KING = Sighting(SightingKind.FACE, Card("KD"), Card("KD"), 0.999)
 
 def held(seen: Sighting) -> SlotTracker:
     """
-    Give a place on which a card lies since 0.0 that was told.
+    Return the tracker of a place with a reported card since 0.0.
     """
     place = SlotTracker()
     place.update(SlotChange(0.5, 0.0), 0.0)

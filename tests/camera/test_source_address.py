@@ -1,5 +1,5 @@
 """
-What a port names, who a table is for a network camera, and that nobody is told a password.
+Addresses of sources, logins of network cameras, and passwords that are never shown.
 """
 
 from __future__ import annotations

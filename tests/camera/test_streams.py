@@ -1,6 +1,6 @@
 """
-A network camera's MJPEG stream, from a real socket: a round is read from it, and whatever it
-does is told by name. The reader comes back by itself, no card is invented, nothing piles up.
+MJPEG stream of a network camera, from a real socket: a round is read, and every fault is
+reported by name. The reader recovers, no card is invented, no threads pile up.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _drawn() -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    However busy the machine is, it is not the camera that is silent.
+    Long timeouts: a busy machine is not a silent camera.
     """
     for module, name in (
         (capture_thread, "_SILENCE_LIMIT_S"),
@@ -74,7 +74,7 @@ def test_a_round_is_read_from_a_stream(profile: Path, told: bool) -> None:  # no
 
     def behave(visit: Visit) -> None:
         """
-        Four cards, and the table cleared.
+        Four cards, and the cleared table.
         """
         visit.answer()
         for pictures in (*film, film[0]):
@@ -162,7 +162,7 @@ def test_a_stream_fault_is_reported_and_recovered(
         assert told in why
         assert why.startswith(camera.url.removeprefix("camera:"))
         assert "\n" not in why
-        # What came after the trouble is what is there, and nothing of what came before.
+        # Only cards from after the fault are reported.
         assert watching.wait_card() == ACE
         assert watching.cards == [ACE]
         back = watching.said.index(seen.Link(up=True), 1)
@@ -202,7 +202,7 @@ def _says(status: str, kind: str, body: bytes = b"", *more: str) -> Callable[[Vi
 
 def _drips_its_head(visit: Visit) -> None:
     """
-    A line now and then, each sooner than anybody's patience ends with silence.
+    A line now and then, each before a timeout for each read would end.
     """
     visit.say(b"HTTP/1.0 200 OK\r\n")
     while True:

@@ -1,7 +1,7 @@
 """
-A camera of this machine, by what OpenCV's Video4Linux backend is known to do: the mode is
-asked for in the right order and read back, what is locked stays locked or is told, and a
-camera that is unplugged, silent, damaged or taken is told by name.
+A camera of this machine, with the known behaviour of OpenCV's Video4Linux backend: the mode is
+requested in the right order and read back, refused controls are logged, and an unplugged,
+silent, damaged or used camera is reported by name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tests.camera.fake_v4l2 import (
 from tests.camera.overhead_scene import Scene, on
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
-# As a person may have written them: the values before what makes them count.
+# In the order of a careless person: values before their modes.
 LOCKED = {
     "exposure": 156.0,
     "auto_exposure": 1.0,
@@ -65,7 +65,7 @@ def webcam(monkeypatch: pytest.MonkeyPatch, by_heart: None) -> Webcam:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """
-    A device that is there, until it is unlinked: any that may be read and written will do.
+    An existing device until it is unlinked: any that can be read and written.
     """
     (tmp_path / "video0").symlink_to("/dev/null")
     return tmp_path / "video0"
@@ -98,7 +98,7 @@ def test_a_card_is_read_in_the_mode_of_the_profile(
         assert watching.wait_card() == ACE
     (capture,) = webcam.opened
     assert (capture.format, capture.size, capture.rate) == ("MJPG", (1280, 720), 30)
-    # With one buffer a driver has none to fill while that is decoded: half of the pictures.
+    # With one buffer, a driver has none to fill during decoding: half of the frames.
     assert capture.buffers >= 2
     assert not capture.open
 
@@ -135,7 +135,7 @@ def test_controls_reset_by_the_camera_are_set_again(webcam: Webcam, path: Path) 
 
 def test_a_refused_control_is_logged(webcam: Webcam, path: Path) -> None:
     del webcam.controls[FOCUS]
-    # OpenCV's older numbers: 0.25 for by hand.
+    # OpenCV's older value: 0.25 for manual.
     wishes = {"focus": 30.0, "autofocus": 0.0, "auto_exposure": 0.25}
     with capture_logs() as logs:
         source = opened(path, format="MJPG", controls=wishes)
@@ -190,7 +190,7 @@ def test_a_silent_camera_is_reported_and_keeps_one_thread(
         wait_until(lambda: watching.links, "the camera")
         webcam.silent.set()
         assert "no picture for " in watching.wait_lost()
-        # The device is still its own: to open it again would only find it taken.
+        # The device is still in use: opening it again would fail.
         wait_until(lambda: "it has not let go of the last" in watching.reader.detail, "an attempt")
         assert len(webcam.opened) == 1
         assert len(list(capture_threads())) == 1
@@ -208,7 +208,7 @@ def test_a_camera_used_by_another_program_is_reported(webcam: Webcam, path: Path
 def test_opencvs_device_timeout_is_the_readers(webcam: Webcam, path: Path) -> None:
     opened(path, format="MJPG")
     assert float(os.environ["OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT"]) <= 3
-    # Of the whole process, and harmful: it costs a video its first pictures.
+    # It would apply to the whole process, and cost a video its first frames.
     assert "OPENCV_FFMPEG_CAPTURE_OPTIONS" not in os.environ
 
 
@@ -236,7 +236,7 @@ def test_a_device_is_not_released_during_a_read(
 def test_the_log_level_is_set_in_every_opencv(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # 4.10 has it elsewhere than 5.0: a set-up that fails would cost the camera.
+    # The function moved between 4.10 and 5.0: failing would cost the camera.
     said: list[int] = []
     monkeypatch.delattr(cv2.utils, "logging", raising=False)
     monkeypatch.setattr(cv2, "setLogLevel", said.append, raising=False)

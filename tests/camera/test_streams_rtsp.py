@@ -1,6 +1,6 @@
 """
-A network camera's RTSP stream, read by OpenCV's FFmpeg over TCP: a card is read from it, and
-whatever it does is told by name. The reader comes back by itself, and nothing piles up.
+RTSP stream of a network camera, read by OpenCV's FFmpeg over TCP: a card is read, and every
+fault is reported by name. The reader recovers, and nothing piles up.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _drawn() -> None:
 
 class Table:
     """
-    What the camera sees; one card may lie on it.
+    The scene; one card may lie on the table.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ def test_a_server_that_accepts_and_never_responds(profile: Path) -> None:
             assert "no stream comes from there: no answer" in watching.wait_lost()
             wait_until(lambda: camera.visits >= 4, "some attempts")
             assert len(list(capture_threads())) <= 1
-            # To stop it waits for nobody: the thread that hangs is left to itself.
+            # Stopping does not wait: the hanging thread is abandoned.
             began = time.monotonic()
             watching.reader.stop()
             assert watching.reader.join(60)
@@ -118,7 +118,7 @@ def test_an_rtsp_refusal_is_reported_in_the_servers_words(
 
 
 def test_decoding_delays_no_frame(monkeypatch: pytest.MonkeyPatch, profile: Path) -> None:
-    # Each thread beyond the first keeps one; without this there are as many as there are cores.
+    # Each further thread delays a frame; by default there are as many as cores.
     asked: list[list[int]] = []
     opening = cv2.VideoCapture
 

@@ -1,6 +1,6 @@
 """
-A whole table whose cameras are all bad, each in its own way: the doctor and the daemon tell
-each by name, the displays see that it is away, and the shoe and the orders go on without them.
+A table whose cameras are all faulty, each in its own way: the doctor and the daemon report each
+by name, the displays show it as lost, and the shoe and the commands go on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["mosquitto"]
 
 QUICK_ENOUGH = 30.0
 
-# A webcam that has no MJPG, at the path of a device that is always there.
+# A webcam without MJPG, at the path of a device that always exists.
 WEBCAM = """
 import cv2
 from tests.camera.fake_v4l2 import Webcam
@@ -62,7 +62,7 @@ class Bad:
 
 def _stops(visit: Visit) -> None:
     """
-    Pictures for the first who comes, and then none.
+    Frames for the first visit, and then none.
     """
     if visit.number == 1:
         visit.answer()
@@ -85,7 +85,7 @@ def _smaller(visit: Visit) -> None:
 @lru_cache(maxsize=1)
 def _other_table() -> list[Image]:
     """
-    A table as a camera sees it that was set up the other way round.
+    A table seen by a camera that was set up the other way round.
     """
     scene = Scene((on("P1", "KD"),))
     return [scene.drawn(number)[::-1, ::-1].copy() for number in range(4)]
@@ -155,7 +155,7 @@ def _configured(folder: Path, cameras: dict[str, Bad], port: int, shoe: Shoe) ->
 
 def _lost(daemon: DaemonProcess) -> dict[str, list[str]]:
     """
-    What the daemon's log says of each reader that was lost.
+    Reasons in the daemon's log for each lost reader.
     """
     told: dict[str, list[str]] = {}
     for line in daemon.log.read_text().splitlines():
@@ -197,12 +197,12 @@ def test_faulty_cameras_are_reported_and_the_table_goes_on(
             dealt = [each.json["data"]["card"] for each in pit.of("event/card_dealt")]
             assert sorted(dealt) == sorted(["9S", "2H", "KD", "3C"])
             assert pit.order("new-shoe")["ok"]
-            # Not even while some of them hang does the end take long.
+            # The end is quick, even while some cameras hang.
             began = time.monotonic()
             daemon.process.send_signal(signal.SIGTERM)
             assert daemon.process.wait(PATIENCE) == 0
             assert time.monotonic() - began < QUICK_ENOUGH
-            # Each line of the log is a JSON object: no library speaks there by itself.
+            # Each line of the log is a JSON object: no library writes there by itself.
             for line in daemon.log.read_text().splitlines():
                 assert json.loads(line)["event"]
 

@@ -1,6 +1,6 @@
 """
-Each card that leaves the shoe is told once; two at once, and one that goes back, are told
-as what they are.
+Each card that leaves the shoe is reported once; double feeds and returned cards are reported as
+such.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Nothing passes a shoe's mouth in silence: where a card may have left unseen, that is told.
+Nothing passes the throat in silence: a card that may have left unseen is reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def mouth(profile: Profile) -> Watched:
 
 def covered(image: Image, start: float, end: float, grey: int, width: float = 75) -> Image:
     """
-    Hide a stretch of the window, in millimetres, behind something flat.
+    Hide a part of the window, in millimetres, behind a flat object.
     """
     high, wide = image.shape[:2]
     left, right = (round(wide / 2 + np.clip(x, -HALF[0], HALF[0]) * SCALE) for x in (start, end))
@@ -191,7 +191,7 @@ def way(*positions: tuple[float, float], torn: bool = False) -> TrackOutcome:
 
 
 def test_a_long_object_from_the_table_may_be_a_card() -> None:
-    # Damaged pictures of a card: its way past the shoe's side was not in any of them.
+    # Damaged frames of a card: none shows it at the shoe.
     card = [(16.0, 60.0), (-22.0, 60.0), (-27.0, 60.0), (11.0, 60.0), (42.0, 60.0)]
     assert way(*card) is TrackOutcome.UNCLEAR
     assert way(*[(start + 15, end) for start, end in card]) is TrackOutcome.HARMLESS
@@ -204,7 +204,7 @@ def test_an_outcome_needs_visible_ends() -> None:
     assert way((20, 200), (5, 200), (30, 200)) is TrackOutcome.HARMLESS
     assert way((20, 200), (-48, 200), (30, 200)) is TrackOutcome.UNCLEAR
     assert way((20, 200), (5, 200), (30, 200), torn=True) is TrackOutcome.UNCLEAR
-    # What trembles at the table's side did not come out of the shoe between two pictures.
+    # An object that trembles at the table's side did not leave the shoe between two frames.
     assert way((36, 200), (40, 200), (36, 200)) is TrackOutcome.HARMLESS
     assert way((-60, 100)) is TrackOutcome.UNCLEAR
     assert way((-44, 44)) is TrackOutcome.UNCLEAR
@@ -220,7 +220,7 @@ def test_delayed_frames_are_not_missed() -> None:
     usual = [number / 25 for number in range(30)]
     later = [usual[-1] + 0.24 + number / 25 for number in range(10)]
     assert holes(*usual, *later) == [0.24]
-    # The same, but five of them come at once: none was lost.
+    # The same, but five of them arrive at once: none was lost.
     burst = [usual[-1] + 0.24 + number / 1000 for number in range(5)]
     assert holes(*usual, *burst, *[burst[-1] + 0.04, burst[-1] + 0.08]) == []
 

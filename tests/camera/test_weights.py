@@ -1,5 +1,5 @@
 """
-The weights in the package are the ones that were measured.
+The weights in the package are the measured ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-A shoe's mouth to look at: cards that pass behind a window, as a rule short side ahead and to
-the right.
+A shoe's throat: cards that pass behind a window, usually short side first and to the right.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ HALF = 52.0, 34.5
 
 class Ahead(NamedTuple):
     """
-    How cards lie as they come.
+    Orientation of the cards.
 
     Attributes:
-        turn: 0 with a short side ahead, 90 with a long one.
-        scale: Pixels of a millimetre.
+        turn: 0 where a short side leads, 90 where a long one does.
+        scale: Pixels per millimetre.
         half: Millimetres from the middle of the window to its ends.
-        corners: Three of a card's, from its upper left one on, in millimetres from its middle.
+        corners: Three corners of a card, from the upper left on, in millimetres from its middle.
     """
 
     turn: Literal[0, 90]
@@ -46,19 +45,19 @@ SHORT = Ahead(0, SCALE, HALF, ((-44, 31.5), (-44, -31.5), (44, -31.5)))
 LONG = Ahead(90, 3.6, (40.0, 47.5), ((-31.5, -44), (31.5, -44), (31.5, 44)))
 
 WAYS = ((1, 0), (0, -1), (-1, 0), (0, 1))
-"""Which way cards go where the picture is turned by so many quarters, against the clock."""
+"""Direction of the cards in an image turned by a number of quarters, counterclockwise."""
 
 FPS = 25.0
 OUT = 110.0
-"""Where a card cannot be seen any more; the shoe is on the other side."""
+"""Position at which a card is no longer visible; the shoe is on the other side."""
 
 Card = tuple[str | None, float]
-"""Which, and where its middle is; None for a finger."""
+"""A card, and the position of its middle; None for a finger."""
 
 
 def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHORT) -> Image:
     """
-    Draw cards, the first below all others, as seen from below: the first hides the rest.
+    Draw cards, the first below all others; seen from below, the first hides the rest.
     """
     image = _plates(ahead).copy()
     (x, y), inside = ahead.half, np.zeros((HEIGHT, WIDTH), np.uint8)
@@ -77,7 +76,7 @@ def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHOR
 
 def passing(name: str, seconds: float = 0.36, lag: float = 0.0) -> list[Card]:
     """
-    Give where a card is in picture after picture, slow at first and last.
+    Return the positions of a card in consecutive frames, slow at the begin and the end.
     """
     steps = np.arange(-lag, seconds, 1 / FPS) / seconds
     smooth = np.clip(steps, 0, 1)
@@ -86,7 +85,7 @@ def passing(name: str, seconds: float = 0.36, lag: float = 0.0) -> list[Card]:
 
 def profile(folder: Path, ahead: Ahead = SHORT, quarters: int = 0) -> Profile:
     """
-    Write the profile of this mouth, turned by so many quarters.
+    Write the profile of this throat, turned by a number of quarters.
     """
     pictures = [turned(drawn(number=n, ahead=ahead), quarters) for n in range(90, 94)]
     empty = np.mean(pictures, axis=0).round().astype(np.uint8)
@@ -109,7 +108,7 @@ def profile(folder: Path, ahead: Ahead = SHORT, quarters: int = 0) -> Profile:
 
 def turned(image: Image, quarters: int) -> Image:
     """
-    Turn a picture by so many quarters, against the clock.
+    Turn an image by a number of quarters, counterclockwise.
     """
     return np.ascontiguousarray(np.rot90(image, quarters))
 

@@ -1,5 +1,5 @@
 """
-A station at a shoe's mouth that is shown what passes.
+A station at a shoe's throat that processes drawn frames.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Told = list[tuple[str, str | None]]
 
 class Watched:
     """
-    What was shown, and what was said to it.
+    The processed frames, and the resulting statements.
     """
 
     def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
@@ -37,7 +37,7 @@ class Watched:
         self, *tracks: list[throat_images.Card], light: float = 1.0, rest: float = 0.2
     ) -> Told:
         """
-        Let cards pass together, then nothing for a moment; return what was said.
+        Let cards pass together, then nothing for a moment; return the statements.
         """
         nothing: list[tuple[throat_images.Card, ...]] = [()] * round(rest * FPS)
         together = [
@@ -47,14 +47,14 @@ class Watched:
 
     def drawn(self, *cards: throat_images.Card, light: float = 1.0) -> Image:
         """
-        Draw a picture with a noise of its own.
+        Draw a frame with its own noise.
         """
         self.number += 1
         return throat_images.drawn(*cards, number=self.number, light=light)
 
     def look(self, *images: Image | None) -> Told:
         """
-        PlaceOverlay at pictures as they are; None for one that does not come.
+        Process frames as they are; None for a missing frame.
         """
         before = len(self.said)
         for image in images:
