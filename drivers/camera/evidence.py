@@ -139,7 +139,7 @@ class Evidence:
             if not self._failing:
                 self._failing = True
                 reason = str(error).strip().partition("\n")[0]
-                _log.warning("evidence_not_kept", folder=str(self._folder), reason=reason)
+                _log.warning("evidence_write_failed", folder=str(self._folder), reason=reason)
 
     def _ensure_free_space(self) -> None:
         if shutil.disk_usage(self._folder).free >= _RESERVED_BYTES:

@@ -144,7 +144,7 @@ def test_a_picture_that_cannot_be_encoded_does_not_stop_the_thread(tmp_path: Pat
         kept.close(60)
     assert names(tmp_path) == [name]
     assert kept.lost == 1
-    assert [log["event"] for log in logs] == ["evidence_not_kept"]
+    assert [log["event"] for log in logs] == ["evidence_write_failed"]
 
 
 def test_a_failed_write_leaves_no_partial_file(
@@ -189,7 +189,7 @@ def test_disk_space_is_left_to_the_journal(
         name = kept.store(PATCH, "P2-AS")
         kept.close(60)
     assert names(tmp_path) == [name]
-    assert [log["event"] for log in logs] == ["evidence_not_kept"]
+    assert [log["event"] for log in logs] == ["evidence_write_failed"]
     assert "MB" in logs[0]["reason"]
 
 
