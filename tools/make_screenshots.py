@@ -131,7 +131,7 @@ def _pit(stage: Stage, browser: Browser, house: Path) -> None:
         page.wait_for_function(_PIT_IS_READY)
         _take(page, "pit", SIZES["kiosk"])
         page.goto(f"{stage.display.url}/pit/table/{tables[2].name}?lang=en")
-        page.wait_for_function("() => document.querySelectorAll('#diary > li').length > 20")
+        page.wait_for_function("() => document.querySelectorAll('#event-log > li').length > 20")
         _take(page, "pit-table", (1440, 1080))
         page.goto(f"{stage.display.url}/pit/table/{tables[7].name}?lang=en")
         page.wait_for_selector("#alerts-list > [data-staff]")

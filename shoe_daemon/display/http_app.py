@@ -33,7 +33,7 @@ __all__ = ["Site"]
 _log = structlog.get_logger(__name__)
 
 _NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
-_STAFF: Final = ("pit", "events")
+_STAFF: Final = ("pit", "pit_table")
 _BOARD: Final = ("board", "roads")
 _ROOM: Final = ("row", "board", "alerts", "events")
 _YEAR: Final = "public, max-age=31536000, immutable"
@@ -125,7 +125,7 @@ class Site:
         return self._stream(request, Watched(("row",), None, pit=True))
 
     async def _room(self, request: Request) -> Response:
-        return self._table_page(request, "events", _ROOM, "live", root="/pit/table")
+        return self._table_page(request, "pit_table", _ROOM, "live", root="/pit/table")
 
     async def _room_live(self, request: Request) -> Response:
         watched = Watched(_ROOM, self._name(request), events=True, pit=True)
@@ -170,8 +170,8 @@ class Site:
             for each in self._hub.views.known()
         ]
         lost = {"why": why, "tables": tables, "pit": "/pit"}
-        facts = {"key": None, "live": None, "first": {"lost": lost}}
-        return self._page(request, "lost", facts, status)
+        facts = {"key": None, "live": None, "first": {"table_list": lost}}
+        return self._page(request, "table_list", facts, status)
 
     def _page(
         self, request: Request, page: str, facts: Mapping[str, Any], status: int = 200

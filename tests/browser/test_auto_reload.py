@@ -26,9 +26,9 @@ PAGES = ("/table/x", "/table/x/history", "/pit", "/pit/table/x")
 VERSION = "Shoe.page().first.beat.version"
 _COUNT = """
 () => {
-  const renew = Shoe.renew;
+  const renew = Shoe.autoReload;
   window.beats = 0;
-  Shoe.renew = (beat) => {
+  Shoe.autoReload = (beat) => {
     window.beats += 1;
     renew(beat);
   };

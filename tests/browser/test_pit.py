@@ -140,7 +140,7 @@ def test_the_command_shown_carries_the_proposal_out(
     done = in_a_shell(line)
     assert done.returncode == 0, done.stderr
     kiosk.until("() => document.body.dataset.open === '0'")
-    closed = kiosk.page.locator('#diary [data-type="irregularity_closed"]').first
+    closed = kiosk.page.locator('#event-log [data-type="irregularity_closed"]').first
     assert "Maria O'Neil" in closed.inner_text()
     kiosk.assert_clean()
 
@@ -360,7 +360,7 @@ def test_a_table_that_hangs_is_grey_and_found_by_the_filter(stage: Stage, kiosk:
     kiosk.assert_clean()
 
 
-_THERE = "(seq) => document.querySelector(`#diary > [data-seq='${seq}']`)"
+_THERE = "(seq) => document.querySelector(`#event-log > [data-seq='${seq}']`)"
 _TOP = f"(seq) => ({_THERE})(seq).getBoundingClientRect().top"
 
 
@@ -375,14 +375,14 @@ def test_events_stand_still_while_somebody_reads_them(
         visit(watched, stage, f"/pit/table/{table.name}")
         seq = table.ledger().seq
         watched.until(_THERE, seq)
-        watched.page.evaluate("() => { document.getElementById('diary-box').scrollTop = 300; }")
+        watched.page.evaluate("() => { document.getElementById('event-log-box').scrollTop = 300; }")
         before = watched.page.evaluate(_TOP, seq - 20)
         table.deal(*_NATURAL)
         watched.until(_THERE, table.ledger().seq)
         watched.until("() => document.getElementById('events-new').offsetHeight > 0")
         assert abs(watched.page.evaluate(_TOP, seq - 20) - before) <= 1
         watched.page.click("#events-new")
-        assert watched.page.evaluate("document.getElementById('diary-box').scrollTop") == 0
+        assert watched.page.evaluate("document.getElementById('event-log-box').scrollTop") == 0
         assert watched.page.is_hidden("#events-new")
         watched.assert_clean()
 
@@ -451,7 +451,7 @@ def test_an_event_outside_a_round_names_no_round(
     table = folded()
     table.deal("P1 2S")
     show_room(kiosk, stage, table, "zh-hant")
-    numbers = kiosk.page.locator("#diary .number").all_inner_texts()
+    numbers = kiosk.page.locator("#event-log .number").all_inner_texts()
     assert numbers[-1] == "1"
     assert "第1局" in numbers[0]
     kiosk.assert_clean()

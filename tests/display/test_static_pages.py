@@ -57,7 +57,7 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
     assert json.loads(block) == {"nasty": NASTY, **facts}
 
 
-@pytest.mark.parametrize("name", ["table", "history", "pit", "events", "lost"])
+@pytest.mark.parametrize("name", ["table", "history", "pit", "pit_table", "table_list"])
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     pages, static = Shelf(PAGES), Shelf(STATIC)
     file = pages.get(f"{name}.html")
@@ -70,7 +70,7 @@ def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     assert b"{{" not in render(file, static, "en", "{}")
 
 
-@pytest.mark.parametrize("name", ["table", "history", "pit", "events", "lost"])
+@pytest.mark.parametrize("name", ["table", "history", "pit", "pit_table", "table_list"])
 def test_every_file_that_a_page_names_is_there(name: str) -> None:
     static = Shelf(STATIC)
     text = (PAGES / f"{name}.html").read_text(encoding="utf-8")

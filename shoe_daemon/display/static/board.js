@@ -2,8 +2,8 @@
  * The board of a table: what players look at.
  *
  * It draws the documents `board` and `roads` and nothing else. Each is whole; a part of the page
- * is touched only where it differs from what is drawn. Its parts: frame.js (head, counts, footer),
- * hands.js (cards), middle.js (what there is to say), roads.js. What tests and kiosks may rely on:
+ * is touched only where it differs from what is drawn. Its parts: header.js (head, counts, footer),
+ * hand_cards.js (cards), status.js (what there is to say), road_drawing.js. What tests and kiosks may rely on:
  *
  *   body        data-fresh = live, stale, stopping, offline, no_broker, unknown, alarm or lost;
  *               class "grey" unless live; data-seq, data-shoe, data-round of the state that is
@@ -19,7 +19,7 @@
  *   #tags li    data-tag = last_round, cut_card, curator
  *   [data-count=player, banker, tie, player_pair, banker_pair, natural, rounds]   its text
  *   #before     the round before, in words
- *   svg.road, g.cell, svg.ask   see roads.js
+ *   svg.road, g.cell, svg.ask   see road_drawing.js
  *   #veil, #unknown   there while the table is not fresh, or not known
  */
 (function () {
@@ -123,23 +123,23 @@
     if (key === box.key) {
       return;
     }
-    Shoe.fill(box.sheet, Shoe.road(box.kind, roads, {
+    Shoe.setChildren(box.sheet, Shoe.drawRoad(box.kind, roads, {
       width: box.width, height: box.height, fresh: isNews() && data !== box.data
     }));
     box.key = key;
     box.data = data;
-    Shoe.set(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOnes(box.kind));
+    Shoe.setAttribute(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOnes(box.kind));
   }
 
   function drawRoads() {
     boxes.forEach(drawRoad);
     SIDES.forEach(function (side) {
       var node = document.querySelector("[data-ask-of=" + side + "]");
-      Shoe.swap(node, JSON.stringify(roads && roads.ask), function () {
-        return Shoe.ask(side, roads);
+      Shoe.fillOnChange(node, JSON.stringify(roads && roads.ask), function () {
+        return Shoe.drawAsk(side, roads);
       });
     });
-    Shoe.set(document.body, "data-roads-seq", roads ? roads.seq : null);
+    Shoe.setAttribute(document.body, "data-roads-seq", roads ? roads.seq : null);
   }
 
   /* ---- whether it is true ---- */
@@ -159,15 +159,15 @@
 
   function veil(fresh) {
     var grey = fresh.is !== "live" && Boolean(board && board.state);
-    Shoe.flag(document.body, "grey", grey);
-    Shoe.set(document.body, "data-fresh", fresh.is);
+    Shoe.setClass(document.body, "grey", grey);
+    Shoe.setAttribute(document.body, "data-fresh", fresh.is);
     byId("veil").hidden = !grey;
     if (grey) {
-      Shoe.text(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
+      Shoe.setText(byId("veil-title"), fresh.is === "alarm" ? word("fresh_stale")
         : word("fresh_" + fresh.is));
-      Shoe.text(byId("veil-more"), fresh.is === "alarm"
+      Shoe.setText(byId("veil-more"), fresh.is === "alarm"
         ? word("alarm", { text: Shoe.sentence(board.state, board.state.alarm).text })
-        : fresh.since ? word("since", { time: Shoe.clock(fresh.since) }) : "");
+        : fresh.since ? word("since", { time: Shoe.formatClock(fresh.since) }) : "");
     }
   }
 
@@ -177,12 +177,12 @@
     byId("board").hidden = none;
     node.hidden = !none;
     if (none) {
-      Shoe.text(node.querySelector("h1"), lostSince ? word("fresh_lost")
+      Shoe.setText(node.querySelector("h1"), lostSince ? word("fresh_lost")
         : board && board.known ? board.name
           : word("unknown_table", { table: board ? board.table : page.key || "" }));
-      Shoe.text(node.querySelector("p"), fresh.is === "unknown" ? word("unknown_table_hint")
+      Shoe.setText(node.querySelector("p"), fresh.is === "unknown" ? word("unknown_table_hint")
         : (lostSince ? "" : word("fresh_" + fresh.is) + " ") +
-          (fresh.since ? word("since", { time: Shoe.clock(fresh.since) }) : ""));
+          (fresh.since ? word("since", { time: Shoe.formatClock(fresh.since) }) : ""));
       document.title = node.querySelector("h1").textContent;
     }
   }
@@ -191,7 +191,7 @@
     var text = fresh.is === "live" ? said.text
       : byId("veil-title").textContent + " " + byId("veil-more").textContent;
     if (text) {
-      Shoe.text(byId("spoken"), text);
+      Shoe.setText(byId("spoken"), text);
     }
   }
 
@@ -199,10 +199,10 @@
 
   function drawTable(state, fresh) {
     noticeResult(state);
-    Shoe.frame.head(state);
-    Shoe.hands(state.round, isNews());
-    speak(Shoe.middle(state, { loud: Date.now() < loudUntil, revised: revised }), fresh);
-    Shoe.frame.counts(state);
+    Shoe.header.update(state);
+    Shoe.drawHands(state.round, isNews());
+    speak(Shoe.drawStatus(state, { loud: Date.now() < loudUntil, revised: revised }), fresh);
+    Shoe.header.updateCounts(state);
     if (!boxes[0].width) {
       measure();
     }
@@ -256,9 +256,9 @@
     draw();
   }
 
-  Shoe.frame.build();
+  Shoe.header.build();
   papers();
-  Shoe.first(handlers);
+  Shoe.handleInitial(handlers);
   draw();
   running = true;
   showWhenWhole();
@@ -266,5 +266,5 @@
     measure();
     draw();
   });
-  Shoe.live(page.live, handlers, lost);
+  Shoe.openStream(page.live, handlers, lost);
 }());

@@ -5,14 +5,14 @@
  * Shoe.svg(tag, attrs, children)  an SVG element
  *     attrs: {name: text}; `text` is its text, null or undefined leaves an attribute out.
  *     children: a node, a text, or a list of those; null is left out.
- * Shoe.sentenceIn(tag, name, said)  an HTML element of that class with a sentence, {text, lang}
- * Shoe.say(node, said)            the same for an element that is there
+ * Shoe.sentenceElement(tag, name, said)  an HTML element of that class with a sentence, {text, lang}
+ * Shoe.setSentence(node, said)            the same for an element that is there
  * Shoe.byId(id)                   the element of that id
- * Shoe.text(node, text)           sets its text, if it is another one
- * Shoe.set(node, name, value)     sets an attribute, if it is another one; null removes it
- * Shoe.flag(node, name, on)       adds or removes a class
- * Shoe.fill(node, children)       puts these children in place of those it has
- * Shoe.swap(node, key, make)      as `fill` with make(), unless it was last filled for the same key
+ * Shoe.setText(node, text)           sets its text, if it is another one
+ * Shoe.setAttribute(node, name, value)     sets an attribute, if it is another one; null removes it
+ * Shoe.setClass(node, name, on)       adds or removes a class
+ * Shoe.setChildren(node, children)       puts these children in place of those it has
+ * Shoe.fillOnChange(node, key, make)      as `fill` with make(), unless it was last filled for the same key
  *
  * For browsers of ten years ago: ES5, no innerHTML, no style attributes.
  */
@@ -59,27 +59,27 @@ window.Shoe = Shoe;
     return dress(document.createElementNS(SVG, tag), attrs, children);
   };
 
-  Shoe.sentenceIn = function (tag, name, said) {
+  Shoe.sentenceElement = function (tag, name, said) {
     return Shoe.el(tag, { "class": name, lang: said.lang, text: said.text });
   };
 
-  Shoe.say = function (node, said) {
-    Shoe.text(node, said.text);
-    Shoe.set(node, "lang", said.lang || null);
+  Shoe.setSentence = function (node, said) {
+    Shoe.setText(node, said.text);
+    Shoe.setAttribute(node, "lang", said.lang || null);
   };
 
   Shoe.byId = function (id) {
     return document.getElementById(id);
   };
 
-  Shoe.text = function (node, text) {
+  Shoe.setText = function (node, text) {
     var value = text === null || text === undefined ? "" : String(text);
     if (node.textContent !== value) {
       node.textContent = value;
     }
   };
 
-  Shoe.set = function (node, name, value) {
+  Shoe.setAttribute = function (node, name, value) {
     if (value === null || value === undefined) {
       if (node.hasAttribute(name)) {
         node.removeAttribute(name);
@@ -89,7 +89,7 @@ window.Shoe = Shoe;
     }
   };
 
-  Shoe.flag = function (node, name, on) {
+  Shoe.setClass = function (node, name, on) {
     if (on) {
       node.classList.add(name);
     } else {
@@ -97,16 +97,16 @@ window.Shoe = Shoe;
     }
   };
 
-  Shoe.fill = function (node, children) {
+  Shoe.setChildren = function (node, children) {
     while (node.firstChild) {
       node.removeChild(node.firstChild);
     }
     add(node, children);
   };
 
-  Shoe.swap = function (node, key, make) {
+  Shoe.fillOnChange = function (node, key, make) {
     if (node.shoeKey !== key) {
-      Shoe.fill(node, make());
+      Shoe.setChildren(node, make());
       node.shoeKey = key;
     }
   };

@@ -12,7 +12,7 @@
  *                           in it [data-side] > [data-card] (empty: nobody read it),
  *                           .total[data-total], .wager[data-wager]
  *     #shoes > li           data-shoe, data-sequence, data-rounds, the newest first
- *     #road-bead, #road-big hold the svg of roads.js
+ *     #road-bead, #road-big hold the svg of road_drawing.js
  */
 (function () {
   "use strict";
@@ -30,14 +30,14 @@
     var total = round[side + "_total"];
     return Shoe.el("td", { "class": "cards " + side, "data-side": side }, Shoe.el("div", null, [
       Shoe.el("b", {
-        "class": "total points " + side, "data-total": total, text: Shoe.number(total)
+        "class": "total points " + side, "data-total": total, text: Shoe.formatNumber(total)
       }),
       round[side].map(function (card) {
         return Shoe.el("span", {
           "class": "small-card",
           "data-card": card || "",
-          title: card ? Shoe.tell.cards(card) : Shoe.word("card_unread")
-        }, Shoe.card(card || "?"));
+          title: card ? Shoe.format.card(card) : Shoe.word("card_unread")
+        }, Shoe.drawCard(card || "?"));
       })
     ]));
   }
@@ -66,7 +66,7 @@
       return wager && !MAIN[wager] && !round[wager];
     }).map(function (wager) {
       return Shoe.el("span", {
-        "class": "mark wager", "data-wager": wager, text: Shoe.tell.wager(wager)
+        "class": "mark wager", "data-wager": wager, text: Shoe.format.wager(wager)
       });
     });
   }
@@ -85,10 +85,10 @@
   function result(round) {
     var known = round.outcome && !round.voided;
     return Shoe.el("td", { "class": "result " + (round.outcome || "none") }, Shoe.el("div", null, [
-      Shoe.el("span", { "class": "disc-box" }, round.outcome ? Shoe.disc(round.outcome) : null),
+      Shoe.el("span", { "class": "disc-box" }, round.outcome ? Shoe.drawDisc(round.outcome) : null),
       Shoe.el("span", {
         "class": "result-word",
-        text: known ? Shoe.tell.outcome(round.outcome) : Shoe.word(why(round))
+        text: known ? Shoe.format.outcome(round.outcome) : Shoe.word(why(round))
       })
     ]));
   }
@@ -107,7 +107,7 @@
     }, [
       Shoe.el("th", { scope: "row", text: round.round }),
       Shoe.el("td", { "class": "at" }, Shoe.el("time", {
-        datetime: round.at, text: Shoe.clock(round.at)
+        datetime: round.at, text: Shoe.formatClock(round.at)
       })),
       hand(round, "player"),
       hand(round, "banker"),
@@ -121,18 +121,18 @@
     var there = {};
     var all = history ? history.rounds.slice().reverse() : [];
     Array.prototype.forEach.call(list.children, function (row) { there[row.shoeKey] = row; });
-    Shoe.sameOrder(list, all.map(function (round) {
+    Shoe.arrange(list, all.map(function (round) {
       var key = history.shoe + JSON.stringify(round);
       var row = there[key] || line(round);
       row.shoeKey = key;
       return row;
     }));
-    Shoe.set(document.body, "data-rounds", all.length);
-    Shoe.flag(byId("rounds-box"), "hidden", !all.length);
-    Shoe.flag(byId("rounds-none"), "hidden", all.length > 0);
-    Shoe.text(byId("rounds-none"), Shoe.word(history ? "no_rounds" : "history_none"));
-    Shoe.flag(byId("left-out"), "hidden", !(history && history.left_out));
-    Shoe.text(byId("left-out"), Shoe.word("earlier_left_out", {
+    Shoe.setAttribute(document.body, "data-rounds", all.length);
+    Shoe.setClass(byId("rounds-box"), "hidden", !all.length);
+    Shoe.setClass(byId("rounds-none"), "hidden", all.length > 0);
+    Shoe.setText(byId("rounds-none"), Shoe.word(history ? "no_rounds" : "history_none"));
+    Shoe.setClass(byId("left-out"), "hidden", !(history && history.left_out));
+    Shoe.setText(byId("left-out"), Shoe.word("earlier_left_out", {
       count: history ? history.left_out : 0
     }));
   }
@@ -142,8 +142,8 @@
   function draw(box, kind, found) {
     var width = box.clientWidth;
     var height = box.clientHeight;
-    Shoe.swap(box, [width, height, Shoe.roadKey(kind, found)].join(), function () {
-      return width && height ? Shoe.road(kind, found, { width: width, height: height }) : null;
+    Shoe.fillOnChange(box, [width, height, Shoe.roadKey(kind, found)].join(), function () {
+      return width && height ? Shoe.drawRoad(kind, found, { width: width, height: height }) : null;
     });
   }
 
@@ -172,9 +172,9 @@
 
   function count(side, number) {
     return Shoe.el("span", { "class": "count" }, [
-      Shoe.el("span", { "class": "disc-box", title: Shoe.word(side) }, Shoe.disc(side)),
+      Shoe.el("span", { "class": "disc-box", title: Shoe.word(side) }, Shoe.drawDisc(side)),
       Shoe.el("span", { "class": "spoken", text: Shoe.word(side) }),
-      Shoe.el("b", { "data-count": side, text: Shoe.number(number) })
+      Shoe.el("b", { "data-count": side, text: Shoe.formatNumber(number) })
     ]);
   }
 
@@ -188,8 +188,8 @@
 
   function when(shoe) {
     return shoe.ended_at
-      ? Shoe.word("shoe_span", { from: Shoe.clock(shoe.started_at), to: Shoe.clock(shoe.ended_at) })
-      : Shoe.word("shoe_now", { from: Shoe.clock(shoe.started_at) });
+      ? Shoe.word("shoe_span", { from: Shoe.formatClock(shoe.started_at), to: Shoe.formatClock(shoe.ended_at) })
+      : Shoe.word("shoe_now", { from: Shoe.formatClock(shoe.started_at) });
   }
 
   function past(shoe) {
@@ -211,8 +211,8 @@
 
   function showShoes() {
     var shoes = history ? history.shoes : [];
-    Shoe.flag(byId("shoes-none"), "hidden", shoes.length > 0);
-    Shoe.swap(byId("shoes"), JSON.stringify(shoes), function () {
+    Shoe.setClass(byId("shoes-none"), "hidden", shoes.length > 0);
+    Shoe.fillOnChange(byId("shoes"), JSON.stringify(shoes), function () {
       return shoes.slice().reverse().map(past);
     });
   }
@@ -223,32 +223,32 @@
     var state = board.state;
     var stale = board.fresh.is !== "live";
     var name = board.name;
-    Shoe.text(byId("name"), name);
-    Shoe.text(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
+    Shoe.setText(byId("name"), name);
+    Shoe.setText(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
       shoe: state.shoe.number, round: state.round ? state.round.number : state.counts.rounds
     }) : "");
     document.title = name + " – " + Shoe.word("history");
-    Shoe.set(byId("to-board"), "href",
-      Shoe.address("/table/" + encodeURIComponent(board.key || Shoe.page().key || board.table)));
-    Shoe.set(document.body, "data-known", String(board.known));
-    Shoe.set(document.body, "data-fresh", board.fresh.is);
-    Shoe.set(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
-    Shoe.flag(byId("unknown"), "hidden", board.known);
-    Shoe.text(byId("unknown-word"), Shoe.word("unknown_table", { table: board.table }));
-    Shoe.flag(byId("content"), "hidden", !board.known);
-    Shoe.flag(byId("stale-banner"), "hidden", !stale || !board.known);
-    Shoe.text(byId("stale-word"), stale ? Shoe.tell.fresh(board.fresh) : "");
-    Shoe.swap(byId("counts"), JSON.stringify(state && state.counts), function () {
+    Shoe.setAttribute(byId("to-board"), "href",
+      Shoe.pageUrl("/table/" + encodeURIComponent(board.key || Shoe.page().key || board.table)));
+    Shoe.setAttribute(document.body, "data-known", String(board.known));
+    Shoe.setAttribute(document.body, "data-fresh", board.fresh.is);
+    Shoe.setAttribute(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
+    Shoe.setClass(byId("unknown"), "hidden", board.known);
+    Shoe.setText(byId("unknown-word"), Shoe.word("unknown_table", { table: board.table }));
+    Shoe.setClass(byId("content"), "hidden", !board.known);
+    Shoe.setClass(byId("stale-banner"), "hidden", !stale || !board.known);
+    Shoe.setText(byId("stale-word"), stale ? Shoe.format.freshness(board.fresh) : "");
+    Shoe.fillOnChange(byId("counts"), JSON.stringify(state && state.counts), function () {
       return state ? counts(state.counts) : null;
     });
   }
 
   function takeHistory(found) {
     history = found;
-    Shoe.set(document.body, "data-seq", found ? found.seq : null);
-    Shoe.text(byId("rounds-title"), found && found.shoe !== null
+    Shoe.setAttribute(document.body, "data-seq", found ? found.seq : null);
+    Shoe.setText(byId("rounds-title"), found && found.shoe !== null
       ? Shoe.word("rounds_of_shoe", { number: found.shoe }) : Shoe.word("this_shoe"));
-    Shoe.still(showRounds);
+    Shoe.whenIdle(showRounds);
     showShoes();
     drawRoads();
   }
@@ -258,19 +258,19 @@
       board: function (found) { board = found; head(); },
       roads: function (found) { roads = found; drawRoads(); },
       history: takeHistory,
-      beat: function (beat) { Shoe.sync(beat.now); }
+      beat: function (beat) { Shoe.syncClock(beat.now); }
     };
-    Shoe.dress();
-    Shoe.set(document.body, "data-key", Shoe.page().key);
-    Shoe.first(handlers);
-    Shoe.ready();
+    Shoe.fillWords();
+    Shoe.setAttribute(document.body, "data-key", Shoe.page().key);
+    Shoe.handleInitial(handlers);
+    Shoe.showPage();
     drawRoads();
     window.addEventListener("resize", drawRoads);
-    Shoe.live(Shoe.page().live, handlers, function (lost, since) {
-      Shoe.set(document.body, "data-lost", lost ? "true" : null);
-      Shoe.flag(byId("lost-banner"), "hidden", !lost);
-      Shoe.text(byId("lost-since"), lost
-        ? Shoe.word("since", { time: Shoe.clock(since) }) : "");
+    Shoe.openStream(Shoe.page().live, handlers, function (lost, since) {
+      Shoe.setAttribute(document.body, "data-lost", lost ? "true" : null);
+      Shoe.setClass(byId("lost-banner"), "hidden", !lost);
+      Shoe.setText(byId("lost-since"), lost
+        ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
     });
   }
 

@@ -8,8 +8,8 @@
  *     body                 data-broker (true, false), data-lost (true while the display is lost),
  *                          data-filter (all, alerts, offline), data-tables, data-open (alerts),
  *                          data-off (tables that are not live)
- *     #alarms > li.alarm   see alarm.js: the tables with alerts, the worst first, then the oldest
- *     #tiles > a.tile      see tile.js: all tables, in the order of `pit`, whatever happens
+ *     #alarms > li.alarm   see alert_card.js: the tables with alerts, the worst first, then the oldest
+ *     #tiles > a.tile      see table_tile.js: all tables, in the order of `pit`, whatever happens
  *     #faults-list > li    data-topic
  */
 (function () {
@@ -38,14 +38,14 @@
   /* Who stands first. */
 
   function oldest(row) {
-    var worst = Shoe.worst(row.alerts);
+    var worst = Shoe.worstSeverity(row.alerts);
     return row.alerts.reduce(function (found, alert) {
       return alert.data.severity === worst && alert.at < found ? alert.at : found;
     }, "9");
   }
 
   function weightier(one, other) {
-    var difference = Shoe.worst(rows[other].alerts) - Shoe.worst(rows[one].alerts);
+    var difference = Shoe.worstSeverity(rows[other].alerts) - Shoe.worstSeverity(rows[one].alerts);
     if (difference) {
       return difference;
     }
@@ -55,8 +55,8 @@
   function arrangeAlarms() {
     var first = Object.keys(rows).filter(function (key) { return rows[key].alerts.length; });
     first.sort(weightier);
-    Shoe.sameOrder(byId("alarms"), first.map(function (key) {
-      alarms[key] = alarms[key] || Shoe.alarm(key);
+    Shoe.arrange(byId("alarms"), first.map(function (key) {
+      alarms[key] = alarms[key] || Shoe.createAlertCard(key);
       alarms[key].update(rows[key]);
       alarms[key].ids = ids(key);
       return alarms[key].node;
@@ -66,13 +66,13 @@
         delete alarms[key];
       }
     });
-    Shoe.flag(byId("alarms"), "many", first.length > MANY);
-    Shoe.flag(byId("calm"), "hidden", first.length > 0 || !Object.keys(rows).length);
+    Shoe.setClass(byId("alarms"), "many", first.length > MANY);
+    Shoe.setClass(byId("calm"), "hidden", first.length > 0 || !Object.keys(rows).length);
   }
 
   function fit() {
     var before = roomy;
-    roomy = Shoe.fit(byId("tiles"), byId("floor"), Object.keys(tiles).length);
+    roomy = Shoe.fitGrid(byId("tiles"), byId("floor"), Object.keys(tiles).length);
     if (roomy && !before) {
       Object.keys(tiles).forEach(paintRow);
     }
@@ -80,9 +80,9 @@
 
   function arrangeTiles() {
     var all = keys();
-    Shoe.sameOrder(byId("tiles"), all.map(function (key) { return tiles[key].node; }));
+    Shoe.arrange(byId("tiles"), all.map(function (key) { return tiles[key].node; }));
     fit();
-    Shoe.flag(byId("nothing"), "hidden", all.length > 0);
+    Shoe.setClass(byId("nothing"), "hidden", all.length > 0);
   }
 
   /* What the numbers say. */
@@ -99,15 +99,15 @@
       }).length;
       off += rows[key].fresh.is === "live" ? 0 : 1;
     });
-    Shoe.text(byId("count-all"), all.length);
-    Shoe.text(byId("count-alerts"), open);
-    Shoe.text(byId("count-offline"), off);
-    Shoe.text(byId("summary"), open ? Shoe.tell.many("alerts", open) : Shoe.word("alerts_none"));
-    Shoe.flag(byId("filter-alerts"), "some", open > 0);
-    Shoe.flag(byId("filter-offline"), "some", off > 0);
-    Shoe.set(document.body, "data-tables", all.length);
-    Shoe.set(document.body, "data-open", open);
-    Shoe.set(document.body, "data-off", off);
+    Shoe.setText(byId("count-all"), all.length);
+    Shoe.setText(byId("count-alerts"), open);
+    Shoe.setText(byId("count-offline"), off);
+    Shoe.setText(byId("summary"), open ? Shoe.format.plural("alerts", open) : Shoe.word("alerts_none"));
+    Shoe.setClass(byId("filter-alerts"), "some", open > 0);
+    Shoe.setClass(byId("filter-offline"), "some", off > 0);
+    Shoe.setAttribute(document.body, "data-tables", all.length);
+    Shoe.setAttribute(document.body, "data-open", open);
+    Shoe.setAttribute(document.body, "data-off", off);
     document.title = (open ? "(" + open + (urgent ? "!" : "") + ") " : "") + Shoe.word("pit");
   }
 
@@ -130,11 +130,11 @@
   }
 
   function announce(row, alerts) {
-    var worst = Shoe.worst(alerts);
+    var worst = Shoe.worstSeverity(alerts);
     var loud = alerts.filter(function (alert) { return alert.data.severity === worst; })[0];
     sound.alert(worst);
-    Shoe.text(byId(worst >= 3 ? "spoken-now" : "spoken"),
-      (row.name || row.table) + ": " + Shoe.tell.kind(loud.data.kind));
+    Shoe.setText(byId(worst >= 3 ? "spoken-now" : "spoken"),
+      (row.name || row.table) + ": " + Shoe.format.kind(loud.data.kind));
   }
 
   function flash(key) {
@@ -153,8 +153,8 @@
   function paintRow(key) {
     var row = rows[key];
     if (!tiles[key]) {
-      tiles[key] = Shoe.tile(key);
-      Shoe.set(tiles[key].node, "data-anchor", "");
+      tiles[key] = Shoe.createTile(key);
+      Shoe.setAttribute(tiles[key].node, "data-anchor", "");
     }
     tiles[key].update(row, roomy);
     if (!row.alerts.length) {
@@ -195,7 +195,7 @@
     }
     if (paintAll.alarms !== signature()) {
       paintAll.alarms = signature();
-      Shoe.still(arrangeAlarms);
+      Shoe.whenIdle(arrangeAlarms);
     }
     fresh.forEach(flash);
     count();
@@ -223,7 +223,7 @@
     if (alerts.length) {
       announce(row, alerts);
     }
-    if (!Object.keys(rows).some(function (key) { return Shoe.worst(rows[key].alerts) >= 3; })) {
+    if (!Object.keys(rows).some(function (key) { return Shoe.worstSeverity(rows[key].alerts) >= 3; })) {
       sound.quiet();
     }
     soon();
@@ -232,13 +232,13 @@
   function takePit(pit) {
     var broker = pit.broker;
     order = pit.order;
-    Shoe.set(document.body, "data-broker", String(broker.connected));
-    Shoe.text(byId("broker-word"),
+    Shoe.setAttribute(document.body, "data-broker", String(broker.connected));
+    Shoe.setText(byId("broker-word"),
       Shoe.word(broker.connected ? "broker_connected" : "broker_lost"));
-    Shoe.flag(byId("broker-banner"), "hidden", broker.connected);
-    Shoe.text(byId("broker-since"), broker.since
-      ? Shoe.word("since", { time: Shoe.clock(broker.since) }) : "");
-    Shoe.text(byId("broker-detail"), broker.detail || "");
+    Shoe.setClass(byId("broker-banner"), "hidden", broker.connected);
+    Shoe.setText(byId("broker-since"), broker.since
+      ? Shoe.word("since", { time: Shoe.formatClock(broker.since) }) : "");
+    Shoe.setText(byId("broker-detail"), broker.detail || "");
     takeFaults(pit.faults);
     Object.keys(rows).forEach(function (key) {
       if (order.indexOf(key) < 0) {
@@ -249,13 +249,13 @@
   }
 
   function takeFaults(faults) {
-    Shoe.flag(byId("faults-button"), "some", faults.total > 0);
-    Shoe.text(byId("faults-count"), faults.total);
-    Shoe.flag(byId("faults-none"), "hidden", faults.total > 0);
-    Shoe.swap(byId("faults-list"), JSON.stringify(faults), function () {
+    Shoe.setClass(byId("faults-button"), "some", faults.total > 0);
+    Shoe.setText(byId("faults-count"), faults.total);
+    Shoe.setClass(byId("faults-none"), "hidden", faults.total > 0);
+    Shoe.fillOnChange(byId("faults-list"), JSON.stringify(faults), function () {
       return faults.last.slice().reverse().map(function (fault) {
         return Shoe.el("li", { "data-topic": fault.topic }, [
-          Shoe.el("time", { text: Shoe.clock(fault.at) }),
+          Shoe.el("time", { text: Shoe.formatClock(fault.at) }),
           Shoe.el("code", { text: fault.topic }),
           Shoe.el("span", { lang: "en", text: fault.what })
         ]);
@@ -278,17 +278,17 @@
   }
 
   function lost(is, since) {
-    Shoe.set(document.body, "data-lost", is ? "true" : null);
-    Shoe.flag(byId("lost-banner"), "hidden", !is);
-    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since) }) : "");
+    Shoe.setAttribute(document.body, "data-lost", is ? "true" : null);
+    Shoe.setClass(byId("lost-banner"), "hidden", !is);
+    Shoe.setText(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
   }
 
   /* Buttons. */
 
   function filter(name) {
-    Shoe.set(document.body, "data-filter", name);
+    Shoe.setAttribute(document.body, "data-filter", name);
     ["all", "alerts", "offline"].forEach(function (each) {
-      Shoe.set(byId("filter-" + each), "aria-pressed", each === name ? "true" : "false");
+      Shoe.setAttribute(byId("filter-" + each), "aria-pressed", each === name ? "true" : "false");
     });
   }
 
@@ -300,7 +300,7 @@
       });
     });
     filter((window.location.hash.match(/^#(alerts|offline)$/) || [null, "all"])[1]);
-    Shoe.panel(byId("faults-button"), byId("faults"));
+    Shoe.togglePanel(byId("faults-button"), byId("faults"));
     window.addEventListener("resize", fit);
   }
 
@@ -309,20 +309,20 @@
       pit: takePit,
       row: takeRow,
       gone: takeGone,
-      beat: function (beat) { Shoe.sync(beat.now); }
+      beat: function (beat) { Shoe.syncClock(beat.now); }
     };
-    Shoe.dress();
-    sound = Shoe.sound(byId("sound"));
+    Shoe.fillWords();
+    sound = Shoe.alertSound(byId("sound"));
     buttons();
-    Shoe.first({ beat: handlers.beat, pit: takePit, rows: function (list) {
+    Shoe.handleInitial({ beat: handlers.beat, pit: takePit, rows: function (list) {
       list.forEach(takeRow);
     } });
     known = {};
     Object.keys(rows).forEach(function (key) { fresh(rows[key]); });
     paintAll();
-    Shoe.ready();
+    Shoe.showPage();
     document.addEventListener("visibilitychange", paint);
-    Shoe.live(Shoe.page().live, handlers, lost);
+    Shoe.openStream(Shoe.page().live, handlers, lost);
   }
 
   start();

@@ -1,10 +1,10 @@
 /*
  * An open alert in full: what happened, what the policy proposes, and the orders that answer it.
  *
- * Shoe.ruling(alert, state)   <article class="alert full"> with data-alert-id, data-severity,
+ * Shoe.createAlertDetails(alert, state)   <article class="alert full"> with data-alert-id, data-severity,
  *                             data-kind, data-staff (true where only staff may know of it); in it one <li class="proposal"> for each proposal with
  *                             data-action and data-verified ("true", "false"), and the command
- *                             lines of orders.js
+ *                             lines of command_line.js
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -26,20 +26,20 @@ window.Shoe = Shoe;
 
   function effect(action) {
     var key = "effect_" + action;
-    return Shoe.has(key) ? Shoe.el("p", { "class": "effect", text: Shoe.word(key) }) : null;
+    return Shoe.hasWord(key) ? Shoe.el("p", { "class": "effect", text: Shoe.word(key) }) : null;
   }
 
   function command(verb, fields) {
-    var line = Shoe.orders.line(verb, fields);
-    return line ? Shoe.orders.shown(line)
+    var line = Shoe.commands.commandLine(verb, fields);
+    return line ? Shoe.commands.createElement(line)
       : Shoe.el("p", { "class": "hint", text: Shoe.word("order_unsafe") });
   }
 
   function cited(proposal) {
     return Shoe.el("cite", null, [
-      Shoe.sentenceIn("span", null, Shoe.phrase(proposal.authority)),
+      Shoe.sentenceElement("span", null, Shoe.phrase(proposal.authority)),
       Shoe.word("cite_comma"),
-      Shoe.sentenceIn("span", null, Shoe.phrase(proposal.section))
+      Shoe.sentenceElement("span", null, Shoe.phrase(proposal.section))
     ]);
   }
 
@@ -50,11 +50,11 @@ window.Shoe = Shoe;
       "data-verified": String(Boolean(proposal.verified))
     }, [
       Shoe.el("div", { "class": "proposal-head" }, [
-        Shoe.el("b", { text: Shoe.tell.action(proposal.action) }),
+        Shoe.el("b", { text: Shoe.format.action(proposal.action) }),
         verified(proposal)
       ]),
       Shoe.el("p", { "class": "says" }, [
-        Shoe.sentenceIn("q", null, Shoe.sentence(proposal, proposal.text)),
+        Shoe.sentenceElement("q", null, Shoe.sentence(proposal, proposal.text)),
         cited(proposal)
       ]),
       effect(proposal.action),
@@ -65,7 +65,7 @@ window.Shoe = Shoe;
   function none(state) {
     return Shoe.el("p", {
       "class": "none",
-      text: Shoe.word("proposals_management", { policy: state ? Shoe.tell.policy(state) : "–" })
+      text: Shoe.word("proposals_management", { policy: state ? Shoe.format.policy(state) : "–" })
     });
   }
 
@@ -111,13 +111,13 @@ window.Shoe = Shoe;
     });
     button.addEventListener("click", function () {
       var opens = button.getAttribute("aria-expanded") !== "true";
-      Shoe.set(button, "aria-expanded", String(opens));
-      Shoe.flag(list, "hidden", !opens);
+      Shoe.setAttribute(button, "aria-expanded", String(opens));
+      Shoe.setClass(list, "hidden", !opens);
     });
     return [button, list];
   }
 
-  Shoe.ruling = function (alert, state) {
+  Shoe.createAlertDetails = function (alert, state) {
     var proposals = alert.data.proposals || [];
     return Shoe.el("article", {
       "class": "alert full",
@@ -128,8 +128,8 @@ window.Shoe = Shoe;
       "data-staff": alert.staff_only ? "true" : null
     }, [
       Shoe.el("header", null, [
-        Shoe.alertHead(alert),
-        Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert)),
+        Shoe.alertHeader(alert),
+        Shoe.sentenceElement("div", "detail", Shoe.format.alert(alert)),
         alert.staff_only
           ? Shoe.el("p", { "class": "discreet", text: Shoe.word("alert_staff_only_hint") }) : null
       ]),

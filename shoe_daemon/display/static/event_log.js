@@ -1,7 +1,7 @@
 /*
  * The list of events, the newest on top, which does not move while somebody reads it.
  *
- * Shoe.diary(box, list, fresh)  box scrolls; list is its <ol>; fresh is the button that tells how
+ * Shoe.eventLog(box, list, fresh)  box scrolls; list is its <ol>; fresh is the button that tells how
  *                               many came meanwhile and goes to them. Each event is a
  *                               <li class="event"> with data-seq, data-type, data-round and, for
  *                               an irregularity, data-severity
@@ -32,7 +32,7 @@ window.Shoe = Shoe;
   };
 
   function line(event) {
-    var said = Shoe.tell.event(event);
+    var said = Shoe.format.event(event);
     return Shoe.el("li", {
       "class": "event " + (LOUD[event.type] || "plain") + (said.side ? " " + said.side : ""),
       "data-seq": event.seq,
@@ -40,7 +40,7 @@ window.Shoe = Shoe;
       "data-round": event.round,
       "data-severity": said.severity
     }, [
-      Shoe.el("time", { datetime: event.at, text: Shoe.clock(event.at) }),
+      Shoe.el("time", { datetime: event.at, text: Shoe.formatClock(event.at) }),
       Shoe.el("div", { "class": "said" }, [
         Shoe.el("span", { "class": "sentence" }, [
           said.severity ? Shoe.el("b", { "class": "grade", text: said.severity }) : null,
@@ -58,7 +58,7 @@ window.Shoe = Shoe;
     ]);
   }
 
-  Shoe.diary = function (box, list, fresh) {
+  Shoe.eventLog = function (box, list, fresh) {
     var newest = 0;
     var seen = {};
     var unread = 0;
@@ -73,8 +73,8 @@ window.Shoe = Shoe;
     }
 
     function tell() {
-      Shoe.flag(fresh, "hidden", unread === 0);
-      Shoe.text(fresh, Shoe.word("events_new", { count: unread }));
+      Shoe.setClass(fresh, "hidden", unread === 0);
+      Shoe.setText(fresh, Shoe.word("events_new", { count: unread }));
     }
 
     function up() {
@@ -130,7 +130,7 @@ window.Shoe = Shoe;
     box.addEventListener("scroll", up);
     window.addEventListener("scroll", up);
     function forget() {
-      Shoe.fill(list, null);
+      Shoe.setChildren(list, null);
       seen = {};
       newest = 0;
       unread = 0;

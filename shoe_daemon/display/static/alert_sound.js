@@ -1,7 +1,7 @@
 /*
  * The pit's alarm, drawn by us: two or three soft tones, no file.
  *
- * Shoe.sound(button)      makes the button the switch. Off until a person switches it on; that is
+ * Shoe.alertSound(button)      makes the button the switch. Off until a person switches it on; that is
  *                         remembered on this computer. The browser lets nothing sound before a
  *                         click or a key: until then the button says so (data-sound="blocked").
  *                         data-sound is on, off, blocked, or none where there is no WebAudio or
@@ -56,7 +56,7 @@ window.Shoe = Shoe;
     source.stop(at + note[2] + 0.05);
   }
 
-  Shoe.sound = function (button) {
+  Shoe.alertSound = function (button) {
     var allowed = Shoe.page().sound !== false;
     var Context = allowed && (window.AudioContext || window.webkitAudioContext);
     var on = Boolean(Context) && remembered();
@@ -76,12 +76,12 @@ window.Shoe = Shoe;
 
     function show() {
       var now = state();
-      Shoe.set(button, "data-sound", now);
-      Shoe.set(button, "aria-pressed", on ? "true" : "false");
-      Shoe.set(button, "title", now === "blocked" ? Shoe.word("sound_blocked") : null);
-      Shoe.text(button.querySelector(".sound-word") || button,
+      Shoe.setAttribute(button, "data-sound", now);
+      Shoe.setAttribute(button, "aria-pressed", on ? "true" : "false");
+      Shoe.setAttribute(button, "title", now === "blocked" ? Shoe.word("sound_blocked") : null);
+      Shoe.setText(button.querySelector(".sound-word") || button,
         Shoe.word(now === "blocked" ? "sound_blocked_short" : on ? "sound_on" : "sound_off"));
-      Shoe.flag(button, "hidden", now === "none");
+      Shoe.setClass(button, "hidden", now === "none");
     }
 
     // Not before somebody touches the page, or there is something to say: browsers complain.
@@ -104,7 +104,7 @@ window.Shoe = Shoe;
       }
       (severity >= 3 ? URGENT : GENTLE).forEach(function (note) { tone(context, note, loud); });
       self.played += 1;
-      Shoe.set(button, "data-played", self.played);
+      Shoe.setAttribute(button, "data-played", self.played);
     }
 
     self.quiet = function () {

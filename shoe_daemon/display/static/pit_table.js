@@ -9,11 +9,11 @@
  *     body                 data-key, data-fresh (FRESH.is), data-lost, data-broker, data-round,
  *                          data-shoe, data-open (alerts), data-events (all, irregular),
  *                          data-known
- *     #alerts-list > article   see rulings.js, the worst first
+ *     #alerts-list > article   see alert_details.js, the worst first
  *     #spots [data-slot]   the cards of the round, with data-card (empty: face down, "?": unread)
  *     #total-player, #total-banker
  *     #devices > li        data-device, data-state
- *     #diary > li          see diary.js, the newest first
+ *     #event-log > li          see event_log.js, the newest first
  */
 (function () {
   "use strict";
@@ -22,37 +22,37 @@
   var row = null;
   var alerts = [];
   var omitted = 0;
-  var diary = null;
+  var eventLog = null;
 
   /* The head. */
 
   function head() {
     var state = row.state;
     var name = row.name || row.table;
-    Shoe.text(byId("name"), name);
-    Shoe.text(byId("id"), row.site + " / " + row.table);
-    Shoe.text(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
+    Shoe.setText(byId("name"), name);
+    Shoe.setText(byId("id"), row.site + " / " + row.table);
+    Shoe.setText(byId("where"), state && state.shoe ? Shoe.word("shoe_round", {
       shoe: state.shoe.number,
       round: state.round ? state.round.number : state.counts.rounds
     }) : "");
     document.title = (alerts.length ? "(" + alerts.length + ") " : "") + name;
-    Shoe.set(document.body, "data-fresh", row.fresh.is);
-    Shoe.set(document.body, "data-round", state && state.round ? state.round.number : null);
-    Shoe.set(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
-    Shoe.set(byId("to-board"), "href", Shoe.address("/table/" + encodeURIComponent(row.key)));
-    Shoe.set(byId("to-history"), "href",
-      Shoe.address("/table/" + encodeURIComponent(row.key) + "/history"));
+    Shoe.setAttribute(document.body, "data-fresh", row.fresh.is);
+    Shoe.setAttribute(document.body, "data-round", state && state.round ? state.round.number : null);
+    Shoe.setAttribute(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
+    Shoe.setAttribute(byId("to-board"), "href", Shoe.pageUrl("/table/" + encodeURIComponent(row.key)));
+    Shoe.setAttribute(byId("to-history"), "href",
+      Shoe.pageUrl("/table/" + encodeURIComponent(row.key) + "/history"));
   }
 
   function notices() {
     var state = row.state;
     var stale = row.fresh.is !== "live";
-    Shoe.flag(byId("stale-banner"), "hidden", !stale);
-    Shoe.text(byId("stale-word"), stale ? Shoe.tell.fresh(row.fresh) : "");
-    Shoe.ticking(byId("stale-age"), stale ? row.fresh.since : null);
-    Shoe.flag(byId("alarm-banner"), "hidden", !(state && state.alarm));
-    Shoe.say(byId("alarm-text"), state ? Shoe.sentence(state, state.alarm) : { text: "" });
-    Shoe.flag(byId("table"), "grey", stale);
+    Shoe.setClass(byId("stale-banner"), "hidden", !stale);
+    Shoe.setText(byId("stale-word"), stale ? Shoe.format.freshness(row.fresh) : "");
+    Shoe.showAge(byId("stale-age"), stale ? row.fresh.since : null);
+    Shoe.setClass(byId("alarm-banner"), "hidden", !(state && state.alarm));
+    Shoe.setSentence(byId("alarm-text"), state ? Shoe.sentence(state, state.alarm) : { text: "" });
+    Shoe.setClass(byId("table"), "grey", stale);
   }
 
   /* Alerts. */
@@ -63,20 +63,20 @@
 
   function showAlerts() {
     var state = row && row.state;
-    var sorted = Shoe.byWeight(alerts);
+    var sorted = Shoe.bySeverity(alerts);
     var key = JSON.stringify([sorted, state && state.policy]);
-    Shoe.set(document.body, "data-open", alerts.length);
-    Shoe.text(byId("alerts-count"), alerts.length ? Shoe.tell.many("alerts", alerts.length)
+    Shoe.setAttribute(document.body, "data-open", alerts.length);
+    Shoe.setText(byId("alerts-count"), alerts.length ? Shoe.format.plural("alerts", alerts.length)
       : Shoe.word("alerts_none"));
-    Shoe.flag(byId("alerts-none"), "hidden", alerts.length > 0 || waits(state));
-    Shoe.flag(byId("shows-only"), "hidden", !alerts.length && !(state && state.on_hold));
-    Shoe.flag(byId("alerts-omitted"), "hidden", !omitted);
-    Shoe.text(byId("alerts-omitted"), Shoe.word("alerts_omitted", { count: omitted }));
-    Shoe.flag(byId("alerts-staff-missing"), "hidden",
+    Shoe.setClass(byId("alerts-none"), "hidden", alerts.length > 0 || waits(state));
+    Shoe.setClass(byId("shows-only"), "hidden", !alerts.length && !(state && state.on_hold));
+    Shoe.setClass(byId("alerts-omitted"), "hidden", !omitted);
+    Shoe.setText(byId("alerts-omitted"), Shoe.word("alerts_omitted", { count: omitted }));
+    Shoe.setClass(byId("alerts-staff-missing"), "hidden",
       !row || !row.staff_alerts_missing || row.fresh.is !== "live");
     if (showAlerts.key !== key) {
       showAlerts.key = key;
-      Shoe.still(function () { keepAlerts(sorted, state); });
+      Shoe.whenIdle(function () { keepAlerts(sorted, state); });
     }
   }
 
@@ -86,9 +86,9 @@
     Array.prototype.forEach.call(list.children, function (node) {
       there[node.shoeKey] = node;
     });
-    Shoe.sameOrder(list, sorted.map(function (alert) {
+    Shoe.arrange(list, sorted.map(function (alert) {
       var key = JSON.stringify([alert, state && state.policy]);
-      var node = there[key] || Shoe.ruling(alert, state);
+      var node = there[key] || Shoe.createAlertDetails(alert, state);
       node.shoeKey = key;
       return node;
     }));
@@ -103,12 +103,12 @@
     if (state && state.held.length) {
       text.push(Shoe.word("waiting_rounds", { numbers: state.held.join(Shoe.word("list_comma")) }));
     }
-    Shoe.flag(byId("held"), "hidden", !text.length);
-    Shoe.text(byId("held-text"), text.join(" · "));
-    Shoe.swap(byId("resume"), String(Boolean(state && state.on_hold)), function () {
+    Shoe.setClass(byId("held"), "hidden", !text.length);
+    Shoe.setText(byId("held-text"), text.join(" · "));
+    Shoe.fillOnChange(byId("resume"), String(Boolean(state && state.on_hold)), function () {
       return state && state.on_hold ? [
         Shoe.el("span", { "class": "other-word", text: Shoe.word("order_resume") }),
-        Shoe.orders.shown(Shoe.orders.line("resume", {}) || "")
+        Shoe.commands.createElement(Shoe.commands.commandLine("resume", {}) || "")
       ] : null;
     });
   }
@@ -116,13 +116,13 @@
   /* The round, and what is known of the table. */
 
   function spot(card, round) {
-    var shown = Shoe.view(card, round);
+    var shown = Shoe.shownCard(card, round);
     return Shoe.el("span", {
       "class": "spot" + (card.slot && card.slot.charAt(1) === "3" ? " third" : ""),
       "data-slot": card.slot,
       "data-card": shown || "",
-      title: Shoe.tell.place(card.slot) + (shown === "?" ? ": " + Shoe.word("card_unread") : "")
-    }, Shoe.card(shown));
+      title: Shoe.format.place(card.slot) + (shown === "?" ? ": " + Shoe.word("card_unread") : "")
+    }, Shoe.drawCard(shown));
   }
 
   function hand(round, letter) {
@@ -133,40 +133,40 @@
 
   function why(round) {
     // What waits for a card that nobody could read waits for no face to be turned.
-    return !round || !round.draw_due || round.finished || Shoe.isStuck(round)
+    return !round || !round.draw_due || round.finished || Shoe.isDrawUnknown(round)
       ? { text: "" } : Shoe.sentence(round.draw_due, round.draw_due.text);
   }
 
   function round() {
     var state = row.state;
     var now = state && state.round;
-    var said = state ? Shoe.tell.round(state) : { text: Shoe.word("no_round"), tone: "quiet" };
-    Shoe.swap(byId("spots"), JSON.stringify(now && [now.cards, now.finished]), function () {
+    var said = state ? Shoe.format.round(state) : { text: Shoe.word("no_round"), tone: "quiet" };
+    Shoe.fillOnChange(byId("spots"), JSON.stringify(now && [now.cards, now.finished]), function () {
       return [
         Shoe.el("div", { "class": "hand player" }, hand(now, "P")),
         Shoe.el("div", { "class": "hand banker" }, hand(now, "B"))
       ];
     });
-    Shoe.text(byId("total-player"), now ? Shoe.number(now.player_total) : "–");
-    Shoe.text(byId("total-banker"), now ? Shoe.number(now.banker_total) : "–");
-    Shoe.text(byId("round-now"), said.text);
+    Shoe.setText(byId("total-player"), now ? Shoe.formatNumber(now.player_total) : "–");
+    Shoe.setText(byId("total-banker"), now ? Shoe.formatNumber(now.banker_total) : "–");
+    Shoe.setText(byId("round-now"), said.text);
     byId("round-now").className = "round-now " + said.tone;
-    Shoe.say(byId("round-why"), why(now));
-    Shoe.swap(byId("strip"), row.outcomes, function () { return Shoe.beads(row.outcomes, 30); });
+    Shoe.setSentence(byId("round-why"), why(now));
+    Shoe.fillOnChange(byId("strip"), row.outcomes, function () { return Shoe.createBeads(row.outcomes, 30); });
   }
 
   function facts() {
     var state = row.state;
     var pairs = !state ? [] : [
-      [Shoe.word("policy"), Shoe.tell.policy(state)],
-      [Shoe.word("house"), Shoe.tell.house(state)],
+      [Shoe.word("policy"), Shoe.format.policy(state)],
+      [Shoe.word("house"), Shoe.format.house(state)],
       [Shoe.word("shoe"), state.shoe ? Shoe.word("decks", { count: state.shoe.decks }) : "–"],
       [Shoe.word("cut_card"), Shoe.word(state.shoe && state.shoe.cut_card ? "yes" : "no")],
       [Shoe.word("last_round"), Shoe.word(state.shoe && state.shoe.last_round ? "yes" : "no")],
-      [Shoe.word("blind_heading"), (state.blind || []).map(Shoe.tell.kind)
+      [Shoe.word("blind_heading"), (state.blind || []).map(Shoe.format.kind)
         .join(Shoe.word("list_comma")) || Shoe.word("none")]
     ];
-    Shoe.swap(byId("facts"), JSON.stringify(pairs), function () {
+    Shoe.fillOnChange(byId("facts"), JSON.stringify(pairs), function () {
       return pairs.map(function (pair) {
         return [Shoe.el("dt", { text: pair[0] }), Shoe.el("dd", { text: pair[1] })];
       });
@@ -177,15 +177,15 @@
     var found = (state ? state.readers : []).filter(function (reader) {
       return reader.source === id || state.readers.length === 1 && row.devices.length === 1;
     })[0];
-    return found ? Shoe.tell.reader(found) : "";
+    return found ? Shoe.format.reader(found) : "";
   }
 
   function devices() {
-    Shoe.flag(byId("devices-none"), "hidden", row.devices.length > 0);
-    Shoe.swap(byId("devices"), JSON.stringify([row.devices, row.state && row.state.readers]),
+    Shoe.setClass(byId("devices-none"), "hidden", row.devices.length > 0);
+    Shoe.fillOnChange(byId("devices"), JSON.stringify([row.devices, row.state && row.state.readers]),
       function () {
         return row.devices.map(function (device) {
-          var said = Shoe.tell.device(device);
+          var said = Shoe.format.device(device);
           return Shoe.el("li", {
             "class": "device " + device.state,
             "data-device": device.id,
@@ -209,7 +209,7 @@
       return;
     }
     row = found;
-    Shoe.orders.table(row, Shoe.page().order_options);
+    Shoe.commands.setTable(row, Shoe.page().order_options);
     head();
     notices();
     holds();
@@ -220,12 +220,12 @@
   }
 
   function takeBoard(found) {
-    Shoe.set(document.body, "data-known", String(found.known));
-    Shoe.flag(byId("unknown"), "hidden", found.known);
-    Shoe.flag(byId("content"), "hidden", !found.known);
-    Shoe.text(byId("unknown-word"), Shoe.word("unknown_table", { table: found.table }));
+    Shoe.setAttribute(document.body, "data-known", String(found.known));
+    Shoe.setClass(byId("unknown"), "hidden", found.known);
+    Shoe.setClass(byId("content"), "hidden", !found.known);
+    Shoe.setText(byId("unknown-word"), Shoe.word("unknown_table", { table: found.table }));
     if (!row) {
-      Shoe.text(byId("name"), found.table);
+      Shoe.setText(byId("name"), found.table);
     }
   }
 
@@ -239,29 +239,29 @@
   }
 
   function takeEvents(found) {
-    diary.whole(found.events, found.since);
-    Shoe.text(byId("events-since"), found.since
-      ? Shoe.word("events_since", { time: Shoe.clock(found.since) }) : "");
+    eventLog.whole(found.events, found.since);
+    Shoe.setText(byId("events-since"), found.since
+      ? Shoe.word("events_since", { time: Shoe.formatClock(found.since) }) : "");
   }
 
   function takePit(pit) {
-    Shoe.set(document.body, "data-broker", String(pit.broker.connected));
-    Shoe.flag(byId("broker-banner"), "hidden", pit.broker.connected);
-    Shoe.text(byId("broker-since"), pit.broker.since
-      ? Shoe.word("since", { time: Shoe.clock(pit.broker.since) }) : "");
-    Shoe.text(byId("broker-detail"), pit.broker.detail || "");
+    Shoe.setAttribute(document.body, "data-broker", String(pit.broker.connected));
+    Shoe.setClass(byId("broker-banner"), "hidden", pit.broker.connected);
+    Shoe.setText(byId("broker-since"), pit.broker.since
+      ? Shoe.word("since", { time: Shoe.formatClock(pit.broker.since) }) : "");
+    Shoe.setText(byId("broker-detail"), pit.broker.detail || "");
   }
 
   function lost(is, since) {
-    Shoe.set(document.body, "data-lost", is ? "true" : null);
-    Shoe.flag(byId("lost-banner"), "hidden", !is);
-    Shoe.text(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.clock(since) }) : "");
+    Shoe.setAttribute(document.body, "data-lost", is ? "true" : null);
+    Shoe.setClass(byId("lost-banner"), "hidden", !is);
+    Shoe.setText(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
   }
 
   function filter(name) {
-    Shoe.set(document.body, "data-events", name);
+    Shoe.setAttribute(document.body, "data-events", name);
     ["all", "irregular"].forEach(function (each) {
-      Shoe.set(byId("events-" + each), "aria-pressed", String(each === name));
+      Shoe.setAttribute(byId("events-" + each), "aria-pressed", String(each === name));
     });
   }
 
@@ -272,22 +272,22 @@
       pit: takePit,
       alerts: takeAlerts,
       events: takeEvents,
-      event: function (found) { diary.add(found.event || found); },
-      beat: function (beat) { Shoe.sync(beat.now); }
+      event: function (found) { eventLog.add(found.event || found); },
+      beat: function (beat) { Shoe.syncClock(beat.now); }
     };
-    Shoe.dress();
-    Shoe.set(document.body, "data-key", Shoe.page().key);
-    Shoe.orders.name(byId("operator"));
-    Shoe.flag(byId("order-access"), "hidden",
+    Shoe.fillWords();
+    Shoe.setAttribute(document.body, "data-key", Shoe.page().key);
+    Shoe.commands.bindOperator(byId("operator"));
+    Shoe.setClass(byId("order-access"), "hidden",
       (Shoe.page().order_options || []).indexOf("FILE") < 0);
-    diary = Shoe.diary(byId("diary-box"), byId("diary"), byId("events-new"));
+    eventLog = Shoe.eventLog(byId("event-log-box"), byId("event-log"), byId("events-new"));
     ["all", "irregular"].forEach(function (name) {
       byId("events-" + name).addEventListener("click", function () { filter(name); });
     });
     filter("all");
-    Shoe.first(handlers);
-    Shoe.ready();
-    Shoe.live(Shoe.page().live, handlers, lost);
+    Shoe.handleInitial(handlers);
+    Shoe.showPage();
+    Shoe.openStream(Shoe.page().live, handlers, lost);
   }
 
   start();

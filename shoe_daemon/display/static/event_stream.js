@@ -1,11 +1,11 @@
 /*
  * The stream of a page: documents come in, and the page learns when nothing comes any more.
  *
- * Shoe.live(url, handlers, onLost)
+ * Shoe.openStream(url, handlers, onLost)
  *     handlers: {event name: function (document)}; each document is whole, nothing is added up.
  *     onLost(lost, since): true when no beat came for 15 s (`since` is the Date of the last sign
  *     of life), false as soon as there is one again. The connection is tried again for ever.
- * Shoe.first(handlers)
+ * Shoe.handleInitial(handlers)
  *     gives the handlers the documents of the data block, before anything is painted.
  *
  * A document that a handler cannot digest never stops the page: it is told on the console.
@@ -30,7 +30,7 @@ window.Shoe = Shoe;
     }
   }
 
-  Shoe.first = function (handlers) {
+  Shoe.handleInitial = function (handlers) {
     var first = Shoe.page().first || {};
     Object.keys(handlers).forEach(function (name) {
       if (Object.prototype.hasOwnProperty.call(first, name)) {
@@ -41,7 +41,7 @@ window.Shoe = Shoe;
     });
   };
 
-  Shoe.live = function (url, handlers, onLost) {
+  Shoe.openStream = function (url, handlers, onLost) {
     var source = null;
     var heard = Date.now();
     var opened = 0;
@@ -71,7 +71,7 @@ window.Shoe = Shoe;
             hand(handlers, name, read);
           }
           if (name === "beat") {
-            hand({ beat: Shoe.renew }, name, read);
+            hand({ beat: Shoe.autoReload }, name, read);
           }
         });
       });

@@ -1,10 +1,10 @@
 /*
  * What stands around the cards of the board: the head, the counts, the asks, the footer.
  *
- * Shoe.frame.build()        the parts that never change; once
- * Shoe.frame.head(state)    name, shoe and round, limits, tags; and what the body says of itself
- * Shoe.frame.counts(state)  the counts of the shoe
- * Shoe.sizeOf(text)         how large a text may be written: 1 for the shortest to 5
+ * Shoe.header.build()        the parts that never change; once
+ * Shoe.header.update(state)    name, shoe and round, limits, tags; and what the body says of itself
+ * Shoe.header.updateCounts(state)  the counts of the shoe
+ * Shoe.textSize(text)         how large a text may be written: 1 for the shortest to 5
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -21,7 +21,7 @@ window.Shoe = Shoe;
   var el = Shoe.el;
   var byId = Shoe.byId;
 
-  Shoe.frame = {};
+  Shoe.header = {};
 
   /* ---- what never changes ---- */
 
@@ -47,7 +47,7 @@ window.Shoe = Shoe;
     var page = Shoe.page();
     var path = window.location.pathname.replace(/\/$/, "");
     var other = page.glyphs === "chinese" ? "letters" : "chinese";
-    Shoe.fill(byId("foot"), [
+    Shoe.setChildren(byId("foot"), [
       el("span", { "class": "links" }, [
         link(word("history"), address({ path: path + "/history", glyphs: page.glyphs })),
         link(word("glyphs_" + other), address({ glyphs: other }))
@@ -60,7 +60,7 @@ window.Shoe = Shoe;
 
   function counter(kind) {
     return el("li", { "class": MAIN[kind] ? "main" : null }, [
-      MAIN[kind] ? Shoe.disc(kind) : null,
+      MAIN[kind] ? Shoe.drawDisc(kind) : null,
       kind === "player_pair" || kind === "banker_pair"
         ? el("i", { "class": "dot " + kind, "aria-hidden": "true" }) : null,
       el("span", { "class": MAIN[kind] ? "unseen" : "label", text: word("count_" + kind) + " " }),
@@ -69,23 +69,23 @@ window.Shoe = Shoe;
   }
 
   function counters() {
-    Shoe.fill(byId("counts"), [COUNTS.slice(0, 4), COUNTS.slice(4)].map(function (row) {
+    Shoe.setChildren(byId("counts"), [COUNTS.slice(0, 4), COUNTS.slice(4)].map(function (row) {
       return el("ul", {}, row.map(counter));
     }));
   }
 
   function askers() {
-    Shoe.fill(byId("asks"), SIDES.map(function (side) {
+    Shoe.setChildren(byId("asks"), SIDES.map(function (side) {
       return el("div", { "class": "ask-box " + side }, [
         el("span", { "class": "label", text: word("ask_" + side) }),
-        Shoe.disc(side),
+        Shoe.drawDisc(side),
         el("span", { "data-ask-of": side })
       ]);
     }));
   }
 
   function emblem() {
-    Shoe.fill(document.querySelector("#unknown .emblem"), [Shoe.card(null), Shoe.card(null)]);
+    Shoe.setChildren(document.querySelector("#unknown .emblem"), [Shoe.drawCard(null), Shoe.drawCard(null)]);
   }
 
   /* A pointer that nobody moves is in the way on a large screen. */
@@ -102,21 +102,21 @@ window.Shoe = Shoe;
     idle();
   }
 
-  Shoe.frame.build = function () {
+  Shoe.header.build = function () {
     foot();
     counters();
     askers();
     emblem();
     hidePointer();
     SIDES.forEach(function (side) {
-      Shoe.text(byId(side).querySelector(".ghost"), Shoe.glyph(side));
+      Shoe.setText(byId(side).querySelector(".ghost"), Shoe.glyph(side));
     });
   };
 
   /* ---- the head ---- */
 
   /* How large a text may be: 1 for the shortest; a Chinese sign is as wide as two letters. */
-  Shoe.sizeOf = function (text) {
+  Shoe.textSize = function (text) {
     var width = 0;
     var i;
     for (i = 0; i < text.length; i += 1) {
@@ -134,7 +134,7 @@ window.Shoe = Shoe;
       return placeOf(one) - placeOf(two);
     }).map(function (key) {
       return el("div", { "class": "limit" }, [
-        el("dt", { text: Shoe.has("wager_" + key) ? word("wager_" + key) : key }),
+        el("dt", { text: Shoe.hasWord("wager_" + key) ? word("wager_" + key) : key }),
         el("dd", { text: state.limits[key] })
       ]);
     });
@@ -164,31 +164,31 @@ window.Shoe = Shoe;
     });
   }
 
-  Shoe.frame.head = function (state) {
+  Shoe.header.update = function (state) {
     var name = state.name || state.table;
-    Shoe.text(byId("name"), name);
-    Shoe.set(byId("name"), "data-size", Shoe.sizeOf(name));
-    Shoe.text(byId("shoe"), number(state));
-    Shoe.swap(byId("limits"), JSON.stringify(state.limits), function () {
+    Shoe.setText(byId("name"), name);
+    Shoe.setAttribute(byId("name"), "data-size", Shoe.textSize(name));
+    Shoe.setText(byId("shoe"), number(state));
+    Shoe.fillOnChange(byId("limits"), JSON.stringify(state.limits), function () {
       return limits(state);
     });
-    Shoe.swap(byId("tags"), JSON.stringify([state.shoe, state.curator]), function () {
+    Shoe.fillOnChange(byId("tags"), JSON.stringify([state.shoe, state.curator]), function () {
       return tags(state);
     });
     if (document.title !== name) {
       document.title = name;
     }
-    Shoe.set(document.body, "data-seq", state.seq);
-    Shoe.set(document.body, "data-shoe", state.shoe ? state.shoe.number : null);
-    Shoe.set(document.body, "data-round", state.round ? state.round.number : null);
+    Shoe.setAttribute(document.body, "data-seq", state.seq);
+    Shoe.setAttribute(document.body, "data-shoe", state.shoe ? state.shoe.number : null);
+    Shoe.setAttribute(document.body, "data-round", state.round ? state.round.number : null);
   };
 
   /* ---- the counts ---- */
 
-  Shoe.frame.counts = function (state) {
+  Shoe.header.updateCounts = function (state) {
     COUNTS.forEach(function (kind) {
       var node = document.querySelector("[data-count=" + kind + "]");
-      Shoe.text(node, state.counts ? state.counts[kind] : "–");
+      Shoe.setText(node, state.counts ? state.counts[kind] : "–");
     });
   };
 }());

@@ -1,12 +1,12 @@
 /*
  * What the pages for staff have in common.
  *
- * Shoe.dress()                fills in the words of the page: [data-word] its text, [data-label]
+ * Shoe.fillWords()                fills in the words of the page: [data-word] its text, [data-label]
  *                             its aria-label; sets the title from <title data-word>; and the
  *                             languages into #languages; [data-href] its address in this language
- * Shoe.address(path)          the path in the language and the signs of this page
- * Shoe.ready()                all is there: the page is seen (its body was `waiting`)
- * Shoe.panel(button, panel)   the button opens and closes the panel (aria-expanded); Esc, or a
+ * Shoe.pageUrl(path)          the path in the language and the signs of this page
+ * Shoe.showPage()                all is there: the page is seen (its body was `waiting`)
+ * Shoe.togglePanel(button, panel)   the button opens and closes the panel (aria-expanded); Esc, or a
  *                             click elsewhere, closes it
  */
 var Shoe = window.Shoe || {};
@@ -19,7 +19,7 @@ window.Shoe = Shoe;
     Array.prototype.forEach.call(document.querySelectorAll(selector), act);
   }
 
-  Shoe.address = function (path) {
+  Shoe.pageUrl = function (path) {
     var kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
     return path + (kept ? "?" + kept.join("&") : "");
   };
@@ -40,29 +40,29 @@ window.Shoe = Shoe;
     });
   }
 
-  Shoe.dress = function () {
+  Shoe.fillWords = function () {
     each("[data-word]", function (node) {
-      Shoe.text(node, Shoe.word(node.getAttribute("data-word")));
+      Shoe.setText(node, Shoe.word(node.getAttribute("data-word")));
     });
     each("[data-label]", function (node) {
-      Shoe.set(node, "aria-label", Shoe.word(node.getAttribute("data-label")));
+      Shoe.setAttribute(node, "aria-label", Shoe.word(node.getAttribute("data-label")));
     });
     each("[data-href]", function (node) {
-      Shoe.set(node, "href", Shoe.address(node.getAttribute("data-href")));
+      Shoe.setAttribute(node, "href", Shoe.pageUrl(node.getAttribute("data-href")));
     });
     if (Shoe.byId("languages")) {
       languages(Shoe.byId("languages"));
     }
   };
 
-  Shoe.ready = function () {
-    Shoe.flag(document.body, "waiting", false);
+  Shoe.showPage = function () {
+    Shoe.setClass(document.body, "waiting", false);
   };
 
-  Shoe.panel = function (button, panel) {
+  Shoe.togglePanel = function (button, panel) {
     function open(is) {
-      Shoe.flag(panel, "hidden", !is);
-      Shoe.set(button, "aria-expanded", is ? "true" : "false");
+      Shoe.setClass(panel, "hidden", !is);
+      Shoe.setAttribute(button, "aria-expanded", is ? "true" : "false");
     }
 
     button.addEventListener("click", function () {

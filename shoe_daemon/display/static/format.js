@@ -1,20 +1,20 @@
 /*
  * What the pit reads, in words: kinds, places, cards, rounds, readers, and every event.
  *
- * Shoe.tell.kind(kind), .action(action), .severity(n)
- * Shoe.tell.policy(state), .house(state)   their names: in the page's language where they come with
+ * Shoe.format.kind(kind), .action(action), .severity(n)
+ * Shoe.format.policy(state), .house(state)   their names: in the page's language where they come with
  *                               the project, else as the table publishes them; the id where it
  *                               publishes none
- * Shoe.tell.place(slot)         "Player's first card"
- * Shoe.tell.cards(text)         "9♠"; null or undefined is a card that nobody read
- * Shoe.tell.alert(alert)        {text, lang}: the sentence of an open irregularity
- * Shoe.tell.round(state)        {text, tone}: what the table is doing now, or what came last;
+ * Shoe.format.place(slot)         "Player's first card"
+ * Shoe.format.card(text)         "9♠"; null or undefined is a card that nobody read
+ * Shoe.format.alert(alert)        {text, lang}: the sentence of an open irregularity
+ * Shoe.format.round(state)        {text, tone}: what the table is doing now, or what came last;
  *                               tone is player, banker, tie, wait, quiet
- * Shoe.tell.fresh(fresh)        "Offline since 14:05"; "" for a live one
- * Shoe.tell.device(device)      {text, good}
- * Shoe.tell.reader(status)      what the table may expect of it
- * Shoe.tell.event(envelope)     {text, more, side, severity}: one sentence, and what follows it
- * Shoe.tell.many(key, n)        the word `key_one`, or `key_many` with {count}
+ * Shoe.format.freshness(fresh)        "Offline since 14:05"; "" for a live one
+ * Shoe.format.device(device)      {text, good}
+ * Shoe.format.reader(status)      what the table may expect of it
+ * Shoe.format.event(envelope)     {text, more, side, severity}: one sentence, and what follows it
+ * Shoe.format.plural(key, n)        the word `key_one`, or `key_many` with {count}
  *
  * A type of event or a word that this page does not know is told by its name, never left out.
  */
@@ -27,47 +27,47 @@ window.Shoe = Shoe;
   var SILENT = 5000;
   var SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
   var WINNERS = { player: "player_wins", banker: "banker_wins", tie: "tie_result" };
-  var tell = {};
-  Shoe.tell = tell;
+  var format = {};
+  Shoe.format = format;
 
   function named(prefix, name) {
     var key = prefix + String(name).replace(/-/g, "_");
-    return Shoe.has(key) ? Shoe.word(key) : String(name).replace(/_/g, " ");
+    return Shoe.hasWord(key) ? Shoe.word(key) : String(name).replace(/_/g, " ");
   }
 
-  tell.kind = function (kind) { return named("irregularity_", kind); };
-  tell.action = function (action) { return named("action_", action); };
-  tell.severity = function (severity) { return named("severity_", severity); };
+  format.kind = function (kind) { return named("irregularity_", kind); };
+  format.action = function (action) { return named("action_", action); };
+  format.severity = function (severity) { return named("severity_", severity); };
   function translated(prefix, id, name) {
     var key = prefix + String(id).replace(/-/g, "_");
-    return Shoe.has(key) ? Shoe.word(key) : name || id || Shoe.word("none");
+    return Shoe.hasWord(key) ? Shoe.word(key) : name || id || Shoe.word("none");
   }
 
-  tell.policy = function (state) {
+  format.policy = function (state) {
     return translated("policy_", state.policy, state.policy_name);
   };
-  tell.house = function (state) {
+  format.house = function (state) {
     return translated("house_", state.house, state.house_name);
   };
-  tell.wager = function (wager) { return named("wager_", wager); };
-  tell.place = function (slot) { return slot ? named("slot_", slot) : Shoe.word("card_no_place"); };
+  format.wager = function (wager) { return named("wager_", wager); };
+  format.place = function (slot) { return slot ? named("slot_", slot) : Shoe.word("card_no_place"); };
 
-  tell.cards = function (card) {
+  format.card = function (card) {
     var text = String(card);
     return /^(10|[2-9AJQK])[SHDC]$/.test(text)
       ? text.slice(0, -1) + SUITS[text.slice(-1)]
       : Shoe.word("card_unread");
   };
 
-  tell.alert = function (alert) {
+  format.alert = function (alert) {
     return Shoe.sentence(alert.data, alert.data.detail);
   };
 
-  tell.many = function (key, count) {
+  format.plural = function (key, count) {
     return count === 1 ? Shoe.word(key + "_one") : Shoe.word(key + "_many", { count: count });
   };
 
-  tell.outcome = function (outcome) {
+  format.outcome = function (outcome) {
     return Shoe.word(WINNERS[outcome] || "no_result");
   };
 
@@ -79,7 +79,7 @@ window.Shoe = Shoe;
     if (!round.draw_due) {
       return Shoe.word("waiting_for_first_card");
     }
-    return Shoe.isStuck(round) ? Shoe.word("draw_card_unread") : draw(round.draw_due);
+    return Shoe.isDrawUnknown(round) ? Shoe.word("draw_card_unread") : draw(round.draw_due);
   }
 
   function waits(state, round) {
@@ -95,12 +95,12 @@ window.Shoe = Shoe;
   function ended(state, round) {
     var last = state.last_result;
     if (last && last.round === round.number && last.shoe === state.shoe.number) {
-      return { text: tell.outcome(last.data.outcome), tone: last.data.outcome || "quiet" };
+      return { text: format.outcome(last.data.outcome), tone: last.data.outcome || "quiet" };
     }
     return { text: due(round), tone: "quiet" };
   }
 
-  tell.round = function (state) {
+  format.round = function (state) {
     var round = state.round;
     var waiting = waits(state, round);
     if (waiting) {
@@ -119,21 +119,21 @@ window.Shoe = Shoe;
       : { text: Shoe.word("waiting_for_first_card"), tone: "quiet" };
   };
 
-  tell.fresh = function (fresh) {
+  format.freshness = function (fresh) {
     if (fresh.is === "live") {
       return "";
     }
     return Shoe.word("fresh_" + fresh.is) +
-      (fresh.since ? " " + Shoe.word("since", { time: Shoe.clock(fresh.since) }) : "");
+      (fresh.since ? " " + Shoe.word("since", { time: Shoe.formatClock(fresh.since) }) : "");
   };
 
-  tell.device = function (device) {
+  format.device = function (device) {
     var good = device.state === "connected";
     var age = device.frame_age;
     return {
       good: good,
       text: named("device_", device.state) + (good || !age || age < SILENT ? ""
-        : ", " + Shoe.word("device_last_heard", { time: Shoe.span(age) }))
+        : ", " + Shoe.word("device_last_heard", { time: Shoe.formatDuration(age) }))
     };
   };
 
@@ -141,9 +141,9 @@ window.Shoe = Shoe;
 
   function totals(data) {
     return {
-      outcome: tell.outcome(data.outcome),
-      player: Shoe.number(data.player.total),
-      banker: Shoe.number(data.banker.total)
+      outcome: format.outcome(data.outcome),
+      player: Shoe.formatNumber(data.player.total),
+      banker: Shoe.formatNumber(data.banker.total)
     };
   }
 
@@ -158,7 +158,7 @@ window.Shoe = Shoe;
     if (data.partial) { found.push(Shoe.word("partial_round")); }
     return found;
   }
-  tell.marks = marks;
+  format.marks = marks;
 
   function dealt(data) {
     return data.card
@@ -168,10 +168,10 @@ window.Shoe = Shoe;
 
   function place(data) {
     return {
-      slot: tell.place(data.slot),
-      card: tell.cards(data.card),
-      before: tell.cards(data.before),
-      after: tell.cards(data.after)
+      slot: format.place(data.slot),
+      card: format.card(data.card),
+      before: format.card(data.before),
+      after: format.card(data.after)
     };
   }
 
@@ -206,13 +206,13 @@ window.Shoe = Shoe;
 
   function irregular(data) {
     return {
-      text: Shoe.word("event_irregularity", { kind: tell.kind(data.kind) }),
+      text: Shoe.word("event_irregularity", { kind: format.kind(data.kind) }),
       more: [Shoe.sentence(data, data.detail).text],
       severity: data.severity
     };
   }
 
-  tell.reader = function (status) {
+  format.reader = function (status) {
     return status.link === "up" ? named("reader_", status.state) : named("link_", status.link);
   };
 
@@ -220,7 +220,7 @@ window.Shoe = Shoe;
     return {
       text: Shoe.word("event_reader_status", {
         reader: data.source || "",
-        state: tell.reader(data)
+        state: format.reader(data)
       })
     };
   }
@@ -235,7 +235,7 @@ window.Shoe = Shoe;
     round_finished: finished,
     irregularity_closed: function (data) {
       return { text: Shoe.word("event_irregularity_closed",
-        { id: data.id, action: tell.action(data.action) }) };
+        { id: data.id, action: format.action(data.action) }) };
     },
     round_aborted: function (data, round) {
       return { text: Shoe.word("event_round_aborted",
@@ -255,17 +255,17 @@ window.Shoe = Shoe;
         values[name] = values[name] || data[name];
       }
     });
-    values.slot = tell.place(data.slot);
-    values.card = tell.cards(data.card);
-    values.shoe = Shoe.number(event.shoe);
-    values.round = Shoe.number(event.round);
-    return { text: Shoe.has(key) ? Shoe.word(key, values) : String(event.type).replace(/_/g, " ") };
+    values.slot = format.place(data.slot);
+    values.card = format.card(data.card);
+    values.shoe = Shoe.formatNumber(event.shoe);
+    values.round = Shoe.formatNumber(event.round);
+    return { text: Shoe.hasWord(key) ? Shoe.word(key, values) : String(event.type).replace(/_/g, " ") };
   }
 
-  tell.event = function (event) {
+  format.event = function (event) {
     var data = event.data || {};
     var said = SENTENCES[event.type]
-      ? SENTENCES[event.type](data, Shoe.number(event.round))
+      ? SENTENCES[event.type](data, Shoe.formatNumber(event.round))
       : plain(event, data);
     var more = (said.more || []).slice();
     if (data.operator) {

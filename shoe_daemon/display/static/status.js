@@ -1,7 +1,7 @@
 /*
  * What the board says in its middle: whose card is due, who won, what the table waits for.
  *
- * Shoe.middle(state, notice)   draws it and marks the winning hand
+ * Shoe.drawStatus(state, notice)   draws it and marks the winning hand
  *     notice: {loud: true for the seconds after a result, revised: the seq of a result that took
  *              the place of another one}
  *   returns {say, text}: what it is, and the sentence for those who listen ("" for nothing)
@@ -91,14 +91,14 @@ window.Shoe = Shoe;
   function drawWord(round) {
     var due = round.draw_due;
     var key = "draw_" + due.code + (due.code === "dealing" ? "_" + due.hand : "");
-    if (Shoe.isStuck(round)) {
+    if (Shoe.isDrawUnknown(round)) {
       return word("draw_card_unread");
     }
-    return Shoe.has(key) ? word(key) : due.text;
+    return Shoe.hasWord(key) ? word(key) : due.text;
   }
 
   function wagerName(id) {
-    return Shoe.has("wager_" + id) ? word("wager_" + id) : id.replace(/_/g, " ");
+    return Shoe.hasWord("wager_" + id) ? word("wager_" + id) : id.replace(/_/g, " ");
   }
 
   function chip(kind, text, odds, note) {
@@ -172,8 +172,8 @@ window.Shoe = Shoe;
   }
 
   function score(last) {
-    return word("player") + " " + Shoe.number(last.data.player.total) + "  ·  " +
-      word("banker") + " " + Shoe.number(last.data.banker.total);
+    return word("player") + " " + Shoe.formatNumber(last.data.player.total) + "  ·  " +
+      word("banker") + " " + Shoe.formatNumber(last.data.banker.total);
   }
 
   function before(state) {
@@ -185,12 +185,12 @@ window.Shoe = Shoe;
   function winners(result) {
     SIDES.forEach(function (side) {
       var won = Boolean(result) && result.data.outcome === side;
-      Shoe.swap(byId(side).querySelector("h2"), String(won), function () {
+      Shoe.fillOnChange(byId(side).querySelector("h2"), String(won), function () {
         return el("span", { text: won ? outcomeWord(side) : word(side) });
       });
-      Shoe.flag(byId(side), "won", won);
-      Shoe.flag(byId(side), "tied", Boolean(result) && result.data.outcome === "tie");
-      Shoe.flag(byId(side), "lost", Boolean(result) && result.data.outcome === other(side));
+      Shoe.setClass(byId(side), "won", won);
+      Shoe.setClass(byId(side), "tied", Boolean(result) && result.data.outcome === "tie");
+      Shoe.setClass(byId(side), "lost", Boolean(result) && result.data.outcome === other(side));
     });
   }
 
@@ -201,11 +201,11 @@ window.Shoe = Shoe;
   /* Made anew where anything of it differs, so that nothing in it moves. */
   function lines(what, result, list) {
     var chipList = el("ul", { id: "chips" }, list);
-    Shoe.flag(byId("middle"), "busy", chipList.children.length > 2);
-    Shoe.flag(chipList, "many", chipList.children.length > 4);
+    Shoe.setClass(byId("status"), "busy", chipList.children.length > 2);
+    Shoe.setClass(chipList, "many", chipList.children.length > 4);
     return [
       result ? el("p", { id: "kicker", text: score(result) }) : null,
-      el("p", { id: "say", text: what.main, "data-size": Shoe.sizeOf(what.main) }),
+      el("p", { id: "say", text: what.main, "data-size": Shoe.textSize(what.main) }),
       what.more ? el("p", { id: "more", text: what.more }) : null,
       chipList
     ];
@@ -213,24 +213,24 @@ window.Shoe = Shoe;
 
   function paint(what, result, loud) {
     var node = byId("centre");
-    Shoe.set(node, "data-say", what.say);
-    Shoe.set(node, "data-outcome", result ? result.data.outcome : null);
-    Shoe.flag(node, "loud", loud);
-    Shoe.flag(node, "calm", Boolean(result) && !loud);
-    Shoe.flag(node, "wait", Boolean(what.wait));
-    Shoe.flag(document.body, "loud-result", loud);
+    Shoe.setAttribute(node, "data-say", what.say);
+    Shoe.setAttribute(node, "data-outcome", result ? result.data.outcome : null);
+    Shoe.setClass(node, "loud", loud);
+    Shoe.setClass(node, "calm", Boolean(result) && !loud);
+    Shoe.setClass(node, "wait", Boolean(what.wait));
+    Shoe.setClass(document.body, "loud-result", loud);
     winners(result);
   }
 
-  Shoe.middle = function (state, notice) {
+  Shoe.drawStatus = function (state, notice) {
     var what = situation(state, notice.loud);
     var result = what.say === "result" ? state.last_result : null;
     var shown = [what, result || [state.round && state.round.partial, state.held], notice.revised];
     paint(what, result, Boolean(result) && notice.loud);
-    Shoe.swap(byId("middle"), JSON.stringify(shown), function () {
+    Shoe.fillOnChange(byId("status"), JSON.stringify(shown), function () {
       return lines(what, result, result ? chips(result, notice.revised) : remarks(state));
     });
-    Shoe.text(byId("before"), result ? "" : before(state));
+    Shoe.setText(byId("before"), result ? "" : before(state));
     return {
       say: what.say,
       text: result ? before(state) + ". " + score(result)

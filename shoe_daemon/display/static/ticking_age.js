@@ -1,11 +1,11 @@
 /*
  * The server's clock, and ages that tick.
  *
- * Shoe.sync(rfc3339)            the server says what time it is; ages count by its clock, since
+ * Shoe.syncClock(rfc3339)            the server says what time it is; ages count by its clock, since
  *                               that of a kiosk is often wrong
  * Shoe.age(rfc3339)             milliseconds since then, never below 0; null for no moment
- * Shoe.span(milliseconds)       "0:07", "12:40", "3:05:00", "2 d": how long, in any language
- * Shoe.ticking(node, rfc3339)   the node's text is that moment's span from now on, every second,
+ * Shoe.formatDuration(milliseconds)       "0:07", "12:40", "3:05:00", "2 d": how long, in any language
+ * Shoe.showAge(node, rfc3339)   the node's text is that moment's span from now on, every second,
  *                               until another moment is given, or none (null), or it is removed
  *                               from the page; `data-ticking` holds the moment
  */
@@ -26,7 +26,7 @@ window.Shoe = Shoe;
     return (number < 10 ? "0" : "") + number;
   }
 
-  Shoe.sync = function (moment) {
+  Shoe.syncClock = function (moment) {
     var now = new Date(moment).getTime();
     var found = now - Date.now();
     if (isNaN(now)) {
@@ -42,7 +42,7 @@ window.Shoe = Shoe;
     return isNaN(then) ? null : Math.max(0, Date.now() + ahead - then);
   };
 
-  Shoe.span = function (milliseconds) {
+  Shoe.formatDuration = function (milliseconds) {
     var seconds = Math.floor(milliseconds / SECOND);
     var hours = Math.floor(seconds / 3600);
     var minutes = Math.floor(seconds / 60) % 60;
@@ -58,13 +58,13 @@ window.Shoe = Shoe;
   };
 
   function show(node) {
-    Shoe.text(node, Shoe.span(Shoe.age(node.getAttribute("data-ticking"))));
+    Shoe.setText(node, Shoe.formatDuration(Shoe.age(node.getAttribute("data-ticking"))));
   }
 
-  Shoe.ticking = function (node, moment) {
-    Shoe.set(node, "data-ticking", moment);
+  Shoe.showAge = function (node, moment) {
+    Shoe.setAttribute(node, "data-ticking", moment);
     if (!moment) {
-      Shoe.text(node, "");
+      Shoe.setText(node, "");
       return node;
     }
     if (clocks.indexOf(node) < 0) {

@@ -1,12 +1,12 @@
 /*
  * Moves things on the page only when nobody is about to touch them.
  *
- * Shoe.still(move)        calls move() now; or, while a finger or a button is down, or the mouse,
+ * Shoe.whenIdle(move)        calls move() now; or, while a finger or a button is down, or the mouse,
  *                         the wheel or the page was moved a moment ago, as soon as it is quiet,
  *                         and after 3 s at the latest (never while a finger is down). Several calls
  *                         meanwhile are one. What the person looks at stays where it is on the
  *                         screen, what had the focus keeps it.
- * Shoe.sameOrder(parent, nodes)  puts the nodes into the parent in this order, moving as few as
+ * Shoe.arrange(parent, nodes)  puts the nodes into the parent in this order, moving as few as
  *                         possible, and removes all others; true if it moved any
  */
 var Shoe = window.Shoe || {};
@@ -64,7 +64,7 @@ window.Shoe = Shoe;
     }
   }
 
-  Shoe.still = function (move) {
+  Shoe.whenIdle = function (move) {
     if (!wanted) {
       since = Date.now();
     }
@@ -74,7 +74,7 @@ window.Shoe = Shoe;
     }
   };
 
-  Shoe.sameOrder = function (parent, nodes) {
+  Shoe.arrange = function (parent, nodes) {
     var moved = false;
     Array.prototype.slice.call(parent.children).forEach(function (child) {
       if (nodes.indexOf(child) < 0) {

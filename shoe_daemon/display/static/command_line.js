@@ -1,15 +1,15 @@
 /*
  * Orders as command lines: the page shows them, a person gives them.
  *
- * Shoe.orders.quote(text)         one word of a shell, whatever it holds
- * Shoe.orders.line(verb, fields)  "shoe-daemon cmd rule --irregularity 841 …" for the table of
+ * Shoe.commands.quote(text)         one word of a shell, whatever it holds
+ * Shoe.commands.commandLine(verb, fields)  "shoe-daemon cmd rule --irregularity 841 …" for the table of
  *                                 this page; null where a field is not what it has to be: what
  *                                 comes from a broker never becomes another command
- * Shoe.orders.shown(line)         <div class="order"> with the line in <code data-command> and a
+ * Shoe.commands.createElement(line)         <div class="order"> with the line in <code data-command> and a
  *                                 button that copies it without any permission
- * Shoe.orders.table(row, options) which table it is for, and the options with which the broker is
+ * Shoe.commands.setTable(row, options) which table it is for, and the options with which the broker is
  *                                 reached; null among them is the host of this page's address
- * Shoe.orders.name(input)         the operator's name, remembered on this computer; every line
+ * Shoe.commands.bindOperator(input)         the operator's name, remembered on this computer; every line
  *                                 shown follows it
  */
 var Shoe = window.Shoe || {};
@@ -30,10 +30,10 @@ window.Shoe = Shoe;
     card: /^((10|[2-9AJQK])[SHDC]|CARD)$/
   };
   var ID = /^[a-z0-9-]{1,40}$/;
-  var orders = {};
-  Shoe.orders = orders;
+  var commands = {};
+  Shoe.commands = commands;
 
-  orders.quote = function (text) {
+  commands.quote = function (text) {
     return /^~?[A-Za-z0-9_.@:\/-]+$/.test(text) ? text : "'" + text.replace(/'/g, "'\\''") + "'";
   };
 
@@ -43,13 +43,13 @@ window.Shoe = Shoe;
 
   function ending() {
     var options = place.options.map(function (word) {
-      return orders.quote(word === null ? pageHost() : word);
+      return commands.quote(word === null ? pageHost() : word);
     });
-    return (operator ? " --operator " + orders.quote(operator) : "") +
+    return (operator ? " --operator " + commands.quote(operator) : "") +
       " " + options.concat(["--site", place.site, "--table", place.table]).join(" ");
   }
 
-  orders.line = function (verb, fields) {
+  commands.commandLine = function (verb, fields) {
     var names = Object.keys(fields);
     var good = names.every(function (name) { return FORMS[name].test(String(fields[name])); });
     if (!good || !ID.test(place.site || "") || !ID.test(place.table || "")) {
@@ -63,7 +63,7 @@ window.Shoe = Shoe;
   // Each word holds together: a line broken within `--action` would be misread.
   function write(code) {
     var text = code.shoeLine + ending();
-    Shoe.swap(code, text, function () {
+    Shoe.fillOnChange(code, text, function () {
       return text.split(" ").map(function (word, place) {
         return [place ? " " : null, Shoe.el("span", { text: word })];
       });
@@ -86,7 +86,7 @@ window.Shoe = Shoe;
     }
   }
 
-  orders.shown = function (line) {
+  commands.createElement = function (line) {
     var code = Shoe.el("code", { "data-command": line });
     var button = Shoe.el("button", {
       type: "button", "class": "copy", text: Shoe.word("order_copy")
@@ -97,8 +97,8 @@ window.Shoe = Shoe;
     window.setTimeout(function () { shown.push(code); }, 0);
     button.addEventListener("click", function () {
       selected(code);
-      Shoe.text(button, Shoe.word(copied() ? "order_copied" : "order_press"));
-      window.setTimeout(function () { Shoe.text(button, Shoe.word("order_copy")); }, 3000);
+      Shoe.setText(button, Shoe.word(copied() ? "order_copied" : "order_press"));
+      window.setTimeout(function () { Shoe.setText(button, Shoe.word("order_copy")); }, 3000);
     });
     return Shoe.el("div", { "class": "order" }, [code, button]);
   };
@@ -107,12 +107,12 @@ window.Shoe = Shoe;
     shown.forEach(write);
   }
 
-  orders.table = function (row, options) {
+  commands.setTable = function (row, options) {
     place = { site: row.site, table: row.table, options: options || [] };
     again();
   };
 
-  orders.name = function (input) {
+  commands.bindOperator = function (input) {
     try {
       operator = window.localStorage.getItem(KEY) || "";
     } catch (error) {

@@ -1,16 +1,16 @@
 /*
  * Playing cards, drawn by us.
  *
- * Shoe.card(card)   an <svg class="card"> with data-card:
+ * Shoe.drawCard(card)   an <svg class="card"> with data-card:
  *     "AS" … "KC"   its face
  *     null          its back: it lies face down, or the players have not seen it
  *     "?"           a card that nobody could read: never a guess
  * The svg fills the box that it is put into; the box should be 5 wide and 7 high.
  * Shoe.cardName(card)   "A♠", for lines of text; "?" for null
- * Shoe.view(card, round)  what to draw for a card of `state.round`: its face; "?" for one that nobody
+ * Shoe.shownCard(card, round)  what to draw for a card of `state.round`: its face; "?" for one that nobody
  *                       could read, and for one without a face in a round that is over; null for
  *                       one that lies face down
- * Shoe.isStuck(round)   whether a card that nobody could read hides whose card is due
+ * Shoe.isDrawUnknown(round)   whether a card that nobody could read hides whose card is due
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -138,7 +138,7 @@ window.Shoe = Shoe;
     ];
   }
 
-  Shoe.card = function (card) {
+  Shoe.drawCard = function (card) {
     var known = /^(10|[2-9AJQK])([SHDC])$/.exec(card || "");
     var inside = known ? face(known[1], known[2]) : card === null ? back() : unread();
     return Shoe.svg("svg", {
@@ -148,11 +148,11 @@ window.Shoe = Shoe;
     }, inside);
   };
 
-  Shoe.view = function (card, round) {
+  Shoe.shownCard = function (card, round) {
     return card.card || (card.unreadable || round.finished ? "?" : null);
   };
 
-  Shoe.isStuck = function (round) {
+  Shoe.isDrawUnknown = function (round) {
     return Boolean(round.draw_due) && round.draw_due.code === "faces_hidden" &&
       round.cards.some(function (card) { return card.unreadable; });
   };

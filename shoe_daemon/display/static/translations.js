@@ -4,16 +4,16 @@
  * Shoe.page()              what the data block says: key, live, language, glyphs, words, first …
  * Shoe.word(key, values)   the word in the page's language; "{name}" in it is taken from values;
  *                          the key itself where the language has no such word
- * Shoe.has(key)            whether the language has it
+ * Shoe.hasWord(key)            whether the language has it
  * Shoe.glyph(side)         "player", "banker", "tie" as one sign: P B T or 閒 莊 和
  * Shoe.sentence(data, english)  a sentence of the table in the page's language: {text, lang}. data
  *                          has its detail_code and detail_values; where the page has no such
  *                          sentence, or a value is missing, it is the English one; lang is "en"
  *                          where a page in another language shows that, else null
  * Shoe.phrase(english)     the same for a phrase that has no code: {text, lang}
- * Shoe.clock(moment)       "14:05:09" in this computer's zone; with the date where that is not
+ * Shoe.formatClock(moment)       "14:05:09" in this computer's zone; with the date where that is not
  *                          today's; moment: RFC 3339 or a Date; "–" for none
- * Shoe.number(n)           a number as people read it; "–" for null
+ * Shoe.formatNumber(n)           a number as people read it; "–" for null
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -30,12 +30,12 @@ window.Shoe = Shoe;
     return page;
   };
 
-  Shoe.has = function (key) {
+  Shoe.hasWord = function (key) {
     return Object.prototype.hasOwnProperty.call(Shoe.page().words, key);
   };
 
   Shoe.word = function (key, values) {
-    var word = Shoe.has(key) ? Shoe.page().words[key] : key;
+    var word = Shoe.hasWord(key) ? Shoe.page().words[key] : key;
     return word.replace(/\{(\w+)\}/g, function (whole, name) {
       return values && values[name] !== undefined && values[name] !== null ? values[name] : whole;
     });
@@ -114,7 +114,7 @@ window.Shoe = Shoe;
     }) + " ";
   }
 
-  Shoe.clock = function (moment) {
+  Shoe.formatClock = function (moment) {
     var date = new Date(moment);
     if (!moment || isNaN(date.getTime())) {
       return "–";
@@ -124,7 +124,7 @@ window.Shoe = Shoe;
     });
   };
 
-  Shoe.number = function (number) {
+  Shoe.formatNumber = function (number) {
     return number === null || number === undefined ? "–" : String(number);
   };
 }());

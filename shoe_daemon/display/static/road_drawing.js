@@ -1,7 +1,7 @@
 /*
  * The five roads and the asks, drawn from the document `roads`.
  *
- * Shoe.road(kind, roads, options)   an <svg class="road" data-road=kind data-first=column>, its first
+ * Shoe.drawRoad(kind, roads, options)   an <svg class="road" data-road=kind data-first=column>, its first
  *   column drawn, data-columns=how many there is room for
  *     kind:    "bead", "big", "big_eye", "small" or "cockroach"
  *     roads:   the document; null draws the empty paper
@@ -15,9 +15,9 @@
  *     big_eye, small, cockroach: data-mark ("red", "blue")
  *   The newest cell has data-last.
  * Shoe.roadKey(kind, roads)         a text that changes when the drawing would
- * Shoe.ask(side, roads)             an <svg class="ask" data-ask=side> of three marks, with
+ * Shoe.drawAsk(side, roads)             an <svg class="ask" data-ask=side> of three marks, with
  *                                   data-big-eye, data-small, data-cockroach ("red", "blue", "")
- * Shoe.disc(side)                   an <svg class="disc">: the side's glyph, as on the bead plate
+ * Shoe.drawDisc(side)                   an <svg class="disc">: the side's glyph, as on the bead plate
  *
  * A natural has a gold ring on the bead plate.
  * Red marks are drawn heavier than blue ones, so that they differ without colour too.
@@ -164,7 +164,7 @@ window.Shoe = Shoe;
     return Shoe.svg("g", attrs, Shoe.svg("g", {}, DRAW[kind](cell)));
   }
 
-  Shoe.road = function (kind, roads, options) {
+  Shoe.drawRoad = function (kind, roads, options) {
     var cells = roads && roads[kind] || [];
     var height = options.height;
     var columns = Math.max(1, Math.floor(options.width / (height / ROWS) + NEAR));
@@ -195,7 +195,7 @@ window.Shoe = Shoe;
     return roads && roads[kind] ? JSON.stringify(roads[kind]) : "";
   };
 
-  Shoe.ask = function (side, roads) {
+  Shoe.drawAsk = function (side, roads) {
     var ask = roads && roads.ask && roads.ask[side] || {};
     var kinds = ["big_eye", "small", "cockroach"];
     var attrs = { "class": "ask", "data-ask": side, viewBox: "0 0 320 100", focusable: "false" };
@@ -210,7 +210,7 @@ window.Shoe = Shoe;
     }));
   };
 
-  Shoe.disc = function (side) {
+  Shoe.drawDisc = function (side) {
     return Shoe.svg("svg", {
       "class": "disc", viewBox: "-50 -50 100 100", "aria-hidden": "true", focusable: "false",
       "data-side": side

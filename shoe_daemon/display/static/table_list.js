@@ -23,13 +23,13 @@
       "data-key": each.key,
       "data-find": (each.name + " " + each.key).toLowerCase()
     }, [
-      Shoe.el("a", { "class": "to-board", href: Shoe.address(each.url) }, [
+      Shoe.el("a", { "class": "to-board", href: Shoe.pageUrl(each.url) }, [
         Shoe.el("b", { text: each.name }),
         Shoe.el("span", { "class": "key", text: each.key.replace(".", " / ") })
       ]),
       Shoe.el("a", {
         "class": "to-history",
-        href: Shoe.address(each.url + "/history"),
+        href: Shoe.pageUrl(each.url + "/history"),
         "aria-label": Shoe.word("history") + ": " + each.name,
         text: Shoe.word("history")
       })
@@ -39,29 +39,29 @@
   function find() {
     var wanted = byId("find").value.trim().toLowerCase();
     Array.prototype.forEach.call(byId("tables").children, function (item) {
-      Shoe.flag(item, "hidden", item.getAttribute("data-find").indexOf(wanted) < 0);
+      Shoe.setClass(item, "hidden", item.getAttribute("data-find").indexOf(wanted) < 0);
     });
   }
 
   function show(lost) {
-    Shoe.set(document.body, "data-why", lost.why);
-    Shoe.set(document.body, "data-tables", lost.tables.length);
-    Shoe.text(byId("title"), Shoe.word(TITLES[lost.why] || "page_not_found"));
+    Shoe.setAttribute(document.body, "data-why", lost.why);
+    Shoe.setAttribute(document.body, "data-tables", lost.tables.length);
+    Shoe.setText(byId("title"), Shoe.word(TITLES[lost.why] || "page_not_found"));
     document.title = Shoe.word(TITLES[lost.why] || "page_not_found");
-    Shoe.flag(byId("list-title"), "hidden", lost.why !== "not_found" || !lost.tables.length);
-    Shoe.fill(byId("tables"), lost.tables.map(table));
-    Shoe.flag(byId("nothing"), "hidden", lost.tables.length > 0 || lost.why === "full");
-    Shoe.flag(byId("find-box"), "hidden", lost.tables.length <= MANY);
-    Shoe.flag(byId("pit"), "hidden", !lost.pit);
-    Shoe.set(byId("pit"), "href", Shoe.address(lost.pit || "/pit"));
+    Shoe.setClass(byId("list-title"), "hidden", lost.why !== "not_found" || !lost.tables.length);
+    Shoe.setChildren(byId("tables"), lost.tables.map(table));
+    Shoe.setClass(byId("nothing"), "hidden", lost.tables.length > 0 || lost.why === "full");
+    Shoe.setClass(byId("find-box"), "hidden", lost.tables.length <= MANY);
+    Shoe.setClass(byId("pit"), "hidden", !lost.pit);
+    Shoe.setAttribute(byId("pit"), "href", Shoe.pageUrl(lost.pit || "/pit"));
     if (lost.why === "full" || !lost.tables.length) {
       // Who waits for room, or for the first table, need not ask again by hand.
       window.setTimeout(function () { window.location.reload(); }, 10000);
     }
   }
 
-  Shoe.dress();
+  Shoe.fillWords();
   byId("find").addEventListener("input", find);
-  Shoe.first({ lost: show });
-  Shoe.ready();
+  Shoe.handleInitial({ table_list: show });
+  Shoe.showPage();
 }());

@@ -1,17 +1,17 @@
 /*
  * The open alerts of one table, loud: what stands first in the pit.
  *
- * Shoe.alarm(key)       <li class="alarm"> with data-key and data-severity (the worst); in it one
+ * Shoe.createAlertCard(key)       <li class="alarm"> with data-key and data-severity (the worst); in it one
  *                       <div class="alert"> for each alert, with data-alert-id, data-severity,
  *                       data-kind, data-round, data-staff (true where only staff may know of
  *                       it), the worst first, three at most: the table's page has them all
  *     .node
  *     .update(row)      shows a row with alerts
  *     .close(row)       shows that nothing is open any more, until it is taken away
- * Shoe.alertHead(alert) severity, whether it is for staff only, kind, place and card, and how
+ * Shoe.alertHeader(alert) severity, whether it is for staff only, kind, place and card, and how
  *                       long it is open
  * Shoe.alertIds(alerts) changes when others are open, or when one of them becomes public
- * Shoe.byWeight(alerts) the worst first, then the oldest
+ * Shoe.bySeverity(alerts) the worst first, then the oldest
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -21,7 +21,7 @@ window.Shoe = Shoe;
 
   var MOST = 3;
 
-  Shoe.byWeight = function (alerts) {
+  Shoe.bySeverity = function (alerts) {
     return alerts.slice().sort(function (one, other) {
       return other.data.severity - one.data.severity || one.data.id - other.data.id;
     });
@@ -47,26 +47,26 @@ window.Shoe = Shoe;
       found.push(Shoe.word("round_number", { number: alert.round }));
     }
     if (alert.data.slot) {
-      found.push(Shoe.tell.place(alert.data.slot));
+      found.push(Shoe.format.place(alert.data.slot));
     }
     if (alert.data.card) {
-      found.push(Shoe.tell.cards(alert.data.card));
+      found.push(Shoe.format.card(alert.data.card));
     }
     return found.join(" · ");
   }
 
-  Shoe.alertHead = function (alert) {
+  Shoe.alertHeader = function (alert) {
     var age = Shoe.el("span", { "class": "age" });
-    Shoe.ticking(age, alert.at);
+    Shoe.showAge(age, alert.at);
     return [
       Shoe.el("div", { "class": "alert-top" }, [
         Shoe.el("span", { "class": "severity", "data-severity": alert.data.severity }, [
           Shoe.el("b", { text: alert.data.severity }),
-          Shoe.el("span", { text: Shoe.tell.severity(alert.data.severity) })
+          Shoe.el("span", { text: Shoe.format.severity(alert.data.severity) })
         ]),
         age
       ]),
-      Shoe.el("div", { "class": "kind" }, [Shoe.tell.kind(alert.data.kind), staffOnly(alert)]),
+      Shoe.el("div", { "class": "kind" }, [Shoe.format.kind(alert.data.kind), staffOnly(alert)]),
       Shoe.el("div", { "class": "concerns", text: concerned(alert) })
     ];
   };
@@ -78,7 +78,7 @@ window.Shoe = Shoe;
     }
     return Shoe.el("div", { "class": "first-proposal" }, [
       Shoe.el("span", { "class": "arrow", "aria-hidden": "true", text: "▸ " }),
-      Shoe.el("b", { text: Shoe.tell.action(first.action) }),
+      Shoe.el("b", { text: Shoe.format.action(first.action) }),
       first.verified ? null
         : Shoe.el("span", { "class": "unverified", text: Shoe.word("proposal_not_verified") }),
       alert.data.proposals.length > 1
@@ -98,8 +98,8 @@ window.Shoe = Shoe;
       "data-round": alert.round,
       "data-staff": alert.staff_only ? "true" : null
     }, [
-      Shoe.alertHead(alert),
-      Shoe.sentenceIn("div", "detail", Shoe.tell.alert(alert)),
+      Shoe.alertHeader(alert),
+      Shoe.sentenceElement("div", "detail", Shoe.format.alert(alert)),
       proposal(alert)
     ]);
   }
@@ -114,12 +114,12 @@ window.Shoe = Shoe;
     return state.held.length ? Shoe.word("waiting_rounds", { numbers: state.held.join(Shoe.word("list_comma")) }) : "";
   }
 
-  Shoe.alarm = function (key) {
+  Shoe.createAlertCard = function (key) {
     var name = Shoe.el("span", { "class": "name" });
     var held = Shoe.el("span", { "class": "held" });
     var list = Shoe.el("div", { "class": "alerts" });
     var node = Shoe.el("li", { "class": "alarm", "data-key": key }, [
-      Shoe.el("a", { href: Shoe.address("/pit/table/" + encodeURIComponent(key)) }, [
+      Shoe.el("a", { href: Shoe.pageUrl("/pit/table/" + encodeURIComponent(key)) }, [
         Shoe.el("span", { "class": "alarm-head" }, [name, held]),
         list
       ])
@@ -127,14 +127,14 @@ window.Shoe = Shoe;
     return {
       node: node,
       update: function (row) {
-        var alerts = Shoe.byWeight(row.alerts);
-        Shoe.text(name, row.name || row.table);
-        Shoe.text(held, waits(row.state));
-        Shoe.set(node, "data-severity", Shoe.worst(alerts));
-        Shoe.set(node, "data-fresh", row.fresh.is);
-        Shoe.flag(node, "grey", row.fresh.is !== "live");
-        Shoe.flag(node, "closed", false);
-        Shoe.swap(list, Shoe.alertIds(alerts), function () {
+        var alerts = Shoe.bySeverity(row.alerts);
+        Shoe.setText(name, row.name || row.table);
+        Shoe.setText(held, waits(row.state));
+        Shoe.setAttribute(node, "data-severity", Shoe.worstSeverity(alerts));
+        Shoe.setAttribute(node, "data-fresh", row.fresh.is);
+        Shoe.setClass(node, "grey", row.fresh.is !== "live");
+        Shoe.setClass(node, "closed", false);
+        Shoe.fillOnChange(list, Shoe.alertIds(alerts), function () {
           return alerts.slice(0, MOST).map(one).concat(alerts.length > MOST
             ? Shoe.el("div", { "class": "alert others", text: Shoe.word("alerts_omitted", {
               count: alerts.length - MOST
@@ -142,8 +142,8 @@ window.Shoe = Shoe;
         });
       },
       close: function () {
-        Shoe.flag(node, "closed", true);
-        Shoe.text(held, Shoe.word("alert_closed"));
+        Shoe.setClass(node, "closed", true);
+        Shoe.setText(held, Shoe.word("alert_closed"));
       }
     };
   };

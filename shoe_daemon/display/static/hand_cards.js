@@ -1,7 +1,7 @@
 /*
  * The cards of the round on their places, the totals, and the place of the card that is due.
  *
- * Shoe.hands(round, moving)   draws `state.round`, null for none. Moving: a card that comes or is
+ * Shoe.drawHands(round, moving)   draws `state.round`, null for none. Moving: a card that comes or is
  *                             turned does so before one's eyes; else it simply lies there.
  */
 var Shoe = window.Shoe || {};
@@ -20,7 +20,7 @@ window.Shoe = Shoe;
     var cards = {};
     (round ? round.cards : []).forEach(function (view) {
       if (view.slot) {
-        cards[view.slot] = Shoe.view(view, round);
+        cards[view.slot] = Shoe.shownCard(view, round);
       }
     });
     return cards;
@@ -31,7 +31,7 @@ window.Shoe = Shoe;
     var views = round ? round.cards.filter(function (view) {
       return !view.slot;
     }) : [];
-    return views.length ? Shoe.view(views[0], round) : undefined;
+    return views.length ? Shoe.shownCard(views[0], round) : undefined;
   }
 
   /* The place of the card that is due; null where none is, or it is not known whose. */
@@ -51,11 +51,11 @@ window.Shoe = Shoe;
     if (before === now) {
       return;
     }
-    Shoe.set(place, "data-card", now);
-    Shoe.flag(place, "empty", now === null);
-    Shoe.set(place, "role", now === null ? null : "img");
-    Shoe.set(place, "aria-label", now === null ? null : spokenCard(card));
-    Shoe.fill(place, now === null ? null : Shoe.card(card));
+    Shoe.setAttribute(place, "data-card", now);
+    Shoe.setClass(place, "empty", now === null);
+    Shoe.setAttribute(place, "role", now === null ? null : "img");
+    Shoe.setAttribute(place, "aria-label", now === null ? null : spokenCard(card));
+    Shoe.setChildren(place, now === null ? null : Shoe.drawCard(card));
     if (now !== null && moving) {
       place.firstChild.classList.add(before === null ? "in" : "turn");
     }
@@ -67,7 +67,7 @@ window.Shoe = Shoe;
     }
     var rank = card.slice(0, -1);
     return word("card_name", {
-      rank: Shoe.has("rank_" + rank) ? word("rank_" + rank) : rank,
+      rank: Shoe.hasWord("rank_" + rank) ? word("rank_" + rank) : rank,
       suit: word("suit_" + card.slice(-1))
     });
   }
@@ -76,22 +76,22 @@ window.Shoe = Shoe;
     SIDES.forEach(function (side) {
       var total = round ? round[side + "_total"] : null;
       var known = total !== null && total !== undefined;
-      Shoe.text(byId(side + "-total"), known ? total : "–");
-      Shoe.set(byId(side + "-total"), "data-total", known ? total : "");
-      Shoe.flag(byId(side + "-total"), "none", !known);
+      Shoe.setText(byId(side + "-total"), known ? total : "–");
+      Shoe.setAttribute(byId(side + "-total"), "data-total", known ? total : "");
+      Shoe.setClass(byId(side + "-total"), "none", !known);
     });
   }
 
-  Shoe.hands = function (round, moving) {
+  Shoe.drawHands = function (round, moving) {
     var cards = cardsBySlot(round);
     var due = duePlace(round);
     SLOTS.forEach(function (slot) {
       var place = document.querySelector("[data-slot=" + slot + "]");
       put(place, cards[slot], moving);
-      Shoe.flag(place, "due", slot === due);
+      Shoe.setClass(place, "due", slot === due);
     });
     put(byId("extra"), unplaced(round), moving);
-    Shoe.flag(byId("centre"), "beside", unplaced(round) !== undefined);
+    Shoe.setClass(byId("centre"), "beside", unplaced(round) !== undefined);
     totals(round);
   };
 }());

@@ -1,7 +1,7 @@
 /*
  * A page that is older than the display, which was upgraded, takes itself anew.
  *
- * Shoe.renew(beat)   is given every sign of life; where its `version` is another one than that of
+ * Shoe.autoReload(beat)   is given every sign of life; where its `version` is another one than that of
  *                    the page's data block, the page is loaded again within some seconds: not all
  *                    pages at the same moment, and only when the display really has a page of that
  *                    version to give. Not while somebody uses it, nor while it may sound: that the
@@ -91,7 +91,7 @@ window.Shoe = Shoe;
     }
   }
 
-  Shoe.renew = function (beat) {
+  Shoe.autoReload = function (beat) {
     var first = Shoe.page().first;
     var own = first && first.beat && first.beat.version;
     wanted = own && beat.version && beat.version !== own ? beat.version : null;

@@ -1,7 +1,7 @@
 /*
  * As large as all tables fit.
  *
- * Shoe.fit(tiles, floor, count)   chooses letters and columns so that `count` tiles fill the floor
+ * Shoe.fitGrid(tiles, floor, count)   chooses letters and columns so that `count` tiles fill the floor
  *     without scrolling: with their cards (class `roomy`) where that leaves them legible, else
  *     without (`compact`), and never smaller than a person can read: then the floor scrolls.
  *     data-columns says how many columns. Gives true where the cards are shown.
@@ -37,13 +37,13 @@ window.Shoe = Shoe;
 
   function show(tiles, form, across, size) {
     tiles.style.fontSize = size + "px";
-    Shoe.set(tiles, "data-columns", across);
-    Shoe.flag(tiles, "roomy", form === ROOMY);
-    Shoe.flag(tiles, "compact", form === COMPACT);
+    Shoe.setAttribute(tiles, "data-columns", across);
+    Shoe.setClass(tiles, "roomy", form === ROOMY);
+    Shoe.setClass(tiles, "compact", form === COMPACT);
     return form === ROOMY;
   }
 
-  Shoe.fit = function (tiles, floor, count) {
+  Shoe.fitGrid = function (tiles, floor, count) {
     var width = floor.clientWidth - 28;
     var height = floor.clientHeight - 32;
     var form = ROOMY;

@@ -1,13 +1,13 @@
 /*
  * One table of the pit, at its place among the others.
  *
- * Shoe.tile(key)          a link to /pit/table/<key>, with all there is to see at a glance
+ * Shoe.createTile(key)          a link to /pit/table/<key>, with all there is to see at a glance
  *     .node               <a class="tile"> with data-key, data-fresh (FRESH.is), data-severity
  *                         (the worst open alert, 0 for none), data-round, data-shoe, data-alerts
  *     .update(row, roomy) shows a row, with its cards where there is room for them; what has not
  *                         changed is not touched
- * Shoe.beads(sequence, most)  the last outcomes of "BpPTn…", the newest first, as discs
- * Shoe.worst(alerts)      the highest severity among them, 0 for none
+ * Shoe.createBeads(sequence, most)  the last outcomes of "BpPTn…", the newest first, as discs
+ * Shoe.worstSeverity(alerts)      the highest severity among them, 0 for none
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -18,7 +18,7 @@ window.Shoe = Shoe;
   var BEADS = 24;
   var SIDES = { P: "player", B: "banker", T: "tie" };
 
-  Shoe.worst = function (alerts) {
+  Shoe.worstSeverity = function (alerts) {
     return alerts.reduce(function (worst, alert) {
       return Math.max(worst, alert.data.severity);
     }, 0);
@@ -30,7 +30,7 @@ window.Shoe = Shoe;
     }).slice(-most).reverse();
   }
 
-  Shoe.beads = function (sequence, most) {
+  Shoe.createBeads = function (sequence, most) {
     return last(sequence, most).map(function (letter) {
       return Shoe.el("b", { "class": "bead " + SIDES[letter], text: Shoe.glyph(SIDES[letter]) });
     });
@@ -47,15 +47,15 @@ window.Shoe = Shoe;
     var key = letters.join("");
     if (node.shoeKey && key.slice(1) === node.shoeKey.slice(0, BEADS - 1)) {
       // One more round: only its bead is new.
-      node.insertBefore(Shoe.beads(row.outcomes, 1)[0], node.firstChild);
+      node.insertBefore(Shoe.createBeads(row.outcomes, 1)[0], node.firstChild);
       if (node.children.length > BEADS) {
         node.removeChild(node.lastChild);
       }
       node.shoeKey = key;
     } else {
-      Shoe.swap(node, key, function () { return Shoe.beads(row.outcomes, BEADS); });
+      Shoe.fillOnChange(node, key, function () { return Shoe.createBeads(row.outcomes, BEADS); });
     }
-    Shoe.set(node, "aria-label", label(letters));
+    Shoe.setAttribute(node, "aria-label", label(letters));
   }
 
   function tag(name, word) {
@@ -71,7 +71,7 @@ window.Shoe = Shoe;
     var key = [shoe && shoe.cut_card, shoe && shoe.last_round, state && state.on_hold,
       state && state.held.length, state && state.alarm, row.faults, staff, missing]
       .concat(bad.map(function (device) { return device.id; })).join();
-    Shoe.swap(node, key, function () {
+    Shoe.fillOnChange(node, key, function () {
       return [
         staff ? tag("staff-only", Shoe.word("alert_staff_only")) : null,
         missing ? tag("bad", Shoe.word("tag_staff_missing")) : null,
@@ -88,17 +88,17 @@ window.Shoe = Shoe;
 
   function readers(node, row) {
     var key = row.devices.map(function (device) { return device.id + device.state; }).join();
-    Shoe.swap(node, key, function () {
+    Shoe.fillOnChange(node, key, function () {
       return row.devices.map(function (device) {
         return Shoe.el("span", {
           "class": "reader " + device.state,
           "data-device": device.id,
           "data-state": device.state,
-          title: device.id + ": " + Shoe.tell.device(device).text
+          title: device.id + ": " + Shoe.format.device(device).text
         }, [
           Shoe.el("i", { "class": "lamp", "aria-hidden": "true" }),
           Shoe.el("span", { "class": "reader-name", text: device.id }),
-          Shoe.el("span", { "class": "reader-state", text: Shoe.tell.device(device).text })
+          Shoe.el("span", { "class": "reader-state", text: Shoe.format.device(device).text })
         ]);
       });
     });
@@ -113,21 +113,21 @@ window.Shoe = Shoe;
   function now(parts, row) {
     var alert = worstAlert(row);
     var stale = row.fresh.is === "live" ? "" : Shoe.word("fresh_short_" + row.fresh.is);
-    var said = row.state ? Shoe.tell.round(row.state) : { text: "", tone: "quiet" };
-    var text = alert ? Shoe.tell.kind(alert.data.kind) : stale || said.text;
-    Shoe.text(parts.now, text);
-    Shoe.set(parts.now, "title", text);
+    var said = row.state ? Shoe.format.round(row.state) : { text: "", tone: "quiet" };
+    var text = alert ? Shoe.format.kind(alert.data.kind) : stale || said.text;
+    Shoe.setText(parts.now, text);
+    Shoe.setAttribute(parts.now, "title", text);
     parts.now.className = "now " + (alert ? "alarmed" : stale ? "stale" : said.tone);
-    Shoe.ticking(parts.age, alert ? alert.at : stale ? row.fresh.since : null);
+    Shoe.showAge(parts.age, alert ? alert.at : stale ? row.fresh.since : null);
   }
 
   function score(parts, row) {
     var round = row.state && row.state.round;
-    Shoe.text(parts.player, round ? Shoe.number(round.player_total) : "");
-    Shoe.text(parts.banker, round ? Shoe.number(round.banker_total) : "");
-    Shoe.flag(parts.score, "none", !round || !round.cards.length);
+    Shoe.setText(parts.player, round ? Shoe.formatNumber(round.player_total) : "");
+    Shoe.setText(parts.banker, round ? Shoe.formatNumber(round.banker_total) : "");
+    Shoe.setClass(parts.score, "none", !round || !round.cards.length);
     // Where something is to be said, totals that are not known take no room.
-    Shoe.flag(parts.score, "gone", (row.alerts.length > 0 || row.fresh.is !== "live") &&
+    Shoe.setClass(parts.score, "gone", (row.alerts.length > 0 || row.fresh.is !== "live") &&
       !(round && (round.player_total !== null || round.banker_total !== null)));
   }
 
@@ -136,13 +136,13 @@ window.Shoe = Shoe;
       return card.slot && card.slot.charAt(0) === side.charAt(0).toUpperCase();
     }).map(function (card) {
       return Shoe.el("span", { "class": "spot", "data-slot": card.slot },
-        Shoe.card(Shoe.view(card, round)));
+        Shoe.drawCard(Shoe.shownCard(card, round)));
     }));
   }
 
   function hands(node, row) {
     var round = row.state && row.state.round;
-    Shoe.swap(node, JSON.stringify(round && [round.cards, round.finished]), function () {
+    Shoe.fillOnChange(node, JSON.stringify(round && [round.cards, round.finished]), function () {
       return round ? [spots("player", round), spots("banker", round)] : null;
     });
   }
@@ -157,12 +157,12 @@ window.Shoe = Shoe;
     // The shoe has what room the name and the round leave; it is shown whole or not at all.
     parts.round = Shoe.el("span", { "class": "round" });
     parts.shoe = Shoe.el("span");
-    Shoe.fill(parts.where, parts.shoe);
+    Shoe.setChildren(parts.where, parts.shoe);
     parts.score = Shoe.el("span", { "class": "score none" }, [parts.player, parts.banker]);
     parts.node = Shoe.el("a", {
       "class": "tile",
       "data-key": key,
-      href: Shoe.address("/pit/table/" + encodeURIComponent(key))
+      href: Shoe.pageUrl("/pit/table/" + encodeURIComponent(key))
     }, [
       Shoe.el("span", { "class": "line head" }, [parts.name, parts.where, parts.round, parts.readers]),
       Shoe.el("span", { "class": "line middle" }, [parts.strip, parts.tags]),
@@ -174,30 +174,30 @@ window.Shoe = Shoe;
 
   function where(parts, state) {
     var shoe = state && state.shoe;
-    Shoe.text(parts.round, shoe ? Shoe.word("round_short", {
+    Shoe.setText(parts.round, shoe ? Shoe.word("round_short", {
       round: state.round ? state.round.number : state.counts.rounds
     }) : "");
-    Shoe.text(parts.shoe, shoe ? Shoe.word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
+    Shoe.setText(parts.shoe, shoe ? Shoe.word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
   }
 
   function mark(node, row) {
     var state = row.state;
-    Shoe.set(node, "data-fresh", row.fresh.is);
-    Shoe.set(node, "data-severity", Shoe.worst(row.alerts));
-    Shoe.set(node, "data-alerts", row.alerts.length);
-    Shoe.set(node, "data-round", state && state.round ? state.round.number : null);
-    Shoe.set(node, "data-shoe", state && state.shoe ? state.shoe.number : null);
-    Shoe.flag(node, "grey", row.fresh.is !== "live" || Boolean(state && state.alarm));
+    Shoe.setAttribute(node, "data-fresh", row.fresh.is);
+    Shoe.setAttribute(node, "data-severity", Shoe.worstSeverity(row.alerts));
+    Shoe.setAttribute(node, "data-alerts", row.alerts.length);
+    Shoe.setAttribute(node, "data-round", state && state.round ? state.round.number : null);
+    Shoe.setAttribute(node, "data-shoe", state && state.shoe ? state.shoe.number : null);
+    Shoe.setClass(node, "grey", row.fresh.is !== "live" || Boolean(state && state.alarm));
   }
 
-  Shoe.tile = function (key) {
+  Shoe.createTile = function (key) {
     var parts = build(key);
-    Shoe.text(parts.name, key);
+    Shoe.setText(parts.name, key);
     return {
       node: parts.node,
       update: function (row, roomy) {
-        Shoe.text(parts.name, row.name || row.table);
-        Shoe.set(parts.name, "title", row.name || row.table);
+        Shoe.setText(parts.name, row.name || row.table);
+        Shoe.setAttribute(parts.name, "title", row.name || row.table);
         where(parts, row.state);
         mark(parts.node, row);
         tags(parts.tags, row);
