@@ -18,10 +18,10 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var INK = { S: "#14171c", C: "#14171c", H: "#c4122c", D: "#c4122c" };
+  var INK = { S: "var(--card-black)", C: "var(--card-black)", H: "var(--card-red)", D: "var(--card-red)" };
   var SIGN = { S: "♠", H: "♥", D: "♦", C: "♣" };
-  var GOLD = "#b98a2f";
-  var PAPER = "#fffdf7";
+  var GOLD = "var(--card-court-gold)";
+  var PAPER = "var(--card-face)";
 
   /* Each in a square of 100. */
   var SUIT = {
@@ -77,7 +77,7 @@ window.Shoe = Shoe;
   function court(rank, name) {
     return [
       Shoe.svg("rect", {
-        x: 50, y: 9, width: 43, height: 122, rx: 4, fill: "#f8efd8", stroke: GOLD,
+        x: 50, y: 9, width: 43, height: 122, rx: 4, fill: "var(--card-court)", stroke: GOLD,
         "stroke-width": 1.4
       }),
       Shoe.svg("rect", {
@@ -102,7 +102,7 @@ window.Shoe = Shoe;
     } else {
       body = suit(name, rank === "A" ? 60 : 65, rank === "A" ? 98 : 102, rank === "A" ? 70 : 58);
     }
-    return [sheet(PAPER, "#8d8674"), body, index(rank, name)];
+    return [sheet(PAPER, "var(--card-edge)"), body, index(rank, name)];
   }
 
   function back() {
@@ -112,28 +112,28 @@ window.Shoe = Shoe;
       lines += "M" + step + " 0l140 140M" + (100 - step) + " 0l-140 140";
     }
     return [
-      sheet(PAPER, "#8d8674"),
+      sheet(PAPER, "var(--card-edge)"),
       Shoe.svg("svg", { x: 7, y: 7, width: 86, height: 126, viewBox: "7 7 86 126" }, [
-        Shoe.svg("rect", { x: 7, y: 7, width: 86, height: 126, fill: "#123c3a" }),
-        Shoe.svg("path", { d: lines, stroke: "#2f6b62", "stroke-width": 1.1, fill: "none" })
+        Shoe.svg("rect", { x: 7, y: 7, width: 86, height: 126, fill: "var(--card-back)" }),
+        Shoe.svg("path", { d: lines, stroke: "var(--card-back-line)", "stroke-width": 1.1, fill: "none" })
       ]),
       Shoe.svg("rect", {
-        x: 10.5, y: 10.5, width: 79, height: 119, rx: 3, fill: "none", stroke: "#c9a227",
+        x: 10.5, y: 10.5, width: 79, height: 119, rx: 3, fill: "none", stroke: "var(--card-back-gold)",
         "stroke-width": 1.2
       }),
       Shoe.svg("circle", {
-        cx: 50, cy: 70, r: 19, fill: "#123c3a", stroke: "#c9a227", "stroke-width": 1.4
+        cx: 50, cy: 70, r: 19, fill: "var(--card-back)", stroke: "var(--card-back-gold)", "stroke-width": 1.4
       }),
-      suit("S", 50, 69, 20, "#c9a227")
+      suit("S", 50, 69, 20, "var(--card-back-gold)")
     ];
   }
 
   function unread() {
     return [
-      sheet("#e9e6dc", "#6d675a", "5 4"),
+      sheet("var(--card-unread)", "var(--card-unread-edge)", "5 4"),
       Shoe.svg("text", {
         x: 50, y: 98, "font-size": 78, "font-weight": 700, "text-anchor": "middle",
-        fill: "#4a463d", text: "?"
+        fill: "var(--card-unread-text)", text: "?"
       })
     ];
   }

@@ -29,11 +29,11 @@ window.Shoe = Shoe;
   "use strict";
 
   var ROWS = 6;
-  var RED = "#c8102e";
-  var BLUE = "#0d4fc4";
-  var GREEN = "#00713a";
-  var PAPER = "#f7f4ea";
-  var GRID = "#dcd6c5";
+  var RED = "var(--banker)";
+  var BLUE = "var(--road-blue)";
+  var GREEN = "var(--road-green)";
+  var PAPER = "var(--paper)";
+  var GRID = "var(--paper-grid)";
   var COLOUR = { player: BLUE, banker: RED, tie: GREEN, red: RED, blue: BLUE };
   var NEAR = 0.02;
 
@@ -43,7 +43,7 @@ window.Shoe = Shoe;
 
   function dot(x, y, r, colour) {
     return Shoe.svg("circle", {
-      cx: x, cy: y, r: r, fill: colour, stroke: "#fff", "stroke-width": r * 0.4
+      cx: x, cy: y, r: r, fill: colour, stroke: "var(--white)", "stroke-width": r * 0.4
     });
   }
 
@@ -57,7 +57,7 @@ window.Shoe = Shoe;
   function letter(side, size) {
     return Shoe.svg("text", {
       y: size * (Shoe.page().glyphs === "chinese" ? 0.37 : 0.36), "font-size": size,
-      "text-anchor": "middle", "font-weight": 700, fill: "#fff",
+      "text-anchor": "middle", "font-weight": 700, fill: "var(--white)",
       text: Shoe.glyph(side)
     });
   }
@@ -72,7 +72,7 @@ window.Shoe = Shoe;
       return [
         disc(cell.outcome),
         cell.natural ? Shoe.svg("circle", {
-          r: 40, fill: "none", stroke: "#ffd45e", "stroke-width": 6
+          r: 40, fill: "none", stroke: "var(--road-natural)", "stroke-width": 6
         }) : null,
         pairs(cell, 32, 13)
       ];
@@ -115,7 +115,7 @@ window.Shoe = Shoe;
       }),
       ties > 1 ? Shoe.svg("text", {
         y: 21, "font-size": 58, "text-anchor": "middle", "font-weight": 700,
-        fill: GREEN, stroke: "#fff", "stroke-width": 14, "paint-order": "stroke",
+        fill: GREEN, stroke: "var(--white)", "stroke-width": 14, "paint-order": "stroke",
         "stroke-linejoin": "round", text: ties
       }) : null
     ];
@@ -205,7 +205,7 @@ window.Shoe = Shoe;
       attrs["data-" + kind.replace("_", "-")] = mark;
       return Shoe.svg("g", { transform: "translate(" + (50 + 110 * i) + " 50)" },
         mark ? DRAW[kind]({ mark: mark }) : Shoe.svg("path", {
-          d: "M-16 0h32", stroke: "#a09a8a", "stroke-width": 6, "stroke-linecap": "round"
+          d: "M-16 0h32", stroke: "var(--road-ask-empty)", "stroke-width": 6, "stroke-linecap": "round"
         }));
     }));
   };

@@ -1,0 +1,53 @@
+"""
+All colours of the pages are in one file, and each of them is used.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.display.palette import PALETTE, PALETTE_FILE, read_palette
+from shoe_daemon.display.static_pages import PAGES, STATIC
+
+LITERAL = re.compile(
+    r"#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![\w-])|\b(?:rgb|hsl)a?\(", re.IGNORECASE
+)
+OTHERS = [
+    path
+    for folder in (STATIC, PAGES)
+    for path in sorted(folder.iterdir())
+    if path.suffix in {".css", ".js", ".html"} and path != PALETTE_FILE
+]
+TEXTS = {path.name: path.read_text(encoding="utf-8") for path in OTHERS}
+DEFINED = re.findall(r"--([a-z0-9-]+):", PALETTE_FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+def test_no_other_file_contains_a_colour(path: Path) -> None:
+    text = re.sub(r"/\*.*?\*/", "", TEXTS[path.name], flags=re.DOTALL)
+    if path.suffix == ".css":  # `#name {` is a selector
+        text = "\n".join(re.findall(r":[^;{}]*[;}]", text))
+    assert LITERAL.findall(text) == []
+
+
+def test_every_colour_is_defined_once_and_used() -> None:
+    used = {name for text in TEXTS.values() for name in re.findall(r"var\(--([a-z0-9-]+)\)", text)}
+    assert len(DEFINED) == len(set(DEFINED))
+    assert set(DEFINED) == used
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.html")), ids=lambda path: path.name)
+def test_every_page_loads_the_palette(page: Path) -> None:
+    assert '<link rel="stylesheet" href="{{static:palette.css}}">' in TEXTS[page.name]
+
+
+def test_opaque_colours_are_read_by_name() -> None:
+    assert read_palette("--a-1: #fff; --b: rgba(0, 0, 0, .6);\n--c: #0a1b2c;") == {
+        "a-1": "#ffffff",
+        "c": "#0a1b2c",
+    }
+    assert PALETTE["white"] == "#ffffff"
+    assert set(DEFINED) > PALETTE.keys() > {"player", "banker", "tie", "paper", "card-red"}
