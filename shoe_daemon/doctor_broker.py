@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from shoe_daemon.config import Setup
 from shoe_daemon.display.display_config import DisplaySetup
-from shoe_daemon.display.message_validation import filters
+from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
@@ -74,7 +74,7 @@ def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
     """
     config = setup.config
     staff_alerts = config.display.pit.staff_alerts
-    wanted = filters(config.mqtt.prefix, config.display.site, staff_alerts=staff_alerts)
+    wanted = topic_filters(config.mqtt.prefix, config.display.site, staff_alerts=staff_alerts)
     client_id = f"shoe-display-{secrets.token_hex(4)}"
 
     def check_rights(probe: BrokerProbe) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.runner import NAME, SITE, TABLE
 from shoe_daemon.demo.supervisor_client import Said
 from shoe_daemon.demo.view_model import Board, Health, Keeper, Places
-from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
 from shoe_daemon.mqtt.messages import (
@@ -186,7 +186,7 @@ class Sample:
             name=name,
             broker=broker,
             link=Link(connected=True),
-            fresh=Fresh("live"),
+            fresh=Freshness("live"),
             state=msgspec.json.decode(told[STATE], type=State),
             roads=msgspec.json.decode(told[ROADS], type=RoadsNow),
             history=msgspec.json.decode(told[HISTORY], type=History),

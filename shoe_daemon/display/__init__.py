@@ -1,8 +1,12 @@
 """
 The web scoreboard and the pit view: one process for any number of tables.
 
-`feed` hears the broker and never speaks; `documents` judges every payload;
-`tables` knows what was said of every table and how fresh it is; `live` pushes
-what changed to the browsers; `app` serves the pages. The browser never talks to
-the broker, and nothing that a broker sends can become markup.
+Data goes one way: `mqtt_feed` receives from the broker, on a thread of its own; `coalescing_queue`
+passes the messages to the event loop; `message_validation` checks them; `floor_model`,
+`table_model` and `freshness` are the model; `json_views` encodes documents; `browser_streams`
+pushes changed documents to the browsers.
+
+`http_app` serves pages, streams and files (`static_pages`, `languages`, `palette`); `pit_auth`
+protects the pit; `display_server` runs everything as `display_config` says. `terminal` draws the
+same model in a terminal. Browsers never connect to the broker, and no message can become markup.
 """

@@ -1,164 +1,326 @@
 """
-Tells every browser that listens what has changed, on the loop's thread.
+Server-sent events: one stream for each listening browser, and the registry of all streams.
+
+A stream holds the names of the documents that its browser has not received yet; each document is
+encoded when it is sent. A slow browser therefore gets the latest documents, later, and uses no
+memory. Everything here runs on the thread of the event loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
-from shoe_daemon.display.floor_model import Tables
-from shoe_daemon.display.json_views import Views
-from shoe_daemon.display.server_sent_events import Stream
+from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.json_views import JSON_NULL, JsonViews
 from shoe_daemon.display.table_model import Change
 
-__all__ = ["Hub"]
+__all__ = ["HEARTBEAT_S", "PIT", "BrowserStream", "StreamRegistry", "Subscription", "encode_event"]
+
+HEARTBEAT_S: Final = 5.0
+"""A page counts as disconnected after three missing heartbeats."""
+
+PIT: Final = "pit"
+
+MAX_QUEUED_EVENTS: Final = 200
+_RETRY: Final = b"retry: 2000\n\n"
 
 
-class Hub:
+def encode_event(name: str, data: bytes) -> bytes:
     """
-    All streams, by what they watch.
+    Encode one server-sent event; the JSON in it must not contain line breaks.
+    """
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
+
+
+class Subscription(NamedTuple):
+    """
+    The documents that a page receives.
 
     Attributes:
-        closing: Streams are to end.
+        names: Names of documents of tables.
+        table: Key or id of the table; None for all tables.
+        events: Include every single event of the table.
+        pit: Include the document about all tables.
+    """
+
+    names: tuple[str, ...]
+    table: str | None
+    events: bool = False
+    pit: bool = False
+
+
+class BrowserStream:
+    """
+    The stream of one browser.
+
+    Attributes:
+        subscription: The documents that the page receives.
+        key: Key of the table; None for all tables, or while the table is unknown.
     """
 
     def __init__(
-        self, tables: Tables, views: Views, now: Callable[[], str], version: str = ""
+        self,
+        registry: StreamRegistry,
+        subscription: Subscription,
+        *,
+        heartbeat: float = HEARTBEAT_S,
+    ) -> None:
+        self._registry, self.subscription, self._heartbeat = registry, subscription, heartbeat
+        self.key: str | None = None
+        self._pending: dict[tuple[str | None, str], None] = {}
+        self._events: deque[bytes] = deque(maxlen=MAX_QUEUED_EVENTS)
+        self._wakeup = asyncio.Event()
+
+    def queue(self, key: str | None, *names: str) -> None:
+        """
+        Queue documents of a table, except those that are not subscribed to.
+        """
+        wanted = [name for name in names if name in self.subscription.names or name == "gone"]
+        self._pending.update(dict.fromkeys((key, name) for name in wanted))
+        if wanted:
+            self._wakeup.set()
+
+    def queue_pit(self) -> None:
+        """
+        Queue the document about all tables, if subscribed to.
+        """
+        if self.subscription.pit:
+            self._pending[None, PIT] = None
+            self._wakeup.set()
+
+    def queue_event(self, event: bytes) -> None:
+        """
+        Queue an event, if subscribed to; the oldest queued events are dropped.
+        """
+        if self.subscription.events:
+            self._events.append(event)
+            self._wakeup.set()
+
+    def wake(self) -> None:
+        """
+        Let the stream check whether the display is stopping.
+        """
+        self._wakeup.set()
+
+    def _queue_all(self) -> None:
+        self.queue_pit()
+        keys: Iterable[str | None] = [self.key]
+        if self.subscription.table is None:
+            keys = self._registry.views.order()
+        for key in keys:
+            self.queue(key, *self.subscription.names)
+
+    async def run(self) -> AsyncGenerator[bytes, None]:
+        """
+        Yield the bytes of the stream until the browser disconnects or the display stops.
+        """
+        self._registry.add(self)
+        try:
+            self._queue_all()
+            yield _RETRY + self._take_queued() + self._encode_heartbeat()
+            while not self._registry.closing:
+                yield await self._next_chunk()
+        finally:
+            self._registry.remove(self)
+
+    async def _next_chunk(self) -> bytes:
+        try:
+            async with asyncio.timeout(self._heartbeat):
+                await self._wakeup.wait()
+        except TimeoutError:
+            return self._encode_heartbeat()
+        return self._take_queued()
+
+    def _encode_heartbeat(self) -> bytes:
+        return encode_event("beat", self._registry.heartbeat())
+
+    def _take_queued(self) -> bytes:
+        self._wakeup.clear()
+        pending, self._pending = self._pending, {}
+        events = list(self._events)
+        self._events.clear()
+        parts = [self._encode_document(key, name) for key, name in pending]
+        if (self.key, "events") not in pending:  # that document contains the single events too
+            parts += [encode_event("event", b'{"event":%s}' % event) for event in events]
+        return b"".join(parts)
+
+    def _encode_document(self, key: str | None, name: str) -> bytes:
+        views = self._registry.views
+        if name == PIT:
+            return encode_event(PIT, views.pit())
+        table = None if key is None else self._registry.tables.get(key)
+        if table is not None:
+            return b"" if name == "gone" else encode_event(name, views.table(name, table))
+        if self.subscription.table is None:
+            return self._encode_missing_row(key or "")
+        return self._encode_missing_table(name)
+
+    def _encode_missing_row(self, key: str) -> bytes:
+        row = self._registry.views.missing_row(key)
+        if row is None:
+            return encode_event("gone", b'{"key":"%s"}' % key.encode())
+        return encode_event("row", row)
+
+    def _encode_missing_table(self, name: str) -> bytes:
+        views, table = self._registry.views, self.subscription.table or ""
+        match name:
+            case "board":
+                return encode_event(name, views.unknown(table))
+            case "gone":
+                return encode_event(name, b'{"key":"%s"}' % (self.key or table).encode())
+            case "roads" | "history":
+                return encode_event(name, JSON_NULL)
+        return b""
+
+
+class StreamRegistry:
+    """
+    All streams, grouped by the table that they show.
+
+    Attributes:
+        closing: The display is stopping; all streams end.
+    """
+
+    def __init__(
+        self, tables: FloorModel, views: JsonViews, now: Callable[[], str], version: str = ""
     ) -> None:
         """
         Args:
             tables: The model.
-            views: What is told of it.
-            now: The time of day, RFC 3339.
-            version: Which display this is.
+            views: Encodes the model's documents.
+            now: Returns the current time, RFC 3339.
+            version: Version of the pages.
         """
         self.tables, self.views = tables, views
         self.closing = False
         self._now, self._version = now, version.encode()
-        self._all: set[Stream] = set()
-        self._by_key: dict[str, set[Stream]] = {}
-        self._waiting: dict[str, set[Stream]] = {}
-        self._later: dict[Change, None] = {}
+        self._for_all_tables: set[BrowserStream] = set()
+        self._by_key: dict[str, set[BrowserStream]] = {}
+        self._by_unknown_name: dict[str, set[BrowserStream]] = {}
+        self._delayed: dict[Change, None] = {}
 
     def __len__(self) -> int:
         return sum(1 for _ in self._streams())
 
-    def _streams(self) -> Iterator[Stream]:
-        yield from self._all
-        for group in (*self._by_key.values(), *self._waiting.values()):
+    def _streams(self) -> Iterator[BrowserStream]:
+        yield from self._for_all_tables
+        for group in (*self._by_key.values(), *self._by_unknown_name.values()):
             yield from group
 
-    def beat(self) -> bytes:
+    def heartbeat(self) -> bytes:
         """
-        Return the sign of life, by which a page also learns that it has become old.
+        Return the heartbeat; its version tells a page whether the page is outdated.
         """
         return b'{"now":"%s","version":"%s"}' % (self._now().encode(), self._version)
 
-    def tell(self, changes: Iterable[Change]) -> None:
+    def publish(self, changes: Iterable[Change]) -> None:
         """
-        Tell every stream what concerns it; what is not urgent waits for `settle`.
+        Queue changes on the streams; changes that are not urgent wait for `publish_delayed`.
         """
         for change in changes:
             if change.urgent:
-                self._tell(change)
+                self._publish(change)
             else:
-                self._later[change] = None
+                self._delayed[change] = None
 
-    def settle(self) -> None:
+    def publish_delayed(self) -> None:
         """
-        Tell what was not urgent: to be called every second.
+        Queue the changes that are not urgent; to be called every second.
         """
-        later, self._later = self._later, {}
-        for change in later:
-            self._tell(change)
+        delayed, self._delayed = self._delayed, {}
+        for change in delayed:
+            self._publish(change)
 
-    def _tell(self, change: Change) -> None:
+    def _publish(self, change: Change) -> None:
         key = change.key
         if key is None:
-            self._tell_all(change.what)
+            self._publish_to_all(change.what)
         elif change.event is not None:
             for stream in self._by_key.get(key, ()):
-                stream.note_event(change.event)
+                stream.queue_event(change.event)
         elif change.what == "new":
-            self._appeared(key)
+            self._add_table(key)
         elif change.what == "gone":
-            self._vanished(key)
+            self._remove_table(key)
         else:
-            self._tell_of(key, change.what)
+            self._publish_document(key, change.what)
 
-    def _tell_all(self, what: str) -> None:
+    def _publish_to_all(self, what: str) -> None:
         if what == "link":
-            for group in self._waiting.values():
+            for group in self._by_unknown_name.values():
                 for stream in group:
-                    stream.note(None, "board")
-            for stream in self._all:
+                    stream.queue(None, "board")
+            for stream in self._for_all_tables:
                 for key in self.views.missing():
-                    stream.note(key, "row")
+                    stream.queue(key, "row")
             return
         for stream in self._streams():
-            stream.note_pit()
+            stream.queue_pit()
 
-    def _tell_of(self, key: str, what: str) -> None:
-        if what == "device":  # its ages are of interest where this one table is looked at
+    def _publish_document(self, key: str, name: str) -> None:
+        if name == "device":  # only the page of the table shows the ages of its readers
             for stream in self._by_key.get(key, ()):
-                stream.note(key, "row")
+                stream.queue(key, "row")
             return
-        for stream in (*self._all, *self._by_key.get(key, ())):
-            stream.note(key, what)
+        for stream in (*self._for_all_tables, *self._by_key.get(key, ())):
+            stream.queue(key, name)
 
-    def _appeared(self, key: str) -> None:
+    def _add_table(self, key: str) -> None:
         """
-        A table is here: who waited for it by name now has it.
+        Connect the streams that waited for a table by its name.
         """
         for name in (key, key.partition(".")[2]):
-            for stream in self._waiting.pop(name, ()):
+            for stream in self._by_unknown_name.pop(name, ()):
                 stream.key = key
                 self._by_key.setdefault(key, set()).add(stream)
-        for stream in (*self._all, *self._by_key.get(key, ())):
-            stream.note(key, *stream.watched.names)
-            stream.note_pit()
-        waited = self.views.waited(key)
-        for stream in self._all if waited not in {None, key} else ():
-            stream.note(waited, "gone")
+        for stream in (*self._for_all_tables, *self._by_key.get(key, ())):
+            stream.queue(key, *stream.subscription.names)
+            stream.queue_pit()
+        configured = self.views.configured_name(key)
+        for stream in self._for_all_tables if configured not in {None, key} else ():
+            stream.queue(configured, "gone")
 
-    def _vanished(self, key: str) -> None:
+    def _remove_table(self, key: str) -> None:
         for stream in self._by_key.get(key, ()):
-            stream.note(key, "gone", *stream.watched.names)
-        waited = self.views.waited(key)
-        for stream in self._all:
-            stream.note(key, "gone")
-            if waited is not None:
-                stream.note(waited, "row")
+            stream.queue(key, "gone", *stream.subscription.names)
+        configured = self.views.configured_name(key)
+        for stream in self._for_all_tables:
+            stream.queue(key, "gone")
+            if configured is not None:
+                stream.queue(configured, "row")
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: BrowserStream) -> None:
         """
-        A browser has come.
+        Add the stream of a browser that has connected.
         """
-        name = stream.watched.table
+        name = stream.subscription.table
         found = self.tables.named(name) if name else []
         stream.key = found[0].key if found else None
         self._group(stream).add(stream)
 
-    def remove(self, stream: Stream) -> None:
+    def remove(self, stream: BrowserStream) -> None:
         """
-        It has gone.
+        Remove the stream of a browser that has disconnected.
         """
         group = self._group(stream)
         group.discard(stream)
-        if not group and stream.watched.table is not None:
-            groups = self._waiting if stream.key is None else self._by_key
-            groups.pop(stream.key or stream.watched.table, None)
+        if not group and stream.subscription.table is not None:
+            groups = self._by_unknown_name if stream.key is None else self._by_key
+            groups.pop(stream.key or stream.subscription.table, None)
 
-    def _group(self, stream: Stream) -> set[Stream]:
-        if stream.watched.table is None:
-            return self._all
+    def _group(self, stream: BrowserStream) -> set[BrowserStream]:
+        if stream.subscription.table is None:
+            return self._for_all_tables
         if stream.key is not None:
             return self._by_key.setdefault(stream.key, set())
-        return self._waiting.setdefault(stream.watched.table, set())
+        return self._by_unknown_name.setdefault(stream.subscription.table, set())
 
     def close(self) -> None:
         """
-        End every stream at once.
+        End all streams.
         """
         self.closing = True
         for stream in self._streams():

@@ -1,8 +1,8 @@
 """
-Between the thread that listens and the loop that serves.
+Queue between the MQTT thread and the thread that serves browsers or draws the terminal.
 
-The newest of each retained topic wins where the loop is behind; events may then be
-dropped, and it is counted. So it never grows beyond its limits.
+Of each retained topic only the latest message is kept. Events are dropped and counted when the
+queue is full, so its memory has a limit.
 """
 
 from __future__ import annotations
@@ -13,77 +13,77 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.message_validation import SIZE_LIMIT
+from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
 from shoe_daemon.display.table_model import Message
 
-__all__ = ["Mail", "Mailbox"]
+__all__ = ["CoalescingQueue", "QueuedMessages"]
 
-_EVENTS: Final = 5_000
-_DOCUMENTS: Final = 20_000
-_BYTES: Final = 64_000_000
-_AT_ONCE: Final = 500
-"""So many messages are taken out in one go, lest browsers wait for all of them."""
+MAX_EVENTS: Final = 5_000
+MAX_DOCUMENTS: Final = 20_000
+MAX_BYTES: Final = 64_000_000
+BATCH_SIZE: Final = 500
+"""Messages returned by one `take`; between two batches browsers are served."""
 
-_MARK: Final = Message("", b"")
-"""Lies among the documents where `there` was put in; no topic is empty."""
+_TABLES_MARKER: Final = Message("", b"")
+"""Position of `put_known_tables` among the documents; real topics are never empty."""
 
 
-class Mail(NamedTuple):
+class QueuedMessages(NamedTuple):
     """
-    All that was in the box.
+    One batch taken from the queue.
 
     Attributes:
-        link: The connection, where something has changed about it.
-        messages: Events first, as the contract has them come before documents.
-        dropped: How many messages found no room.
-        more: There are others still in the box.
-        there: All tables of which the broker has anything, where that was found out
-            just after these messages.
+        link: The latest connection state, if it has changed.
+        messages: Events first, then documents, as the MQTT contract orders them.
+        dropped: Messages dropped since the last batch.
+        more: The queue contains more messages.
+        known_tables: Keys of all tables with retained messages, if the discovery ended directly
+            after these messages.
     """
 
     link: Link | None
     messages: list[Message]
     dropped: int
     more: bool
-    there: frozenset[str] | None = None
+    known_tables: frozenset[str] | None = None
 
 
-class Mailbox:
+class CoalescingQueue:
     """
-    Filled by one thread, emptied by another.
+    Queue with one writing and one reading thread.
 
     Args:
-        ring: Called, on the filling thread, when there is something where nothing was.
+        notify: Called on the writing thread when an empty queue receives something.
     """
 
-    def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+    def __init__(self, notify: Callable[[], None]) -> None:
+        self._notify = notify
         self._lock = Lock()
         self._events: deque[Message] = deque()
         self._documents: dict[str, Message] = {}
         self._bytes = 0
         self._dropped = 0
-        self._there: frozenset[str] | None = None
-        self._link: Link | None = None
-        self._last = Link()
-        self._rung = False
+        self._known_tables: frozenset[str] | None = None
+        self._new_link: Link | None = None
+        self._last_link = Link()
+        self._notified = False
 
     def put(self, message: Message) -> None:
         """
-        Lay a message in.
+        Add a message.
         """
-        if len(message.payload) > SIZE_LIMIT:
-            # It is a fault whatever it says: so much of it shows how long it is.
-            message = message._replace(payload=message.payload[: SIZE_LIMIT + 1])
+        if len(message.payload) > MAX_PAYLOAD_BYTES:
+            # Invalid in any case; one byte too many is enough to report it.
+            message = message._replace(payload=message.payload[: MAX_PAYLOAD_BYTES + 1])
         with self._lock:
             if "/event/" in message.topic:
                 self._put_event(message)
             else:
                 self._put_document(message)
-            self._wake()
+            self._notify_once()
 
     def _put_event(self, message: Message) -> None:
-        if len(self._events) >= _EVENTS or self._bytes > _BYTES:
+        if len(self._events) >= MAX_EVENTS or self._bytes > MAX_BYTES:
             self._dropped += 1
             return
         self._events.append(message)
@@ -93,7 +93,7 @@ class Mailbox:
         before = self._documents.pop(message.topic, None)
         if before is not None:
             self._bytes -= len(before.payload)
-        elif len(self._documents) >= _DOCUMENTS or self._bytes > _BYTES:
+        elif len(self._documents) >= MAX_DOCUMENTS or self._bytes > MAX_BYTES:
             self._dropped += 1
             return
         self._documents[message.topic] = message
@@ -101,55 +101,59 @@ class Mailbox:
 
     def put_link(self, link: Link) -> None:
         """
-        Say how the connection is.
+        Set the state of the connection.
         """
         with self._lock:
-            self._link = self._last = link
-            self._wake()
+            self._new_link = self._last_link = link
+            self._notify_once()
 
-    def lose_link(self, at: str | None, reason: str) -> None:
+    def put_link_lost(self, at: str | None, reason: str) -> None:
         """
-        Say that there is none: since when, None where there was none before.
+        Set the connection to lost.
+
+        Args:
+            at: Time of the loss; None if there was no connection before.
+            reason: One line for the pit.
         """
-        since = at if at is not None else self._last.since
+        since = at if at is not None else self._last_link.since
         self.put_link(Link(connected=False, since=since, detail=reason))
 
-    def put_there(self, there: frozenset[str]) -> None:
+    def put_known_tables(self, keys: frozenset[str]) -> None:
         """
-        Say of which tables the broker has anything, after all that came before.
-        """
-        with self._lock:
-            self._there = there
-            self._documents.pop(_MARK.topic, None)
-            self._documents[_MARK.topic] = _MARK
-            self._wake()
-
-    def _wake(self) -> None:
-        if not self._rung:
-            self._rung = True
-            self._ring()
-
-    def empty(self) -> Mail:
-        """
-        Take out what is to be dealt with now; the bell is not rung for the rest.
+        Add the result of the table discovery, after all messages received before it.
         """
         with self._lock:
-            messages, there = list(self._taken()), None
-            if messages and messages[-1] is _MARK:
+            self._known_tables = keys
+            self._documents.pop(_TABLES_MARKER.topic, None)
+            self._documents[_TABLES_MARKER.topic] = _TABLES_MARKER
+            self._notify_once()
+
+    def _notify_once(self) -> None:
+        if not self._notified:
+            self._notified = True
+            self._notify()
+
+    def take(self) -> QueuedMessages:
+        """
+        Remove and return the next batch; `notify` is not called again for the rest.
+        """
+        with self._lock:
+            messages, known_tables = list(self._next_messages()), None
+            if messages and messages[-1] is _TABLES_MARKER:
                 messages.pop()
-                there, self._there = self._there, None
+                known_tables, self._known_tables = self._known_tables, None
             self._bytes -= sum(len(each.payload) for each in messages)
-            self._rung = bool(self._events or self._documents)
-            mail = Mail(self._link, messages, self._dropped, self._rung, there)
-            self._dropped, self._link = 0, None
-        return mail
+            more = self._notified = bool(self._events or self._documents)
+            batch = QueuedMessages(self._new_link, messages, self._dropped, more, known_tables)
+            self._dropped, self._new_link = 0, None
+        return batch
 
-    def _taken(self) -> Iterator[Message]:
-        for _ in range(_AT_ONCE):
+    def _next_messages(self) -> Iterator[Message]:
+        for _ in range(BATCH_SIZE):
             if self._events:
                 yield self._events.popleft()
             elif self._documents:
                 message = self._documents.pop(next(iter(self._documents)))
                 yield message
-                if message is _MARK:
+                if message is _TABLES_MARKER:
                     return

@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.credential_files import note_missing_credential, path_of, read_secret
-from shoe_daemon.display.cmd_options import is_loopback
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
+from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.passwords import is_hash, require_argon2
@@ -25,7 +25,7 @@ __all__ = [
     "DisplaySettings",
     "DisplaySetup",
     "OrderSettings",
-    "PitKey",
+    "PitCredentials",
     "PitSettings",
     "is_display",
     "load_display",
@@ -36,27 +36,27 @@ __all__ = [
 _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
 )
-_HOST: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
-_TABLE: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+_HOST_NAME: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
+_TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BROKER: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::(?P<port>\d{1,5}))?"
 )
-_PORTS: Final = 65_535
-_MQTT_PORT: Final = 1883
+MAX_PORT: Final = 65_535
+DEFAULT_MQTT_PORT: Final = 1883
 
 Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
 
 class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    Section ``[display.pit]``: who may see `/pit`.
+    Section ``[display.pit]``: access to `/pit`.
 
     Attributes:
-        user: The name that the browser asks for; None asks for nothing.
+        user: Name for the browser's log-in; None for no log-in.
         password_hash: The password's argon2 hash, as `cmd --hash-pin` prints it.
         password_file: Its first line is that hash. Without a leading slash, among the
             unit's credentials first, then beside the configuration.
-        behind_proxy: A reverse proxy asks who it is; nobody else reaches this address.
+        behind_proxy: A reverse proxy authenticates, and only the proxy reaches this address.
         staff_alerts: The pit shows the alerts that only staff may see. Needs a locked pit, and
             an account that may read `staff/alert/active` at the broker.
     """
@@ -70,7 +70,7 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     @property
     def locked(self) -> bool:
         """
-        Whether a password or a proxy keeps others out.
+        Whether a password or a proxy protects the pit.
         """
         return self.user is not None or self.behind_proxy
 
@@ -78,15 +78,15 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     Section ``[display.orders]``: how the commands that the pit shows reach the broker from
-    the computer of the person who gives them. The display itself gives none.
+    the operator's computer. The display itself sends no commands.
 
     Attributes:
         broker: Host and port; None for the display's own broker, or, where that is on
             loopback, for the host of the page's address.
-        username: Who that person is for the broker.
+        username: The operator's account at the broker.
         password_file: On that computer; its first line is the password of `username`.
-        config: On that computer: a file with a section ``[mqtt]``; the others do not count
-            then. A broker with TLS needs it.
+        config: On that computer: a file with a section ``[mqtt]``, which replaces all other
+            options. Required for a broker with TLS.
     """
 
     broker: str | None = None
@@ -97,24 +97,24 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def address(self) -> tuple[str, int] | None:
         """
-        The host and the port of `broker`, 1883 where it has none; None without one.
+        Host and port of `broker`, by default port 1883; None without `broker`.
         """
         if self.broker is None:
             return None
         found = _BROKER.fullmatch(self.broker)
-        if found is None or int(found["port"] or 0) > _PORTS:
+        if found is None or int(found["port"] or 0) > MAX_PORT:
             raise UserError(
                 f"display.orders.broker: {self.broker!r}; expected HOST or HOST:PORT, "
                 "such as broker.casino.example:1883"
             )
-        return found["six"] or found["host"], int(found["port"] or _MQTT_PORT)
+        return found["six"] or found["host"], int(found["port"] or DEFAULT_MQTT_PORT)
 
     def check(self) -> None:
         """
-        Check what a type cannot.
+        Check what the types do not express.
 
         Raises:
-            UserError: Key, what is wrong, what is expected.
+            UserError: The key, the value and what is expected.
         """
         _ = self.address
         if (self.username is None) != (self.password_file is None):
@@ -128,16 +128,16 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Section ``[display]``.
 
     Attributes:
-        listen: Address and port; loopback where it is not given.
-        hosts: Other names under which browsers may know this address.
+        listen: Address and port; by default on loopback.
+        hosts: Further host names of this address.
         site: The only site that is shown; None for all.
-        tables: In this order at the head of the pit, and waited for.
-        language: Of the pages, where their address names none.
-        glyphs: What stands in the discs of the roads; None for what the language has.
+        tables: First tables of the pit, in this order; shown before anything is received.
+        language: Default language of the pages.
+        glyphs: Characters in the discs of the roads; None for those of the language.
         stale_after: Seconds; None for three heartbeats of the table.
-        sound: Whether the pit may sound when an alert opens.
-        streams: The most browsers that may listen at a time.
-        pit: Who may see the pit.
+        sound: Whether the pit may play a sound when an alert opens.
+        streams: Limit on the number of connected pages.
+        pit: Access to the pit.
         orders: How the commands that the pit shows reach the broker.
     """
 
@@ -156,21 +156,21 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def address(self) -> tuple[str, int]:
         """
-        Where it listens.
+        Address and port to listen on.
         """
         return parse_listen(self.listen)
 
     @property
     def on_loopback(self) -> bool:
         """
-        Whether only this machine can reach it.
+        Whether only this computer reaches the address.
         """
         return is_loopback(self.address[0])
 
     @property
     def open_pit(self) -> bool:
         """
-        Whether other machines may see the pit without being asked who they are.
+        Whether other computers see the pit without authentication.
         """
         return not (self.on_loopback or self.pit.locked)
 
@@ -180,17 +180,17 @@ class DisplayConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     The whole file.
 
     Attributes:
-        mqtt: The broker, by the same keys as a table's.
-        display: What is shown, where, and to whom.
+        mqtt: The broker; the same keys as for a table.
+        display: Everything else.
     """
 
     mqtt: MqttSettings = MqttSettings()
     display: DisplaySettings = DisplaySettings()
 
 
-class PitKey(Struct, frozen=True):
+class PitCredentials(Struct, frozen=True):
     """
-    What opens the pit: a name, and the argon2 hash of a password.
+    Name and argon2 hash of the password for the pit.
     """
 
     user: str
@@ -199,18 +199,23 @@ class PitKey(Struct, frozen=True):
 
 class DisplaySetup(Struct, frozen=True):
     """
-    A configuration that has been checked; `key` is None where the pit is not locked,
-    or its password is a credential that only the service has, which is in `notes`.
+    A checked configuration.
+
+    Attributes:
+        config: The configuration.
+        pit_credentials: None if the pit needs no password, or if only the service can read the
+            password; `notes` then says so.
+        notes: Credentials that only the service can read.
     """
 
     config: DisplayConfig
-    key: PitKey | None = None
+    pit_credentials: PitCredentials | None = None
     notes: tuple[str, ...] = ()
 
 
 def is_display(path: Path) -> bool:
     """
-    Tell whether a file is a display's configuration; what is none at all is not.
+    Return whether a file is a display's configuration; False for an unreadable file.
     """
     try:
         return "display" in read_toml(path, "a configuration")
@@ -220,37 +225,37 @@ def is_display(path: Path) -> bool:
 
 def load_display(path: Path, *, inspecting: bool = False) -> DisplaySetup:
     """
-    Read and check a configuration, and everything that it names.
+    Read and check a configuration and all files that it names.
 
     Args:
         path: The file.
-        inspecting: A missing credential of the service is a note, no error.
+        inspecting: Report a missing credential of the service as a note, not as an error.
 
     Raises:
-        UserError: The first thing wrong: file, key, what is, what is expected.
+        UserError: The first error: file, key, value and what is expected.
     """
     mapping: dict[str, Any] = read_toml(path, "a display's configuration")
     try:
         config = convert_toml(DisplayConfig, mapping, str(path))
         return set_up_display(config, path.parent, inspecting=inspecting)
     except UserError as error:
-        told = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {plain_error(told)}") from error
+        reason = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {plain_error(reason)}") from error
 
 
 def set_up_display(
     config: DisplayConfig, beside: Path, *, inspecting: bool = False
 ) -> DisplaySetup:
     """
-    Check what a type cannot: addresses, names, files.
+    Check what the types do not express: addresses, names, files.
 
     Args:
         config: The configuration.
-        beside: The folder from which the paths in it start.
-        inspecting: A missing credential of the service is a note, no error.
+        beside: Folder of relative paths.
+        inspecting: Report a missing credential of the service as a note, not as an error.
 
     Raises:
-        UserError: Key, what is wrong, what is expected.
+        UserError: The key, the value and what is expected.
     """
     settings = config.display
     notes: list[str] = []
@@ -267,21 +272,21 @@ def set_up_display(
     if settings.language not in languages():
         known = ", ".join(languages())
         raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
-    key = None
+    credentials = None
     with note_missing_credential(notes, inspecting=inspecting):
-        key = _key(settings.pit, beside)
-    return DisplaySetup(config, key, tuple(notes))
+        credentials = _pit_credentials(settings.pit, beside)
+    return DisplaySetup(config, credentials, tuple(notes))
 
 
 def parse_listen(text: str) -> tuple[str, int]:
     """
-    Read an address to listen on.
+    Parse an address to listen on.
 
     Raises:
-        UserError: It is none.
+        UserError: Invalid address.
     """
     found = _LISTEN.fullmatch(text)
-    if found is None or int(found["port"]) > _PORTS:
+    if found is None or int(found["port"]) > MAX_PORT:
         raise UserError(f"display.listen: {text!r}; expected ADDRESS:PORT, such as 127.0.0.1:8080")
     return found["six"] or found["host"], int(found["port"])
 
@@ -295,12 +300,12 @@ def _check_prefix(config: DisplayConfig) -> None:
 
 def _check_names(settings: DisplaySettings) -> None:
     for host in settings.hosts:
-        if not _HOST.fullmatch(host):
+        if not _HOST_NAME.fullmatch(host):
             raise UserError(
                 f"display.hosts: {host!r}; expected a name without port, such as board.example"
             )
     for table in settings.tables:
-        found = _TABLE.fullmatch(table)
+        found = _TABLE_NAME.fullmatch(table)
         if found is None:
             raise UserError(
                 f"display.tables: {table!r}; expected a table's id, or SITE.TABLE, of small "
@@ -321,7 +326,7 @@ def _check_staff_alerts(pit: PitSettings) -> None:
         )
 
 
-def _key(pit: PitSettings, beside: Path) -> PitKey | None:
+def _pit_credentials(pit: PitSettings, beside: Path) -> PitCredentials | None:
     given = [each for each in (pit.password_hash, pit.password_file) if each is not None]
     if pit.user is None and not given:
         return None
@@ -331,19 +336,21 @@ def _key(pit: PitSettings, beside: Path) -> PitKey | None:
             "expected both or none"
         )
     if pit.password_hash is not None:
-        return PitKey(pit.user, _hash(pit.password_hash, "display.pit.password_hash"))
+        return PitCredentials(
+            pit.user, _checked_hash(pit.password_hash, "display.pit.password_hash")
+        )
     key = "display.pit.password_file"
     place = f"{key}: {path_of(given[0], beside)}"
-    return PitKey(pit.user, _hash(read_secret(given[0], beside, key), place))
+    return PitCredentials(pit.user, _checked_hash(read_secret(given[0], beside, key), place))
 
 
-def _hash(text: str, place: str) -> str:
+def _checked_hash(text: str, key: str) -> str:
     require_argon2(
         "display.pit: a password needs argon2-cffi, which is not installed: "
         "pip install 'shoe-daemon[display,pins]'"
     )
     if not is_hash(text):
         raise UserError(
-            f"{place}: no argon2 hash; expected what `shoe-daemon cmd --hash-pin` prints"
+            f"{key}: no argon2 hash; expected what `shoe-daemon cmd --hash-pin` prints"
         )
     return text

@@ -1,5 +1,5 @@
 """
-The display from its start to its end: the feed's thread, the loop, the web server.
+The running display: MQTT thread, event loop and web server.
 """
 
 from __future__ import annotations
@@ -7,7 +7,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
+import resource
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -19,64 +22,67 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe_daemon.backoff import LogRateLimit
-from shoe_daemon.display.browser_streams import Hub
-from shoe_daemon.display.build_version import version
-from shoe_daemon.display.coalescing_queue import Mailbox
+from shoe_daemon.display.browser_streams import StreamRegistry
+from shoe_daemon.display.coalescing_queue import CoalescingQueue
 from shoe_daemon.display.display_config import DisplaySetup
-from shoe_daemon.display.floor_model import Tables
-from shoe_daemon.display.http_app import Site
-from shoe_daemon.display.json_views import Views
-from shoe_daemon.display.message_validation import filters
-from shoe_daemon.display.mqtt_feed import Feed
-from shoe_daemon.display.sockets import listening, many_doors
+from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.http_app import HttpApp
+from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.display.message_validation import topic_filters
+from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.static_pages import pages_version
 from shoe_daemon.display.table_model import Message, Moment
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.timeouts import Timeouts
 from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import from_microseconds
 
-__all__ = ["Display"]
+__all__ = ["Display", "listening_socket", "raise_file_limit"]
 
 _log = structlog.get_logger(__name__)
 
-_LOOK: Final = 1.0
-_HUNG: Final = 30.0
-"""Seconds after which the feed's thread counts as hung: an open that waits for a
-name server takes less."""
+TIMER_INTERVAL_S: Final = 1.0
+FEED_TIMEOUT_S: Final = 30.0
+"""Inactivity after which the MQTT thread counts as hung; a slow name server takes less."""
 
-_SWEEP: Final = 15
-"""Seconds after which a line over which nothing was asked yet may be closed."""
+SWEEP_INTERVAL: Final = 15
+"""Timer ticks between two checks for connections without a request."""
 
-_END: Final = 0.5
-"""Seconds after which a browser that does not take what is left is let go."""
+SHUTDOWN_TIMEOUT_S: Final = 0.5
+NOTIFY_TIMEOUT_S: Final = 2.0
+MAX_LOGGED_TABLES: Final = 20
+PAGE_CONNECTIONS: Final = 200
+"""Connections for pages and their files, besides the streams."""
 
-_NAMED: Final = 20
-"""Tables that a line of the log names."""
+SOCKET_BACKLOG: Final = 512
+KEEPALIVE_S: Final = 30
+"""Time after which the connection of an unreachable browser is closed."""
 
-_MORE: Final = 200
-"""Connections besides those that listen: pages and their files."""
+SPARE_FILES: Final = 100
 
 
 class Display:
     """
-    Everything of one display, run by `run` on the thread that calls it.
+    One display; `run` serves on the calling thread.
     """
 
     def __init__(self, setup: DisplaySetup, *, timeouts: Timeouts | None = None) -> None:
         settings, mqtt = setup.config.display, setup.config.mqtt
         self._settings = settings
         staff_alerts = settings.pit.staff_alerts
-        self.tables = Tables(
+        self.tables = FloorModel(
             mqtt.prefix, staff_alerts=staff_alerts, stale_after=settings.stale_after
         )
-        wanted = [
+        configured = [
             name if "." in name or settings.site is None else f"{settings.site}.{name}"
             for name in settings.tables
         ]
-        self.hub = Hub(self.tables, Views(self.tables, wanted), _now, version())
-        self._mailbox = Mailbox(self._ring)
-        topics = filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
-        self._feed = Feed(mqtt, topics, self._mailbox, _now, timeouts=timeouts)
-        self._site = Site(setup, self.hub)
+        views = JsonViews(self.tables, configured)
+        self.streams = StreamRegistry(self.tables, views, _now, pages_version())
+        self._queue = CoalescingQueue(self._wake_loop)
+        filters = topic_filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
+        self._feed = MqttFeed(mqtt, filters, self._queue, _now, timeouts=timeouts)
+        self._http_app = HttpApp(setup, self.streams)
         self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -86,43 +92,43 @@ class Display:
         Serve until SIGTERM or Ctrl-C.
 
         Raises:
-            UserError: The address cannot be had.
+            UserError: The address cannot be listened on.
         """
-        many_doors(self._settings.streams + _MORE)
+        raise_file_limit(self._settings.streams + PAGE_CONNECTIONS)
         asyncio.run(self._serve())
 
     def stop(self) -> None:
         """
-        Bring `run` to its end; on the loop's thread.
+        Let `run` return; to be called on the loop's thread.
         """
         self._stopping.set()
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._loop.set_exception_handler(_note)
+        self._loop.set_exception_handler(_log_loop_error)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
-        with listening(self._settings.address) as door:
-            server = _Server(self._site.app(), self._settings.streams + _MORE)
+        with listening_socket(self._settings.address) as listener:
+            server = _Server(self._http_app.app(), self._settings.streams + PAGE_CONNECTIONS)
             self._feed.start()
-            serving = asyncio.create_task(server.serve(sockets=[door]))
-            looking = asyncio.create_task(self._look_around(server))
-            self._say_started(*door.getsockname()[:2])
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            timer = asyncio.create_task(self._run_timer(server))
+            self._report_started(*listener.getsockname()[:2])
             stopping = asyncio.create_task(self._stopping.wait())
-            # None of them ends by itself, unless something is broken.
-            await asyncio.wait({serving, looking, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            # Server and timer end by themselves only on an error.
+            await asyncio.wait({serving, timer, stopping}, return_when=asyncio.FIRST_COMPLETED)
             notify_systemd("STOPPING=1")
-            self.hub.close()
+            self.streams.close()
             server.should_exit = True
             stopping.cancel()
-            looking.cancel()
+            timer.cancel()
             await serving
         await asyncio.to_thread(self._feed.stop)
         _log.info("stopped")
         with contextlib.suppress(asyncio.CancelledError):
-            await looking
+            await timer
 
-    def _say_started(self, host: str, port: int) -> None:
+    def _report_started(self, host: str, port: int) -> None:
         named = f"[{host}]" if ":" in host else host
         _log.info("started", url=f"http://{named}:{port}/")
         if self._settings.open_pit:
@@ -130,81 +136,83 @@ class Display:
                 "pit_open",
                 hint="other machines see the pit without a password: set [display.pit]",
             )
-        notify_systemd("READY=1", f"STATUS={self._summary()}", timeout_s=2.0)
+        notify_systemd("READY=1", f"STATUS={self._summary()}", timeout_s=NOTIFY_TIMEOUT_S)
 
-    def _ring(self) -> None:
-        # On the feed's thread; a loop that has ended needs no call.
+    def _wake_loop(self) -> None:
+        # Called on the MQTT thread; a closed loop needs no call.
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._collect)
+                self._loop.call_soon_threadsafe(self._process_queue)
 
-    def _collect(self) -> None:
+    def _process_queue(self) -> None:
         """
-        Take what has come from the broker, and tell the browsers.
+        Apply one batch of messages and publish the changes to the browsers.
         """
-        mail = self._mailbox.empty()
-        if mail.more and self._loop is not None:
-            self._loop.call_soon(self._collect)
+        batch = self._queue.take()
+        if batch.more and self._loop is not None:
+            self._loop.call_soon(self._process_queue)
         moment = Moment(time.monotonic(), _now())
-        before = self.tables.faults.total
-        if mail.link is not None:
-            self.hub.tell(self.tables.set_link(mail.link, moment.monotonic))
-        for message in mail.messages:
-            self._take(message, moment)
-        if mail.there is not None:
-            self.tables.miss(mail.there, moment.monotonic)
-        if mail.dropped:
-            what = f"{mail.dropped} messages dropped: they came faster than they could be read"
-            self.hub.tell(self.tables.note_fault("", what, moment))
-        if self.tables.faults.total != before:
-            self._complain(moment.monotonic)
+        faults_before = self.tables.faults.total
+        if batch.link is not None:
+            self.streams.publish(self.tables.set_link(batch.link, moment.monotonic))
+        for message in batch.messages:
+            self._apply(message, moment)
+        if batch.known_tables is not None:
+            self.tables.expire_missing(batch.known_tables, moment.monotonic)
+        if batch.dropped:
+            what = f"{batch.dropped} messages dropped: they came faster than they could be read"
+            self.streams.publish(self.tables.count_fault("", what, moment))
+        if self.tables.faults.total != faults_before:
+            self._log_last_fault(moment.monotonic)
 
-    def _take(self, message: Message, moment: Moment) -> None:
+    def _apply(self, message: Message, moment: Moment) -> None:
         try:
-            self.hub.tell(self.tables.receive(message, moment))
-        except Exception as error:  # noqa: BLE001 - one message must not keep the others away
+            self.streams.publish(self.tables.receive(message, moment))
+        except Exception as error:  # noqa: BLE001 - one message must not block the others
             _log.error("message_failed", topic=message.topic[:200], exc_info=error)
-            what = "a mistake of the display: its log says more"
-            self.hub.tell(self.tables.note_fault(message.topic, what, moment))
+            what = "an error of the display: its log says more"
+            self.streams.publish(self.tables.count_fault(message.topic, what, moment))
 
-    def _complain(self, now: float) -> None:
-        if self._may_log("fault", now):
+    def _log_last_fault(self, now: float) -> None:
+        if self._may_log("message_invalid", now):
             faults = self.tables.faults
             last = faults.last[-1]
-            _log.warning("fault", topic=last.topic, what=last.what, total=faults.total)
+            _log.warning("message_invalid", topic=last.topic, what=last.what, total=faults.total)
 
-    async def _look_around(self, server: _Server) -> None:
+    async def _run_timer(self, server: _Server) -> None:
         """
-        Every second: what has changed because time has passed, and the watchdog.
+        Every second: publish changes that follow from the time, and notify the watchdog.
         """
-        for turn in count(1):
-            await asyncio.sleep(_LOOK)
+        for tick in count(1):
+            await asyncio.sleep(TIMER_INTERVAL_S)
             now = time.monotonic()
-            changes = self.tables.pass_time(now)
-            self._say_gone([change.key for change in changes if change.what == "gone"])
-            self.hub.tell(changes)
-            self.hub.settle()
-            if turn % _SWEEP == 0:
-                server.sweep()
-            if self._feed.alive and now - self._feed.turned < _HUNG:
+            changes = self.tables.advance_time(now)
+            self._log_removed([change.key for change in changes if change.what == "gone"])
+            self.streams.publish(changes)
+            self.streams.publish_delayed()
+            if tick % SWEEP_INTERVAL == 0:
+                server.close_idle_connections()
+            if self._feed.alive and now - self._feed.last_active < FEED_TIMEOUT_S:
                 notify_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
-    def _say_gone(self, keys: list[str | None]) -> None:
+    def _log_removed(self, keys: list[str | None]) -> None:
         if keys:
-            hint = "the broker has nothing of them any more"
-            _log.warning("tables_gone", count=len(keys), tables=keys[:_NAMED], hint=hint)
+            hint = "the broker has no retained messages of these tables"
+            _log.warning(
+                "tables_removed", count=len(keys), tables=keys[:MAX_LOGGED_TABLES], hint=hint
+            )
 
     def _summary(self) -> str:
         broker = "connected" if self.tables.link.connected else "no broker"
-        return f"{broker}, {len(self.tables)} tables, {len(self.hub)} browsers"
+        return f"{broker}, {len(self.tables)} tables, {len(self.streams)} browsers"
 
 
 class _Server(uvicorn.Server):
     """
-    uvicorn without signals of its own, and without a word about what browsers do.
+    uvicorn without signal handlers and without logging of requests.
     """
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp, max_connections: int) -> None:
         for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         config = uvicorn.Config(
@@ -216,35 +224,79 @@ class _Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=most,
-            timeout_graceful_shutdown=_END,  # type: ignore[arg-type]  # any number will do
+            limit_concurrency=max_connections,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,  # type: ignore[arg-type]  # any number
         )
         super().__init__(config)
-        self._silent: set[H11Protocol] = set()
+        self._idle: set[H11Protocol] = set()
 
-    def sweep(self) -> None:
+    def close_idle_connections(self) -> None:
         """
-        Close the lines over which nothing was asked since the last time.
+        Close the connections that were without a request at the last call, too.
         """
-        lines = (each for each in self.server_state.connections if isinstance(each, H11Protocol))
-        silent = {each for each in lines if each.cycle is None}  # type: ignore[redundant-expr]
-        for connection in silent & self._silent:
+        all_ = (each for each in self.server_state.connections if isinstance(each, H11Protocol))
+        idle = {each for each in all_ if each.cycle is None}  # type: ignore[redundant-expr]
+        for connection in idle & self._idle:
             connection.transport.close()
-        self._silent = silent
+        self._idle = idle
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """
-        Leave signals to the display.
+        Install no signal handlers: the display has its own.
         """
         yield
 
 
-def _note(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+@contextlib.contextmanager
+def listening_socket(address: tuple[str, int]) -> Iterator[socket.socket]:
     """
-    Log what went wrong where nobody was there to see it.
+    Listen on an address until the end of the block.
+
+    Raises:
+        UserError: The address cannot be listened on.
     """
-    _log.error("unexpected", what=context.get("message"), exc_info=context.get("exception"))
+    host, port = address
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        # [::] stands for all addresses, those of IPv4 too.
+        dual_stack = host == "::" and socket.has_dualstack_ipv6()
+        listener = socket.create_server(
+            (host, port), family=family, backlog=SOCKET_BACKLOG, dualstack_ipv6=dual_stack
+        )
+    except OSError as error:
+        # The text of create_server is longer; an unknown host name has no errno of its own.
+        number = error.errno or 0
+        reason = (os.strerror(number) if number > 0 else one_line(error)).lower()
+        reason = reason.partition(" (while ")[0]
+        # The address may become available later: exit status 1 makes systemd restart.
+        where = f"display.listen: {host}:{port}"
+        raise UserError(f"{where}: {reason}", exit_status=1) from error
+    with listener:
+        # Accepted connections inherit these options.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in (
+            (socket.TCP_KEEPIDLE, KEEPALIVE_S),
+            (socket.TCP_KEEPINTVL, KEEPALIVE_S // 3),
+            (socket.TCP_USER_TIMEOUT, KEEPALIVE_S * 1000),
+        ):
+            listener.setsockopt(socket.IPPROTO_TCP, option, value)
+        yield listener
+
+
+def raise_file_limit(connections: int) -> None:
+    """
+    Raise the soft limit on open files for so many connections, as far as allowed.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = connections + SPARE_FILES
+    if soft < needed:
+        allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, allowed), hard))
+
+
+def _log_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    _log.error("loop_failed", what=context.get("message"), exc_info=context.get("exception"))
 
 
 def _now() -> str:

@@ -1,8 +1,8 @@
 """
-The model: what is known of every table. Pure: no I/O, and time comes in.
+Model of all tables, updated by messages from the broker. Pure: no I/O, time is an argument.
 
-What comes from the broker is untrusted. A message that is wrong changes nothing
-but the count of faults; what was good before stays. What can grow has a limit.
+Messages are untrusted. An invalid message is counted and changes nothing else; the last valid
+document stays. Everything that can grow has a limit.
 """
 
 from __future__ import annotations
@@ -10,17 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from shoe_daemon.display.event_log import Events, Scale
-from shoe_daemon.display.freshness import Deadlines, Fresh, Link, fresh, stale_at
+from shoe_daemon.display.freshness import DeadlineQueue, Freshness, Link, freshness_of, stale_at
 from shoe_daemon.display.message_validation import (
     Document,
-    Fault,
-    Place,
+    InvalidMessage,
+    TopicParts,
     decode,
-    place_of,
-    same_but_time,
+    is_same_state,
+    parse_topic,
 )
-from shoe_daemon.display.table_model import Change, Faults, Limits, Message, Moment, Table, Told
+from shoe_daemon.display.table_model import (
+    Change,
+    EventLog,
+    FaultLog,
+    FaultRecord,
+    Limits,
+    MemoryBudget,
+    Message,
+    Moment,
+    Table,
+)
 from shoe_daemon.mqtt.topics import (
     ALERTS,
     DEFAULT_PREFIX,
@@ -32,36 +41,36 @@ from shoe_daemon.mqtt.topics import (
     STATUS,
 )
 
-__all__ = ["Tables"]
+__all__ = ["FloorModel"]
 
-_AUDIENCE: Final[dict[str, tuple[str, ...]]] = {
+_VIEWS_OF_DOCUMENT: Final[dict[str, tuple[str, ...]]] = {
     ALERTS: ("alerts", "row"),
     HISTORY: ("history",),
     RESULT: (),
     ROADS: ("roads", "row"),
     STAFF_ALERTS: ("alerts", "row"),
 }
-"""What is to be told anew when a document has changed."""
+"""The views that change with a document."""
 
-_AHEAD: Final = 100_000
-"""Events come before the state that they lead to, but not by so many."""
+MAX_SEQ_LEAD: Final = 100_000
+"""Limit on how far the `seq` of an event may be ahead of the `state`, which follows later."""
 
-_TOPIC_TOLD: Final = 120
+MAX_FAULT_TOPIC_LENGTH: Final = 120
 
-_PARDON: Final = 30.0
-"""Seconds that a daemon may take to come back to a broker that has lost its memory."""
+MISSING_TABLE_TIMEOUT_S: Final = 30.0
+"""Time for a daemon to publish again to a broker that has lost its retained documents."""
 
 
-class Tables:
+class FloorModel:
     """
-    All tables that were heard of.
+    All tables.
 
     Attributes:
-        link: Our connection to the broker.
-        faults: What was wrong with what came.
-        generation: Another number whenever there are other tables.
-        prefix: What stands before the site in every topic.
-        staff_alerts: The alerts that only staff may see are accepted.
+        link: The display's connection to the broker.
+        faults: Invalid messages.
+        generation: Changes whenever a table is added or removed.
+        prefix: First levels of every topic.
+        staff_alerts: Alerts for staff only are accepted.
     """
 
     def __init__(
@@ -75,15 +84,15 @@ class Tables:
         self.prefix = prefix
         self.staff_alerts = staff_alerts
         self.link = Link()
-        self.faults = Faults()
+        self.faults = FaultLog()
         self._stale_after = stale_after
         self._limits = limits or Limits()
         self._by_key: dict[str, Table] = {}
-        self._by_id: dict[str, list[str]] = {}
+        self._keys_by_id: dict[str, list[str]] = {}
         self.generation = 0
-        self._scale = Scale(self._limits.bytes)
-        self._deadlines = Deadlines()
-        self._missing = Deadlines()
+        self._budget = MemoryBudget(self._limits.bytes)
+        self._stale_deadlines = DeadlineQueue()
+        self._missing_deadlines = DeadlineQueue()
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._by_key.values())
@@ -99,136 +108,137 @@ class Tables:
 
     def get(self, key: str) -> Table | None:
         """
-        Return a table by its key, or None where nothing was heard of it.
+        Return a table by its key, or None.
         """
         return self._by_key.get(key)
 
     def named(self, name: str) -> list[Table]:
         """
-        Return the tables that an address may mean: by key, or by id at any site.
+        Return the tables with this key, or with this id at any site.
         """
         if "." in name:
             found = self._by_key.get(name)
             return [] if found is None else [found]
-        return [self._by_key[key] for key in self._by_id.get(name, ())]
+        return [self._by_key[key] for key in self._keys_by_id.get(name, ())]
 
-    def fresh(self, table: Table | None, now: float) -> Fresh:
+    def freshness(self, table: Table | None, now: float) -> Freshness:
         """
-        Say how fresh a table is at this moment.
+        Return the freshness of a table now; None stands for an unknown table.
         """
-        heard = None if table is None else table.heard
-        return fresh(heard, self.link, now, self._stale_after)
+        contact = None if table is None else table.contact
+        return freshness_of(contact, self.link, now, self._stale_after)
 
     def receive(self, message: Message, moment: Moment) -> list[Change]:
         """
-        Take a message from the broker; never raises.
+        Apply a message from the broker; never raises.
         """
-        place: Place | None = None
+        topic: TopicParts | None = None
         try:
-            place = place_of(message.topic, self.prefix, staff_alerts=self.staff_alerts)
-            return self._take(place, message, moment)
-        except Fault as fault:
-            table = None if place is None else self._by_key.get(place.key)
-            return self.note_fault(message.topic, str(fault), moment, table)
+            topic = parse_topic(message.topic, self.prefix, staff_alerts=self.staff_alerts)
+            return self._apply(topic, message, moment)
+        except InvalidMessage as error:
+            table = None if topic is None else self._by_key.get(topic.key)
+            return self.count_fault(message.topic, str(error), moment, table)
 
-    def note_fault(
+    def count_fault(
         self, topic: str, what: str, moment: Moment, table: Table | None = None
     ) -> list[Change]:
         """
-        Count a fault, and say whom it concerns.
+        Count and record an invalid message.
         """
         self.faults.total += 1
-        self.faults.last.append(Told(moment.wall, topic[:_TOPIC_TOLD], what))
+        record = FaultRecord(moment.wall, topic[:MAX_FAULT_TOPIC_LENGTH], what)
+        self.faults.last.append(record)
         changes = [Change(None, "pit", urgent=False)]
         if table is not None:
             table.faults += 1
-            table.views.pop("row", None)
+            table.cached_views.pop("row", None)
             changes.append(Change(table.key, "row", urgent=False))
         return changes
 
-    def _take(self, place: Place, message: Message, moment: Moment) -> list[Change]:
+    def _apply(self, topic: TopicParts, message: Message, moment: Moment) -> list[Change]:
         if not message.payload:
-            return self._clear(place, moment)
-        self._missing.forget(place.key)
-        document = decode(place, message.payload)
-        table = self._by_key.get(place.key)
-        if place.kind == "event":
-            return [] if table is None else self._take_event(table, document)
+            return self._clear_topic(topic, moment)
+        self._missing_deadlines.cancel(topic.key)
+        document = decode(topic, message.payload)
+        table = self._by_key.get(topic.key)
+        if topic.kind == "event":
+            return [] if table is None else self._apply_event(table, document)
         if table is not None:
-            return self._take_retained(table, place, document, message, moment)
+            return self._apply_retained(table, topic, document, message, moment)
         if len(self._by_key) >= self._limits.tables:
-            raise Fault(f"more than {self._limits.tables} tables")
+            raise InvalidMessage(f"more than {self._limits.tables} tables")
         limits = self._limits
-        events = Events(limits.events, limits.event_bytes, self._scale)
-        table = Table(place.site, place.table, moment.wall, events)
-        changes = self._take_retained(table, place, document, message, moment)
+        events = EventLog(limits.events, limits.event_bytes, self._budget)
+        table = Table(topic.site, topic.table, moment.wall, events)
+        changes = self._apply_retained(table, topic, document, message, moment)
         self._add(table)
         return [Change(table.key, "new"), *changes]
 
     def _add(self, table: Table) -> None:
         self._by_key[table.key] = table
-        self._by_id.setdefault(table.table, []).append(table.key)
+        self._keys_by_id.setdefault(table.table, []).append(table.key)
         self.generation += 1
 
-    def _take_retained(
+    def _apply_retained(
         self,
         table: Table,
-        place: Place,
+        topic: TopicParts,
         document: Document,
         message: Message,
         moment: Moment,
     ) -> list[Change]:
-        if place.kind == STATUS:
-            return self._take_status(table, document, message, moment)
-        return self._take_document(table, place, document, message, moment)
+        if topic.kind == STATUS:
+            return self._apply_status(table, document, message, moment)
+        return self._apply_document(table, topic, document, message, moment)
 
-    def _take_status(
+    def _apply_status(
         self, table: Table, document: Document, message: Message, moment: Moment
     ) -> list[Change]:
-        heard, status = table.heard, document.body
-        again = (heard.status, heard.status_session) == (status.state, status.session)
-        self._put(table, STATUS, document)
-        if not again:
-            heard.status, heard.status_session = status.state, status.session
-            heard.status_since = None if message.retained else moment.wall
-        if status.session in table.past:
-            table.past.remove(status.session)
-        return self._freshened(table, moment.monotonic)
+        contact, status = table.contact, document.body
+        unchanged = (contact.status, contact.status_session) == (status.state, status.session)
+        self._store(table, STATUS, document)
+        if not unchanged:
+            contact.status, contact.status_session = status.state, status.session
+            contact.status_since = None if message.retained else moment.wall
+        if status.session in table.past_sessions:
+            table.past_sessions.remove(status.session)
+        return self._update_freshness(table, moment.monotonic)
 
-    def _take_document(
+    def _apply_document(
         self,
         table: Table,
-        place: Place,
+        topic: TopicParts,
         document: Document,
         message: Message,
         moment: Moment,
     ) -> list[Change]:
-        name = f"device/{place.name}" if place.name else place.kind
+        name = topic.document_name
         before = table.documents.get(name)
         table.check_session(document.body.session)
         if before is not None and self._is_older(table, before.body, document.body, moment):
             if message.retained:
-                return []  # the broker had kept an older copy: it lost some time, and lies not
-            raise Fault(f"seq went back from {before.body.seq} to {document.body.seq}")
-        if place.kind == "device" and before is None:
-            table.check_devices(self._limits.devices)
-        self._put(table, name, document)
-        if place.kind == STATE:
-            return self._take_state(table, before, document, message, moment)
-        return self._told(table, place.kind, before, document)
+                return []  # the broker restored an older copy; this is not an error
+            raise InvalidMessage(f"seq went back from {before.body.seq} to {document.body.seq}")
+        if topic.kind == "device" and before is None:
+            table.check_device_count(self._limits.devices)
+        self._store(table, name, document)
+        if topic.kind == STATE:
+            return self._apply_state(table, before, document, message, moment)
+        return self._document_changes(table, topic.kind, before, document)
 
     def _is_older(self, table: Table, before: Any, after: Any, moment: Moment) -> bool:  # noqa: ANN401
         """
-        Tell whether a document contradicts the one before it.
+        Return whether a document is older than the stored one.
 
-        Only while that is fresh: a number that is wrong must not keep what is
-        right away for ever.
+        Only while the table is fresh: a wrong, too high `seq` must not block valid documents
+        for ever.
         """
         if before.session != after.session or after.seq >= before.seq:
             return False
-        return moment.monotonic < stale_at(table.heard, self._stale_after)
+        return moment.monotonic < stale_at(table.contact, self._stale_after)
 
-    def _take_state(
+    def _apply_state(
         self,
         table: Table,
         before: Document | None,
@@ -237,139 +247,137 @@ class Tables:
         moment: Moment,
     ) -> list[Change]:
         state = document.body
-        begun: list[Change] = []
+        session_changes: list[Change] = []
         if before is not None and before.body.session != state.session:
-            begun = self._begin_session(table, before.body.session, state)
-        table.heard.note(state.session, state.published, moment, copied=message.retained)
-        table.heard.heartbeat = state.heartbeat
-        self._look_again(table)
-        changes = self._freshened(table, moment.monotonic)
-        same = before is not None and same_but_time(before.body, state)
+            session_changes = self._start_session(table, before.body.session, state)
+        table.contact.record_state(state.session, state.published, moment, copied=message.retained)
+        table.contact.heartbeat = state.heartbeat
+        self._schedule_stale(table)
+        changes = self._update_freshness(table, moment.monotonic)
+        same = before is not None and is_same_state(before.body, state)
         if changes or same:
-            return begun + changes
-        return begun + self._changed(table, "board", "row")
+            return session_changes + changes
+        return session_changes + self._view_changes(table, "board", "row")
 
-    def _begin_session(self, table: Table, before: str, state: Any) -> list[Change]:  # noqa: ANN401
-        table.past.append(before)
-        if state.seq >= table.events.last:
+    def _start_session(self, table: Table, before: str, state: Any) -> list[Change]:  # noqa: ANN401
+        table.past_sessions.append(before)
+        if state.seq >= table.events.last_seq:
             return []
-        # A journal that began anew begins to count anew.
+        # A new journal starts its sequence numbers again.
         table.events.clear()
         return [Change(table.key, "events")]
 
-    def _told(
+    def _document_changes(
         self, table: Table, kind: str, before: Document | None, after: Document
     ) -> list[Change]:
         if before is not None and before.json == after.json:
             return []
         if kind == "device":
-            # Its ages change all the time: only who looks at this one table is told.
+            # Its ages change with each message; only the page of this table shows them.
             same = before is not None and before.body.state == after.body.state
-            table.views.pop("row", None)
-            return self._changed(table, "device", *(() if same else ("row",)))
-        return self._changed(table, *_AUDIENCE[kind])
+            table.cached_views.pop("row", None)
+            return self._view_changes(table, "device", *(() if same else ("row",)))
+        return self._view_changes(table, *_VIEWS_OF_DOCUMENT[kind])
 
-    def _take_event(self, table: Table, document: Document) -> list[Change]:
+    def _apply_event(self, table: Table, document: Document) -> list[Change]:
         seq, state = document.body.seq, table.body(STATE)
-        if state is not None and seq > state.seq + _AHEAD:
-            raise Fault(f"seq {seq} is far beyond that of the table, {state.seq}")
+        if state is not None and seq > state.seq + MAX_SEQ_LEAD:
+            raise InvalidMessage(f"seq {seq} is far beyond that of the table, {state.seq}")
         if not table.events.add(seq, document.json):
             return []
         return [Change(table.key, "event", document.json)]
 
-    def _put(self, table: Table, name: str, document: Document) -> None:
+    def _store(self, table: Table, name: str, document: Document) -> None:
         before = table.documents.get(name)
         size = len(document.json) - (0 if before is None else len(before.json))
-        if size > 0 and not self._scale.bears(size):
-            raise Fault(f"more than {self._scale.most} bytes for all tables together")
-        self._scale.add(size)
+        if size > 0 and not self._budget.has_room(size):
+            raise InvalidMessage(f"more than {self._budget.limit} bytes for all tables together")
+        self._budget.add(size)
         table.documents[name] = document
 
-    def _clear(self, place: Place, moment: Moment) -> list[Change]:
+    def _clear_topic(self, topic: TopicParts, moment: Moment) -> list[Change]:
         """
-        Take note that a topic was cleared; without its `state` a table is no more.
+        Remove a document whose topic was cleared; a cleared `state` removes the table.
         """
-        table = self._by_key.get(place.key)
-        if table is None or place.kind == "event":
+        table = self._by_key.get(topic.key)
+        if table is None or topic.kind == "event":
             return []
-        if place.kind == STATE:
+        if topic.kind == STATE:
             return self._remove(table)
-        name = f"device/{place.name}" if place.name else place.kind
-        gone = table.documents.pop(name, None)
-        if gone is None:
+        removed = table.documents.pop(topic.document_name, None)
+        if removed is None:
             return []
-        self._scale.add(-len(gone.json))
-        if place.kind == STATUS:
-            table.heard.status = table.heard.status_session = None
-            return self._freshened(table, moment.monotonic)
-        return self._changed(table, *_AUDIENCE.get(place.kind, ("row",)))
+        self._budget.add(-len(removed.json))
+        if topic.kind == STATUS:
+            table.contact.status = table.contact.status_session = None
+            return self._update_freshness(table, moment.monotonic)
+        return self._view_changes(table, *_VIEWS_OF_DOCUMENT.get(topic.kind, ("row",)))
 
     def _remove(self, table: Table) -> list[Change]:
         table.events.clear()
-        self._scale.add(-sum(len(each.json) for each in table.documents.values()))
-        self._deadlines.forget(table.key)
-        self._missing.forget(table.key)
+        self._budget.add(-sum(len(each.json) for each in table.documents.values()))
+        self._stale_deadlines.cancel(table.key)
+        self._missing_deadlines.cancel(table.key)
         del self._by_key[table.key]
-        self._by_id[table.table].remove(table.key)
-        self._by_id = {name: keys for name, keys in self._by_id.items() if keys}
+        self._keys_by_id[table.table].remove(table.key)
+        self._keys_by_id = {name: keys for name, keys in self._keys_by_id.items() if keys}
         self.generation += 1
         return [Change(table.key, "gone"), Change(None, "pit")]
 
-    def _changed(self, table: Table, *what: str) -> list[Change]:
-        for each in what:
-            table.views.pop(each, None)
-        return [Change(table.key, each) for each in what]
+    def _view_changes(self, table: Table, *names: str) -> list[Change]:
+        for name in names:
+            table.cached_views.pop(name, None)
+        return [Change(table.key, name) for name in names]
 
-    def _freshened(self, table: Table, now: float) -> list[Change]:
-        """
-        Say who is to be told where the freshness of a table has changed.
-        """
-        is_now = self.fresh(table, now)
-        if is_now == table.fresh:
+    def _update_freshness(self, table: Table, now: float) -> list[Change]:
+        freshness = self.freshness(table, now)
+        if freshness == table.freshness:
             return []
-        table.fresh = is_now
-        return self._changed(table, "board", "row")
+        table.freshness = freshness
+        return self._view_changes(table, "board", "row")
 
-    def _look_again(self, table: Table) -> None:
-        self._deadlines.note(table.key, stale_at(table.heard, self._stale_after))
+    def _schedule_stale(self, table: Table) -> None:
+        self._stale_deadlines.schedule(table.key, stale_at(table.contact, self._stale_after))
 
-    def pass_time(self, now: float) -> list[Change]:
+    def advance_time(self, now: float) -> list[Change]:
         """
-        Say what has changed only because time has passed.
+        Return the changes that follow from the time alone.
         """
-        over = list(self._missing.passed(now))
-        changes = [each for key in over for each in self._remove(self._by_key[key])]
-        for key in self._deadlines.passed(now):
+        removed = list(self._missing_deadlines.due(now))
+        changes = [each for key in removed for each in self._remove(self._by_key[key])]
+        for key in self._stale_deadlines.due(now):
             table = self._by_key.get(key)
             if table is not None:
-                changes += self._freshened(table, now)
-                if stale_at(table.heard, self._stale_after) > now:
-                    self._look_again(table)
+                changes += self._update_freshness(table, now)
+                if stale_at(table.contact, self._stale_after) > now:
+                    self._schedule_stale(table)
         return changes
 
-    def miss(self, there: frozenset[str], now: float) -> None:
+    def expire_missing(self, known_tables: frozenset[str], now: float) -> None:
         """
-        Take note of which tables the broker has anything, by their keys.
+        Remove the tables without retained messages, unless they publish within half a minute.
 
-        Those that are not there, and do not come back within half a minute, are no more.
+        Args:
+            known_tables: Keys of all tables with retained messages.
+            now: Monotonic seconds.
         """
-        for key in self._by_key.keys() - there:
-            self._missing.note(key, now + _PARDON)
+        for key in self._by_key.keys() - known_tables:
+            self._missing_deadlines.schedule(key, now + MISSING_TABLE_TIMEOUT_S)
 
     def set_link(self, link: Link, now: float) -> list[Change]:
         """
-        Take note of our own connection: without it nothing is fresh, and after it was lost
-        nothing is more than hearsay until it is said again.
+        Set the state of the connection: without it no table is fresh, and after a loss every
+        document is unconfirmed until republished.
         """
         self.link = link
-        self._missing = Deadlines()
+        self._missing_deadlines = DeadlineQueue()
         changes = [Change(None, "pit"), Change(None, "link")]
         for table in self:
-            table.heard.hearsay = True
-            self._look_again(table)
-            changes += self._freshened(table, now)
+            table.contact.is_copy = True
+            self._schedule_stale(table)
+            changes += self._update_freshness(table, now)
             if link.connected and link.since is not None:
-                # What was said meanwhile, nobody has told us.
+                # Events published during the loss were not received.
                 table.events_since = link.since
                 changes.append(Change(table.key, "events"))
         return changes

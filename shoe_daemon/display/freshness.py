@@ -1,6 +1,5 @@
 """
-Whether what is shown of a table is still true: a pure question of what was heard
-and of the time.
+Freshness of a table: live, stale, stopping, offline or unknown. Pure; the time is an argument.
 """
 
 from __future__ import annotations
@@ -14,40 +13,48 @@ from msgspec import Struct
 
 from shoe_daemon.table import to_microseconds
 
-__all__ = ["Deadlines", "Fresh", "Heard", "Link", "Moment", "fresh", "stale_at"]
+__all__ = [
+    "DeadlineQueue",
+    "Freshness",
+    "LastContact",
+    "Link",
+    "Moment",
+    "freshness_of",
+    "stale_at",
+]
 
-_HEARTBEAT: Final = 10
-_MISSED: Final = 3
-"""So many heartbeats may fail to come before a table is stale."""
+DEFAULT_HEARTBEAT_S: Final = 10
+MISSED_HEARTBEATS: Final = 3
+"""Heartbeats that may be missing before a table is stale."""
 
-_LATE: Final = 2.0
-"""Seconds that the next heartbeat may be late after a word that is mere hearsay."""
+LATE_HEARTBEAT_S: Final = 2.0
+"""Tolerance for the first heartbeat after a retained copy."""
 
-_IDLE: Final = 1000
-"""So many entries of tables that are no more are not worth the work."""
+MAX_CANCELLED_DEADLINES: Final = 1000
+"""Cancelled entries above which the heap is rebuilt."""
 
-Is = Literal["live", "stale", "stopping", "offline", "no_broker", "unknown"]
+FreshnessState = Literal["live", "stale", "stopping", "offline", "no_broker", "unknown"]
 
 
 class Moment(NamedTuple):
     """
-    Now, by both clocks: monotonic seconds, and RFC 3339.
+    The current time: monotonic seconds, and RFC 3339.
     """
 
     monotonic: float
     wall: str
 
 
-class Fresh(Struct, frozen=True, rename={"state": "is"}):
+class Freshness(Struct, frozen=True, rename={"state": "is"}):
     """
-    What a page is told.
+    Freshness as pages receive it.
 
     Attributes:
-        state: ``live``, or why the table is to be greyed.
-        since: From when on, RFC 3339; None where that is not known, and while live.
+        state: ``live``, or the reason why the table is greyed.
+        since: Start of the state, RFC 3339; None if unknown, and while live.
     """
 
-    state: Is
+    state: FreshnessState
     since: str | None = None
 
 
@@ -56,9 +63,9 @@ class Link(Struct, frozen=True):
     The display's own connection to the broker.
 
     Attributes:
-        connected: The broker is there and has taken our subscriptions.
-        since: From when on it is so; None before the first connection.
-        detail: Why there is none; None where there is one.
+        connected: The broker has accepted the connection and all subscriptions.
+        since: Start of this state; None before the first connection.
+        detail: Reason of a lost connection; None while connected.
     """
 
     connected: bool = False
@@ -66,21 +73,21 @@ class Link(Struct, frozen=True):
     detail: str | None = None
 
 
-class Heard(Struct):
+class LastContact(Struct):
     """
-    What the freshness of one table follows from.
+    Everything that the freshness of one table depends on.
 
     Attributes:
-        status: What it last said of itself; None before, or when it was cleared.
-        status_session: The session that said so.
-        status_since: When; None for a copy that the broker had kept.
-        session: The session of the last `state`; None where there is none.
-        published: When that was sent.
-        at: The same by our monotonic clock.
-        heartbeat: Seconds within which the next one is due; None where it is not told.
-        hearsay: It has not said anything itself over this connection: what it said is a
-            copy, and nobody may be there any more who would say more.
-        ahead: So many seconds its clock is ahead of ours, as far as is known.
+        status: The table's last `status`; None if none was received or the topic was cleared.
+        status_session: Session of that `status`.
+        status_since: Time of its arrival; None for a retained copy.
+        session: Session of the last `state`; None without a `state`.
+        published: Time at which that `state` was published.
+        at: The same on this computer's monotonic clock.
+        heartbeat: Heartbeat interval in seconds; None if unknown.
+        is_copy: The last `state` is a retained copy: nothing was published since this
+            connection began, so the daemon may no longer run.
+        clock_lead: Seconds by which the table's clock is ahead, as far as known.
     """
 
     status: Literal["online", "stopping", "offline"] | None = None
@@ -90,84 +97,89 @@ class Heard(Struct):
     published: str | None = None
     at: float = 0.0
     heartbeat: int | None = None
-    hearsay: bool = False
-    ahead: float = 0.0
+    is_copy: bool = False
+    clock_lead: float = 0.0
 
-    def note(self, session: str, published: str, moment: Moment, *, copied: bool) -> None:
+    def record_state(self, session: str, published: str, moment: Moment, *, copied: bool) -> None:
         """
-        Take note of a `state`, or of a copy of one that the broker had kept.
+        Record a `state`, or a retained copy of a `state`.
         """
         lag = (to_microseconds(moment.wall) - to_microseconds(published)) / 1e6
         if not copied:
-            self.at, self.hearsay, self.ahead = moment.monotonic, False, -lag
+            self.at, self.is_copy, self.clock_lead = moment.monotonic, False, -lag
         elif (self.session, self.published) != (session, published):
-            self.at, self.hearsay = moment.monotonic - max(0.0, lag + self.ahead), True
+            self.at = moment.monotonic - max(0.0, lag + self.clock_lead)
+            self.is_copy = True
         self.session, self.published = session, published
 
 
-class Deadlines:
+class DeadlineQueue:
     """
-    When each table is to be looked at again; asking costs nothing while none is due.
+    The next deadline of each table; a call of `due` costs nothing while no deadline has passed.
     """
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, str]] = []
-        self._due: dict[str, float] = {}
+        self._by_key: dict[str, float] = {}
 
-    def note(self, key: str, at: float) -> None:
+    def schedule(self, key: str, at: float) -> None:
         """
-        Look at a table again at that moment, or before.
+        Add a deadline; an earlier one of the same table is kept.
         """
-        if at < self._due.get(key, math.inf):
-            self._due[key] = at
+        if at < self._by_key.get(key, math.inf):
+            self._by_key[key] = at
             heapq.heappush(self._heap, (at, key))
 
-    def forget(self, key: str) -> None:
+    def cancel(self, key: str) -> None:
         """
-        The table is no more.
+        Remove the deadline of a table.
         """
-        self._due.pop(key, None)
-        if len(self._heap) > 2 * len(self._due) + _IDLE:
-            self._heap = [(at, name) for name, at in self._due.items()]
+        self._by_key.pop(key, None)
+        if len(self._heap) > 2 * len(self._by_key) + MAX_CANCELLED_DEADLINES:
+            self._heap = [(at, name) for name, at in self._by_key.items()]
             heapq.heapify(self._heap)
 
-    def passed(self, now: float) -> Iterator[str]:
+    def due(self, now: float) -> Iterator[str]:
         """
-        Give the tables that are due; they are to be noted again.
+        Remove and yield the tables whose deadline has passed.
         """
         while self._heap and self._heap[0][0] <= now:
             at, key = heapq.heappop(self._heap)
-            if self._due.get(key) == at:
-                del self._due[key]
+            if self._by_key.get(key) == at:
+                del self._by_key[key]
                 yield key
 
 
-def stale_at(heard: Heard, stale_after: float | None = None) -> float:
+def stale_at(contact: LastContact, stale_after: float | None = None) -> float:
     """
-    Return the moment from which a table is stale if nothing comes, monotonic.
+    Return the monotonic time from which a table is stale without a further message.
     """
-    heartbeat = heard.heartbeat or _HEARTBEAT
-    patience = stale_after or _MISSED * heartbeat
-    return heard.at + (min(patience, heartbeat + _LATE) if heard.hearsay else patience)
+    heartbeat = contact.heartbeat or DEFAULT_HEARTBEAT_S
+    timeout = stale_after or MISSED_HEARTBEATS * heartbeat
+    return contact.at + (
+        min(timeout, heartbeat + LATE_HEARTBEAT_S) if contact.is_copy else timeout
+    )
 
 
-def fresh(heard: Heard | None, link: Link, now: float, stale_after: float | None = None) -> Fresh:
+def freshness_of(
+    contact: LastContact | None, link: Link, now: float, stale_after: float | None = None
+) -> Freshness:
     """
-    Say how fresh a table is.
+    Return the freshness of a table.
 
     Args:
-        heard: What was heard of it; None for nothing.
-        link: Our connection to the broker.
+        contact: The table's last contact; None if nothing was received.
+        link: The connection to the broker.
         now: Monotonic seconds.
-        stale_after: Seconds, where three heartbeats are not the measure.
+        stale_after: Timeout in seconds; None for three heartbeats.
     """
     if not link.connected:
-        return Fresh("no_broker", link.since)
-    if heard is None:
-        return Fresh("unknown")
-    if heard.status in {"offline", "stopping"}:
-        return Fresh(heard.status, heard.status_since or heard.published)
-    differs = heard.session is None or heard.session != heard.status_session
-    if differs or now >= stale_at(heard, stale_after):
-        return Fresh("stale", heard.published)
-    return Fresh("live")
+        return Freshness("no_broker", link.since)
+    if contact is None:
+        return Freshness("unknown")
+    if contact.status in {"offline", "stopping"}:
+        return Freshness(contact.status, contact.status_since or contact.published)
+    differs = contact.session is None or contact.session != contact.status_session
+    if differs or now >= stale_at(contact, stale_after):
+        return Freshness("stale", contact.published)
+    return Freshness("live")

@@ -1,14 +1,15 @@
 """
-The addresses: pages, streams, static files, health. Everything is a GET.
+HTTP routes of the display: pages, streams, static files, health; and the headers of every
+response. All routes are GET.
 """
 
 from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import structlog
@@ -17,31 +18,97 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shoe_daemon.display.browser_streams import Hub
-from shoe_daemon.display.cmd_options import order_options
-from shoe_daemon.display.display_config import DisplaySetup
+from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
+from shoe_daemon.display.display_config import DisplaySetup, OrderSettings
 from shoe_daemon.display.languages import GLYPHS, language, languages
-from shoe_daemon.display.pit_auth import Lock
-from shoe_daemon.display.security_headers import Guard
-from shoe_daemon.display.server_sent_events import Stream, Watched
-from shoe_daemon.display.static_pages import PAGES, STATIC, Shelf, data_block, render
+from shoe_daemon.display.pit_auth import PitAuth
+from shoe_daemon.display.static_pages import PAGES, STATIC, FileCache, data_block, render
+from shoe_daemon.http_security import (
+    LOOPBACK_HOSTS,
+    SECURITY_HEADERS,
+    is_known_host,
+    is_loopback,
+)
+from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
-__all__ = ["Site"]
+if TYPE_CHECKING:
+    from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+
+__all__ = ["PAGE_HOST", "HttpApp", "SecurityHeaders", "command_options"]
 
 _log = structlog.get_logger(__name__)
 
-_NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
-_STAFF: Final = ("pit", "pit_table")
-_BOARD: Final = ("board", "roads")
-_ROOM: Final = ("row", "board", "alerts", "events")
-_YEAR: Final = "public, max-age=31536000, immutable"
+_TABLE_NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+_STAFF_PAGES: Final = ("pit", "pit_table")
+_BOARD_DOCUMENTS: Final = ("board", "roads")
+_PIT_TABLE_DOCUMENTS: Final = ("row", "board", "alerts", "events")
+_CACHE_FOR_A_YEAR: Final = "public, max-age=31536000, immutable"
+
+PAGE_HOST: Final = None
+"""Stands for the host of the page's own address, which only the browser knows."""
+
+_DEFAULT_PORT: Final = 1883
+_UNKNOWN_USERNAME: Final = "NAME"
+_UNKNOWN_FILE: Final = "FILE"
+
+
+class SecurityHeaders:
+    """
+    ASGI middleware: adds the security headers, rejects other methods and unknown hosts.
+
+    Args:
+        app: The application.
+        hosts: Host names of the display besides those of loopback; None allows any name.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] | None) -> None:
+        self._app = app
+        self._hosts = (
+            None if hosts is None else {*LOOPBACK_HOSTS, *(each.lower() for each in hosts)}
+        )
+        self._headers = [
+            (name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """
+        Answer one request.
+        """
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *self._headers]
+            await send(message)
+
+        rejection = self._rejection(scope)
+        if rejection is None:
+            await self._app(scope, receive, send_with_headers)
+        else:
+            await rejection(scope, receive, send_with_headers)
+
+    def _rejection(self, scope: Scope) -> PlainTextResponse | None:
+        if scope["method"] not in {"GET", "HEAD"}:
+            return PlainTextResponse(
+                "This address only shows.\n", 405, headers={"Allow": "GET, HEAD"}
+            )
+        named = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        if self._hosts is not None and not is_known_host(named, self._hosts):
+            return PlainTextResponse(
+                "This display is not known under that name; `hosts` in display.toml adds one.\n",
+                421,
+            )
+        return None
 
 
 class _EventStream(StreamingResponse):
     """
-    A stream that is closed at the moment when its browser goes.
+    Response that closes its stream as soon as the browser disconnects.
     """
 
     def __init__(
@@ -52,88 +119,93 @@ class _EventStream(StreamingResponse):
 
     async def stream_response(self, send: Send) -> None:
         """
-        Send what comes, until there is nothing more or nobody there.
+        Send all chunks.
         """
         async with aclosing(self._chunks):
             await super().stream_response(send)
 
 
-class Site:
+class HttpApp:
     """
-    All that browsers can ask for.
+    The routes and their handlers.
 
     Args:
         setup: The configuration.
-        hub: Where streams listen.
+        streams: The registry of browser streams.
     """
 
-    def __init__(self, setup: DisplaySetup, hub: Hub) -> None:
-        self._settings, self._key, self._hub = setup.config.display, setup.key, hub
-        self._order_options = order_options(setup.config.mqtt, self._settings.orders)
-        self._pages, self._static = Shelf(PAGES), Shelf(STATIC)
+    def __init__(self, setup: DisplaySetup, streams: StreamRegistry) -> None:
+        self._settings, self._streams = setup.config.display, streams
+        self._pit_credentials = setup.pit_credentials
+        self._command_options = command_options(setup.config.mqtt, self._settings.orders)
+        self._pages, self._static = FileCache(PAGES), FileCache(STATIC)
 
     def app(self) -> ASGIApp:
         """
-        Return the application, guarded.
+        Return the application with authentication and security headers.
         """
         routes = [
             Route("/", self._home),
             Route("/table/{name}", self._table),
             Route("/table/{name}/history", self._history),
-            Route("/table/{name}/live", self._table_live),
+            Route("/table/{name}/live", self._table_stream),
             Route("/pit", self._pit),
-            Route("/pit/live", self._pit_live),
-            Route("/pit/table/{name}", self._room),
-            Route("/pit/table/{name}/live", self._room_live),
+            Route("/pit/live", self._pit_stream),
+            Route("/pit/table/{name}", self._pit_table),
+            Route("/pit/table/{name}/live", self._pit_table_stream),
             Route("/static/{name:path}", self._file),
             Route("/health", self._health),
         ]
-        handlers = {404: self._lost, Exception: self._broken}
+        handlers = {404: self._not_found, Exception: self._failed}
         app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers)
-        if self._key is not None:
-            app = Lock(app, self._key, "/pit")
+        if self._pit_credentials is not None:
+            app = PitAuth(app, self._pit_credentials, "/pit")
         hosts = self._settings.hosts
-        return Guard(app, hosts if hosts or self._settings.on_loopback else None)
+        return SecurityHeaders(app, hosts if hosts or self._settings.on_loopback else None)
 
     async def _home(self, request: Request) -> Response:
-        return self._lost_page(request, "home", 200)
+        return self._table_list(request, "home", 200)
 
-    async def _lost(self, request: Request, _error: Exception) -> Response:
-        return self._lost_page(request, "not_found", 404)
+    async def _not_found(self, request: Request, _error: Exception) -> Response:
+        return self._table_list(request, "not_found", 404)
 
-    async def _broken(self, request: Request, error: Exception) -> Response:
+    async def _failed(self, request: Request, error: Exception) -> Response:
         _log.error("page_failed", path=request.url.path, exc_info=error)
-        return PlainTextResponse("The display has made a mistake; its log says more.\n", 500)
+        return PlainTextResponse("The display has failed; its log says more.\n", 500)
 
     async def _table(self, request: Request) -> Response:
-        return self._table_page(request, "table", _BOARD, "live")
+        return self._table_page(request, "table", _BOARD_DOCUMENTS, "live")
 
     async def _history(self, request: Request) -> Response:
-        names = (*_BOARD, "history")
+        names = (*_BOARD_DOCUMENTS, "history")
         return self._table_page(request, "history", names, "live?with=history")
 
-    async def _table_live(self, request: Request) -> Response:
+    async def _table_stream(self, request: Request) -> Response:
         more = ("history",) if request.query_params.get("with") == "history" else ()
-        return self._stream(request, Watched((*_BOARD, *more), self._name(request)))
+        names = (*_BOARD_DOCUMENTS, *more)
+        return self._stream(request, Subscription(names, self._table_name(request)))
 
     async def _pit(self, request: Request) -> Response:
-        views = self._hub.views
+        views = self._streams.views
         first = {"pit": Raw(views.pit()), "rows": views.rows()}
         return self._page(request, "pit", {"key": None, "live": "/pit/live", "first": first})
 
-    async def _pit_live(self, request: Request) -> Response:
-        return self._stream(request, Watched(("row",), None, pit=True))
+    async def _pit_stream(self, request: Request) -> Response:
+        return self._stream(request, Subscription(("row",), None, pit=True))
 
-    async def _room(self, request: Request) -> Response:
-        return self._table_page(request, "pit_table", _ROOM, "live", root="/pit/table")
+    async def _pit_table(self, request: Request) -> Response:
+        return self._table_page(
+            request, "pit_table", _PIT_TABLE_DOCUMENTS, "live", root="/pit/table"
+        )
 
-    async def _room_live(self, request: Request) -> Response:
-        watched = Watched(_ROOM, self._name(request), events=True, pit=True)
-        return self._stream(request, watched)
+    async def _pit_table_stream(self, request: Request) -> Response:
+        name = self._table_name(request)
+        subscription = Subscription(_PIT_TABLE_DOCUMENTS, name, events=True, pit=True)
+        return self._stream(request, subscription)
 
-    def _name(self, request: Request) -> str:
+    def _table_name(self, request: Request) -> str:
         name: str = request.path_params["name"]
-        if not _NAME.fullmatch(name):
+        if not _TABLE_NAME.fullmatch(name):
             return ""
         site = self._settings.site
         return name if "." in name or site is None else f"{site}.{name}"
@@ -147,30 +219,31 @@ class Site:
         *,
         root: str = "/table",
     ) -> Response:
-        name = self._name(request)
+        name = self._table_name(request)
         if not name:
-            return self._lost_page(request, "not_found", 404)
-        found = self._hub.tables.named(name)
+            return self._table_list(request, "not_found", 404)
+        found = self._streams.tables.named(name)
         if len(found) > 1:
-            return self._lost_page(request, "ambiguous", 300)
-        first = self._hub.views.first(name, found[0] if found else None, names)
+            return self._table_list(request, "ambiguous", 300)
+        first = self._streams.views.initial(name, found[0] if found else None, names)
         facts: dict[str, Any] = {
             "key": found[0].key if found else None,
             "live": f"{root}/{request.path_params['name']}/{live}",
             "first": first,
         }
         if root != "/table":
-            first["pit"] = Raw(self._hub.views.pit())
-            facts["order_options"] = self._order_options  # for the commands that it shows
+            first["pit"] = Raw(self._streams.views.pit())
+            facts["order_options"] = self._command_options
         return self._page(request, page, facts)
 
-    def _lost_page(self, request: Request, why: str, status: int) -> Response:
+    def _table_list(self, request: Request, why: str, status: int) -> Response:
+        views = self._streams.views
         tables = [
-            {"key": each.key, "name": self._hub.views.title(each), "url": f"/table/{each.key}"}
-            for each in self._hub.views.known()
+            {"key": each.key, "name": views.title(each), "url": f"/table/{each.key}"}
+            for each in views.tables()
         ]
-        lost = {"why": why, "tables": tables, "pit": "/pit"}
-        facts = {"key": None, "live": None, "first": {"table_list": lost}}
+        table_list = {"why": why, "tables": tables, "pit": "/pit"}
+        facts = {"key": None, "live": None, "first": {"table_list": table_list}}
         return self._page(request, "table_list", facts, status)
 
     def _page(
@@ -180,38 +253,38 @@ class Site:
         if file is None:
             return PlainTextResponse(f"The page {page} is not installed.\n", 500)
         settings = self._settings
-        spoken = language(request.query_params.get("lang"), settings.language)
-        shown = spoken if page in _STAFF else spoken.for_players()
+        chosen = language(request.query_params.get("lang"), settings.language)
+        shown = chosen if page in _STAFF_PAGES else chosen.for_players()
         glyphs = request.query_params.get("glyphs")
-        first = {"beat": Raw(self._hub.beat()), **facts["first"]}
+        first = {"beat": Raw(self._streams.heartbeat()), **facts["first"]}
         block = {
             **facts,
             "first": first,
-            "language": spoken.code,
-            "glyphs": glyphs if glyphs in GLYPHS else settings.glyphs or spoken.glyphs,
+            "language": chosen.code,
+            "glyphs": glyphs if glyphs in GLYPHS else settings.glyphs or chosen.glyphs,
             "words": dict(shown.words),
             "sentences": dict(shown.sentences),
             "languages": [[each.code, each.name] for each in languages().values()],
             "sound": settings.sound,
         }
-        content = render(file, self._static, spoken.lang, data_block(block))
+        content = render(file, self._static, chosen.lang, data_block(block))
         headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
-        if _takes_gzip(request):
+        if _accepts_gzip(request):
             content = gzip.compress(content, 1)
             headers["Content-Encoding"] = "gzip"
         return Response(content, status, headers, "text/html; charset=utf-8")
 
-    def _stream(self, request: Request, watched: Watched) -> Response:
-        if watched.table == "":
+    def _stream(self, request: Request, subscription: Subscription) -> Response:
+        if subscription.table == "":
             return PlainTextResponse("No table has such a name.\n", 404)
-        if len(self._hub) >= self._settings.streams or self._hub.closing:
+        if len(self._streams) >= self._settings.streams or self._streams.closing:
             return PlainTextResponse(
                 "Too many displays listen at the moment.\n", 503, headers={"Retry-After": "10"}
             )
         headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
         if request.method == "HEAD":
             return Response(None, 200, headers, "text/event-stream")
-        stream = Stream(self._hub, watched)
+        stream = BrowserStream(self._streams, subscription)
         return _EventStream(stream.run(), 200, headers, "text/event-stream")
 
     async def _file(self, request: Request) -> Response:
@@ -220,23 +293,23 @@ class Site:
             return PlainTextResponse("No such file.\n", 404)
         same = request.query_params.get("v") == file.version
         tag = f'"{file.version}"'
-        headers = {"Cache-Control": _YEAR if same else "no-cache", "ETag": tag}
+        headers = {"Cache-Control": _CACHE_FOR_A_YEAR if same else "no-cache", "ETag": tag}
         if tag in request.headers.get("if-none-match", ""):
             return Response(None, 304, headers)
         content = file.content
-        if file.zipped is not None:
+        if file.gzipped is not None:
             headers["Vary"] = "Accept-Encoding"
-            if _takes_gzip(request):
-                content, headers["Content-Encoding"] = file.zipped, "gzip"
-        return Response(content, 200, headers, file.kind)
+            if _accepts_gzip(request):
+                content, headers["Content-Encoding"] = file.gzipped, "gzip"
+        return Response(content, 200, headers, file.media_type)
 
     async def _health(self, _request: Request) -> Response:
-        tables = self._hub.tables
+        tables = self._streams.tables
         facts = {
             "broker": tables.link,
             "faults": tables.faults.total,
-            "live": sum(each.fresh.state == "live" for each in tables),
-            "streams": len(self._hub),
+            "live": sum(each.freshness.state == "live" for each in tables),
+            "streams": len(self._streams),
             "tables": len(tables),
         }
         status = 200 if tables.link.connected else 503
@@ -244,5 +317,42 @@ class Site:
         return Response(msgspec.json.encode(facts), status, headers, "application/json")
 
 
-def _takes_gzip(request: Request) -> bool:
+def _accepts_gzip(request: Request) -> bool:
     return "gzip" in request.headers.get("accept-encoding", "")
+
+
+def command_options(mqtt: MqttSettings, orders: OrderSettings) -> list[str | None]:
+    """
+    Return the options with which `shoe-daemon cmd` reaches the broker from another computer.
+
+    ``NAME`` and ``FILE`` stand for what the display cannot know: where the broker asks displays
+    for a username, it asks operators for theirs.
+
+    Args:
+        mqtt: The display's own connection to the broker.
+        orders: What the configuration says about other computers.
+    """
+    config = orders.config or (_UNKNOWN_FILE if _needs_config(mqtt) else None)
+    if config is not None:
+        return ["--config", config]
+    host, port = orders.address or (_broker_host(mqtt), mqtt.address[1])
+    options = ["--host", host]
+    if port != _DEFAULT_PORT:
+        options += ["--port", str(port)]
+    if mqtt.protocol != "5":
+        options += ["--protocol", mqtt.protocol]
+    username = orders.username or (mqtt.username and _UNKNOWN_USERNAME)
+    if username:
+        options += ["--username", username]
+        options += ["--password-file", orders.password_file or _UNKNOWN_FILE]
+    return options
+
+
+def _needs_config(mqtt: MqttSettings) -> bool:
+    # `cmd` reads these from a configuration only.
+    return mqtt.tls is not None or mqtt.prefix != DEFAULT_PREFIX
+
+
+def _broker_host(mqtt: MqttSettings) -> str | None:
+    # A broker on the display's own computer has the host of the page's address.
+    return PAGE_HOST if is_loopback(mqtt.host) else mqtt.host

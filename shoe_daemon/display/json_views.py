@@ -1,5 +1,5 @@
 """
-What pages are given: the JSON of every document, made once and kept until it changes.
+JSON documents that pages receive, encoded from the model; expensive ones are cached.
 """
 
 from __future__ import annotations
@@ -12,34 +12,35 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import asdict, replace
 
-from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Table
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STAFF_ALERTS, STATE, STATUS
 
-__all__ = ["NOTHING", "Views"]
+__all__ = ["JSON_NULL", "JsonViews"]
 
-NOTHING: Final = b"null"
+JSON_NULL: Final = b"null"
 
-_KEPT: Final = ("board", "row")
-"""What many ask for, and what costs something to make."""
+_CACHED_VIEWS: Final = ("board", "row")
+"""Views that many streams send and that are expensive to encode."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class Views:
+class JsonViews:
     """
-    The documents of `Tables` as pages get them, each a JSON object in UTF-8.
+    The views of the model, each a JSON object in UTF-8.
 
     Args:
         tables: The model.
-        order: The tables of the configuration, by key or id: they come first, and are
-            waited for.
+        configured: Keys or ids of the configured tables: they come first, and have a row before
+            anything is received from them.
     """
 
-    def __init__(self, tables: Tables, order: Sequence[str] = ()) -> None:
+    def __init__(self, tables: FloorModel, configured: Sequence[str] = ()) -> None:
         self._tables = tables
-        self._wanted = {name: place for place, name in enumerate(dict.fromkeys(order))}
-        self._make: dict[str, Callable[[Table], bytes]] = {
+        names = dict.fromkeys(configured)
+        self._configured = {name: position for position, name in enumerate(names)}
+        self._encoders: dict[str, Callable[[Table], bytes]] = {
             "alerts": self._alerts,
             "board": self._board,
             "events": self._events,
@@ -48,78 +49,78 @@ class Views:
             "row": self._row,
         }
         self._order: list[str] = []
-        self._order_of = -1
+        self._order_generation = -1
 
     def order(self) -> list[str]:
         """
-        Return the keys of all tables as the pit shows them, and the names of those
-        that are waited for.
+        Return the keys of all tables, and the names of missing ones, in the order of the pit.
         """
-        if self._order_of != self._tables.generation:
-            self._order_of = self._tables.generation
-            self._order = sorted([*self._tables.keys(), *self.missing()], key=self._rank)
+        if self._order_generation != self._tables.generation:
+            self._order_generation = self._tables.generation
+            self._order = sorted([*self._tables.keys(), *self.missing()], key=self._sort_key)
         return self._order
 
-    def known(self) -> list[Table]:
+    def tables(self) -> list[Table]:
         """
-        Return all tables in that order.
+        Return all tables in the order of the pit.
         """
         found = (self._tables.get(key) for key in self.order())
         return [table for table in found if table is not None]
 
-    def waited(self, key: str) -> str | None:
+    def configured_name(self, key: str) -> str | None:
         """
-        Return the name under which the configuration waits for a table.
+        Return the name of a table in the configuration, or None.
         """
-        return next((name for name in (key, key.partition(".")[2]) if name in self._wanted), None)
+        names = (key, key.partition(".")[2])
+        return next((name for name in names if name in self._configured), None)
 
     def missing(self) -> list[str]:
         """
-        Return the names of the tables that are waited for.
+        Return the names of the configured tables that are unknown.
         """
-        return [name for name in self._wanted if not self._tables.named(name)]
+        return [name for name in self._configured if not self._tables.named(name)]
 
     def rows(self) -> list[Raw]:
         """
-        Return the row of every table, in order.
+        Return the row of every table, in the order of the pit.
         """
         found = ((self._tables.get(key), key) for key in self.order())
         return [
-            Raw(self.table("row", table) if table is not None else self._waiting_row(key))
+            Raw(self.table("row", table) if table is not None else self._missing_row(key))
             for table, key in found
         ]
 
-    def waiting(self, name: str) -> bytes | None:
+    def missing_row(self, name: str) -> bytes | None:
         """
-        Return the row of a table that is waited for; None where it is not.
+        Return the row of a missing configured table; None for any other name.
         """
-        return self._waiting_row(name) if name in self.missing() else None
+        return self._missing_row(name) if name in self.missing() else None
 
     @staticmethod
     def title(table: Table) -> str:
         """
-        Return what people call a table, also where its state has expired.
+        Return the name of a table, also after its `state` has expired.
         """
         state, status = table.body(STATE), table.body(STATUS)
         return (state and state.name) or (status and status.name) or table.table
 
-    def first(self, name: str, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
+    def initial(self, name: str, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
         """
-        Return the documents with which a page begins, by their names.
+        Return the initial documents of a page by their names.
         """
         if table is None:
             return {"board": Raw(self.unknown(name))}
         return {each: Raw(self.table(each, table)) for each in names}
 
-    def _rank(self, key: str) -> tuple[int, str, list[tuple[int, str]]]:
+    def _sort_key(self, key: str) -> tuple[int, str, list[tuple[int, str]]]:
         site, _, table = key.rpartition(".")
-        waited = self.waited(key)
-        place = len(self._wanted) if waited is None else self._wanted[waited]
-        return place, site, _naturally(table)
+        name = self.configured_name(key)
+        position = len(self._configured) if name is None else self._configured[name]
+        return position, site, _natural_sort_key(table)
 
     def pit(self) -> bytes:
         """
-        Return what concerns all tables.
+        Return the document about all tables.
         """
         faults = self._tables.faults
         return _encode(
@@ -134,39 +135,39 @@ class Views:
         """
         Return one document of one table: ``board``, ``roads``, ``row`` ….
         """
-        made = table.views.get(name)
-        if made is None:
-            made = self._make[name](table)
-            if name in _KEPT:
-                table.views[name] = made
-        return made
+        encoded = table.cached_views.get(name)
+        if encoded is None:
+            encoded = self._encoders[name](table)
+            if name in _CACHED_VIEWS:
+                table.cached_views[name] = encoded
+        return encoded
 
     def unknown(self, name: str) -> bytes:
         """
-        Return the board of a table that nothing was heard of.
+        Return the board of an unknown table.
         """
         return _encode(
-            {**self._nothing(name), "key": None, "known": False, "state": None},
+            {**self._unknown_table(name), "key": None, "known": False, "state": None},
         )
 
-    def _waiting_row(self, name: str) -> bytes:
+    def _missing_row(self, name: str) -> bytes:
         row = {"state": None, "alerts": (), "devices": (), "outcomes": "", "status": None}
-        return _encode({**self._nothing(name), **row, "key": name, "faults": 0})
+        return _encode({**self._unknown_table(name), **row, "key": name, "faults": 0})
 
-    def _nothing(self, name: str) -> dict[str, Any]:
+    def _unknown_table(self, name: str) -> dict[str, Any]:
         site, _, table = name.rpartition(".")
-        fresh = self._tables.fresh(None, 0.0)
-        return {"site": site or None, "table": table, "name": table, "fresh": fresh}
+        freshness = self._tables.freshness(None, 0.0)
+        return {"site": site or None, "table": table, "name": table, "fresh": freshness}
 
     def _board(self, table: Table) -> bytes:
         state = table.body(STATE)
         return _encode(
             {
-                **_names(table),
+                **_table_ids(table),
                 "known": True,
                 "name": self.title(table),
-                "fresh": table.fresh,
-                # What is irregular is for the pit; players see the cards.
+                "fresh": table.freshness,
+                # Alerts are shown in the pit only.
                 "state": state and replace(state, alerts=(), alerts_omitted=0),
             }
         )
@@ -175,14 +176,14 @@ class Views:
         state = table.body(STATE)
         return _encode(
             {
-                **_names(table),
+                **_table_ids(table),
                 "name": self.title(table),
-                "fresh": table.fresh,
+                "fresh": table.freshness,
                 "state": state,
                 "alerts": _open_alerts(table),
                 "devices": _devices(table),
                 "outcomes": _outcomes(table),
-                "status": table.heard.status,
+                "status": table.contact.status,
                 "faults": table.faults,
                 "staff_alerts_missing": (
                     self._tables.staff_alerts and table.body(STAFF_ALERTS) is None
@@ -200,25 +201,27 @@ class Views:
         return _encode({"events": events, "since": table.events_since})
 
 
-def _names(table: Table) -> dict[str, Any]:
+def _table_ids(table: Table) -> dict[str, Any]:
     return {"key": table.key, "site": table.site, "table": table.table}
 
 
 def _open_alerts(table: Table) -> list[Any]:
     """
-    Return the open alerts, those that only staff may see with a mark: for the pit alone.
+    Return the open alerts for the pit; those for staff only are marked.
     """
     public, staff = table.body(ALERTS), table.body(STAFF_ALERTS)
     alerts: list[Any] = [] if public is None else list(public.alerts)
-    told = {each.data.id for each in alerts}
+    public_ids = {each.data.id for each in alerts}
     hidden = () if staff is None else staff.alerts
-    marked = [{**asdict(each), "staff_only": True} for each in hidden if each.data.id not in told]
+    marked = [
+        {**asdict(each), "staff_only": True} for each in hidden if each.data.id not in public_ids
+    ]
     return alerts + marked
 
 
 def _document(table: Table, kind: str) -> bytes:
     found = table.documents.get(kind)
-    return NOTHING if found is None else found.json
+    return JSON_NULL if found is None else found.json
 
 
 def _devices(table: Table) -> list[dict[str, Any]]:
@@ -227,15 +230,15 @@ def _devices(table: Table) -> list[dict[str, Any]]:
 
 def _outcomes(table: Table) -> str:
     """
-    Write the shoe as a sequence: a letter a round, with its pairs and naturals.
+    Return the shoe as a sequence: one letter for each round, with its pairs and naturals.
     """
     roads = table.body(ROADS)
     return "" if roads is None else roads.outcomes
 
 
-def _naturally(name: str) -> list[tuple[int, str]]:
+def _natural_sort_key(name: str) -> list[tuple[int, str]]:
     """
-    Sort ``table-9`` before ``table-10``.
+    Return a key that sorts ``table-9`` before ``table-10``.
     """
     parts = name.split("-")
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

@@ -1,9 +1,9 @@
 """
-Judges what comes from the broker: who may say what, in which form.
+Validation of messages from the broker by topic, form and size.
 
-A publisher may be wrong, of another version, or hostile. What is not of the form
-that the topic promises is a `Fault`, never an exception of another kind. Unknown
-fields are let drop, so that a later daemon can say more.
+A publisher may be faulty, of another version, or hostile. A message that is not of the form of
+its topic raises `InvalidMessage`, never another exception. Unknown fields are ignored, so that
+later daemons can add fields.
 """
 
 from __future__ import annotations
@@ -21,45 +21,46 @@ from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS
 from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds
 
 __all__ = [
-    "SIZE_LIMIT",
+    "MAX_PAYLOAD_BYTES",
     "Document",
-    "Fault",
-    "Place",
+    "InvalidMessage",
+    "TopicParts",
     "decode",
-    "filters",
-    "place_of",
-    "same_but_time",
+    "is_same_state",
+    "parse_topic",
+    "topic_filters",
 ]
 
-SIZE_LIMIT: Final = 65_536
-"""No payload of ours comes near so many bytes; a longer one is not looked at."""
+MAX_PAYLOAD_BYTES: Final = 65_536
+"""Far more than any valid payload; longer payloads are not decoded."""
 
 _ID: Final = re.compile(r"[a-z0-9-]{1,40}")
-_TYPE: Final = re.compile(r"[a-z0-9_]{1,60}")
-_LONGEST_HEARTBEAT: Final = 3600
-_MOST: Final = 2**53 - 1
-"""Browsers count no further."""
+_EVENT_TYPE: Final = re.compile(r"[a-z0-9_]{1,60}")
+MAX_HEARTBEAT_S: Final = 3600
+MAX_SEQ: Final = 2**53 - 1
+"""The largest whole number that JavaScript represents exactly."""
 
-_MAJOR: Final = "1."
+_SCHEMA_MAJOR: Final = "1."
+_UNKNOWN_TOPIC: Final = "no topic of a subscription"
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-class Fault(Exception):  # noqa: N818 - it is what the pit calls it
+class InvalidMessage(Exception):  # noqa: N818 - a message, not a failure of the display
     """
-    A message that is not what its topic promises: why, in one line.
+    A message that is not of the form of its topic; the text is the reason, in one line.
     """
 
 
-class Place(NamedTuple):
+class TopicParts(NamedTuple):
     """
-    What a topic speaks of.
+    A parsed topic.
 
     Attributes:
-        site: Where the table stands.
-        table: Its id.
+        site: Id of the site.
+        table: Id of the table.
         kind: ``state``, ``device`` …, ``event``.
-        name: The device's id, or the event's type; else empty.
+        name: Id of the device, or type of the event; else empty.
     """
 
     site: str
@@ -70,27 +71,34 @@ class Place(NamedTuple):
     @property
     def key(self) -> str:
         """
-        The table's name among all sites.
+        Name of the table that is unique among all sites.
         """
         return f"{self.site}.{self.table}"
+
+    @property
+    def document_name(self) -> str:
+        """
+        Name of the topic's document: the kind, or ``device/<id>``.
+        """
+        return f"device/{self.name}" if self.name else self.kind
 
 
 class Document(NamedTuple):
     """
-    A message of the right form.
+    A valid message.
 
     Attributes:
-        body: What it says; of `roads` and `history` a `Shoe`.
-        json: The same again as JSON: what the type knows, and nothing else.
+        body: The decoded message; of `roads` and `history` a `ShoeDocument`.
+        json: The body as JSON, with the fields of its type and no others.
     """
 
     body: Any
     json: bytes
 
 
-class Shoe(Struct, frozen=True):
+class ShoeDocument(Struct, frozen=True):
     """
-    What is kept of `roads` and `history` beside their JSON, which is long.
+    What the model stores of `roads` and `history` besides their JSON, which is long.
 
     Attributes:
         outcomes: The shoe as a sequence, of `roads`; else empty.
@@ -102,7 +110,7 @@ class Shoe(Struct, frozen=True):
 
 
 class _State(State, frozen=True, kw_only=True):
-    heartbeat: int = 10  # older daemons do not tell it
+    heartbeat: int = 10  # older daemons do not publish it
 
 
 class _Event(Struct, frozen=True, kw_only=True):
@@ -129,10 +137,10 @@ _TYPES: Final[dict[str, type[Struct]]] = {
 _decoders = {kind: msgspec.json.Decoder(form) for kind, form in _TYPES.items()}
 
 
-def filters(prefix: str, site: str | None, *, staff_alerts: bool = False) -> list[str]:
+def topic_filters(prefix: str, site: str | None, *, staff_alerts: bool = False) -> list[str]:
     """
-    Return the topic filters that a display subscribes to: no orders, no answers, and nothing
-    below `staff/` except the open alerts, if `staff_alerts` asks for them.
+    Return the topic filters of a display: no commands, no replies, and of `staff/` only the open
+    alerts if `staff_alerts` is set.
     """
     root = f"{prefix}/{site or '+'}/+"
     wanted = [kind for kind in _TYPES if staff_alerts or kind != STAFF_ALERTS]
@@ -140,88 +148,90 @@ def filters(prefix: str, site: str | None, *, staff_alerts: bool = False) -> lis
     return [f"{root}/{kind}" for kind in sorted(kinds)]
 
 
-def place_of(topic: str, prefix: str, *, staff_alerts: bool = False) -> Place:
+def parse_topic(topic: str, prefix: str, *, staff_alerts: bool = False) -> TopicParts:
     """
-    Say what a topic speaks of.
+    Parse a topic.
 
     Raises:
-        Fault: It is none of those that a display has asked for.
+        InvalidMessage: The topic belongs to no subscription of the display.
     """
     start = prefix + "/"
     if not topic.startswith(start):
-        raise Fault("a topic that nobody has asked for")
+        raise InvalidMessage(_UNKNOWN_TOPIC)
     site, _, rest = topic[len(start) :].partition("/")
     table, _, suffix = rest.partition("/")
     if not (_ID.fullmatch(site) and _ID.fullmatch(table)):
-        raise Fault("site and table are no ids of a-z, 0-9 and -")
+        raise InvalidMessage("invalid site or table; expected ids of a-z, 0-9 and -")
     if suffix == STAFF_ALERTS and not staff_alerts:
-        raise Fault("a topic that nobody has asked for")
+        raise InvalidMessage(_UNKNOWN_TOPIC)
     if suffix in _TYPES:
-        return Place(site, table, suffix)
+        return TopicParts(site, table, suffix)
     kind, _, name = suffix.partition("/")
-    form = {"device": _ID, "event": _TYPE}.get(kind)
+    form = {"device": _ID, "event": _EVENT_TYPE}.get(kind)
     if form is None or not form.fullmatch(name):
-        raise Fault("a topic that nobody has asked for")
-    return Place(site, table, kind, name)
+        raise InvalidMessage(_UNKNOWN_TOPIC)
+    return TopicParts(site, table, kind, name)
 
 
-def decode(place: Place, payload: bytes) -> Document:
+def decode(topic: TopicParts, payload: bytes) -> Document:
     """
-    Read a payload strictly.
+    Decode a payload strictly.
 
     Raises:
-        Fault: What is wrong with it.
+        InvalidMessage: The payload is not of the form of its topic.
     """
-    if len(payload) > SIZE_LIMIT:
-        raise Fault(f"{len(payload)} bytes; expected at most {SIZE_LIMIT}")
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        raise InvalidMessage(f"{len(payload)} bytes; expected at most {MAX_PAYLOAD_BYTES}")
     try:
-        return _decoded(place, payload)
-    except Fault:
+        return _decode(topic, payload)
+    except InvalidMessage:
         raise
     except RecursionError:
-        raise Fault("nested too deeply") from None
-    except Exception as error:  # noqa: BLE001 - whatever is sent, it must not end the display
-        raise Fault(_first_line(error)) from None
+        raise InvalidMessage("nested too deeply") from None
+    except Exception as error:  # noqa: BLE001 - no payload may end the display
+        raise InvalidMessage(_first_line(error)) from None
 
 
-def same_but_time(one: State, other: State) -> bool:
+def is_same_state(one: State, other: State) -> bool:
     """
-    Tell whether two `state` say the same, whenever they were sent.
+    Return whether two `state` documents differ in nothing but their time of publication.
     """
     return replace(one, published="") == replace(other, published="")
 
 
-def _decoded(place: Place, payload: bytes) -> Document:
-    body: Any = _decoders[place.kind].decode(payload)
-    if not 0 <= body.seq <= _MOST:
-        raise Fault(f"seq is {body.seq}"[:60])
-    if not getattr(body, "schema", _MAJOR).startswith(_MAJOR):
-        raise Fault(f"schema {body.schema[:10]!r}; this display knows version 1")
-    if isinstance(body, State | _Event) and (body.site, body.table) != place[:2]:
-        raise Fault("it names another table than its topic")
+def _decode(topic: TopicParts, payload: bytes) -> Document:
+    body: Any = _decoders[topic.kind].decode(payload)
+    if not 0 <= body.seq <= MAX_SEQ:
+        raise InvalidMessage(f"seq is {body.seq}"[:60])
+    if not getattr(body, "schema", _SCHEMA_MAJOR).startswith(_SCHEMA_MAJOR):
+        raise InvalidMessage(f"schema {body.schema[:10]!r}; this display knows version 1")
+    if isinstance(body, State | _Event) and (body.site, body.table) != topic[:2]:
+        raise InvalidMessage("site and table differ from those of the topic")
     if isinstance(body, State):
         _check_state(body)
     if isinstance(body, _Event):
-        _check_event(place, body)
+        _check_event(topic, body)
     json = _encoder.encode(body)
-    if place.kind in {HISTORY, ROADS}:
-        outcomes = format_sequence(body.bead) if place.kind == ROADS else ""
-        body = Shoe(body.seq, body.session, outcomes)
+    if topic.kind in {HISTORY, ROADS}:
+        outcomes = format_sequence(body.bead) if topic.kind == ROADS else ""
+        body = ShoeDocument(body.seq, body.session, outcomes)
     return Document(body, json)
 
 
 def _check_state(state: State) -> None:
     to_microseconds(state.published)
-    if not 1 <= state.heartbeat <= _LONGEST_HEARTBEAT:
-        raise Fault(f"a heartbeat of {state.heartbeat} s; expected 1 to {_LONGEST_HEARTBEAT}")
+    if not 1 <= state.heartbeat <= MAX_HEARTBEAT_S:
+        raise InvalidMessage(
+            f"a heartbeat of {state.heartbeat} s; expected 1 to {MAX_HEARTBEAT_S}"
+        )
 
 
-def _check_event(place: Place, event: _Event) -> None:
-    if event.type != place.name or is_staff(event.type):
-        raise Fault("its type is another one than its topic's")
-    known = EVENT_TYPES.get(event.type)
-    if known is not None:
-        msgspec.convert(event.data, known)
+def _check_event(topic: TopicParts, event: _Event) -> None:
+    if event.type != topic.name or is_staff(event.type):
+        raise InvalidMessage("type differs from that of the topic")
+    data_type = EVENT_TYPES.get(event.type)
+    if data_type is not None:
+        msgspec.convert(event.data, data_type)
 
 
 def _first_line(error: Exception) -> str:

@@ -1,8 +1,8 @@
 """
-The display's subscription: a thread that receives messages and publishes none.
+Receiving connection to the broker, on a thread of its own; the display publishes nothing.
 
-It subscribes to public topics (and to the alerts for staff, if configured), reconnects
-for ever, and puts messages into a `Mailbox`, from which the web server's loop takes them.
+The thread subscribes to what players may see (and to the alerts for staff, if configured),
+reconnects for ever, and puts every message into a `CoalescingQueue`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Final
 import structlog
 
 from shoe_daemon.backoff import LogRateLimit
-from shoe_daemon.display.coalescing_queue import Mailbox
+from shoe_daemon.display.coalescing_queue import CoalescingQueue
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.table_discovery import Census
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.connection import (
@@ -35,30 +34,114 @@ from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
 
-__all__ = ["Feed"]
+__all__ = ["QUIET_S", "MqttFeed", "TableDiscovery"]
 
 _log = structlog.get_logger(__name__)
 
-_TURN: Final = 1.0
+QUIET_S: Final = 2.0
+"""Time without a retained message after which a broker counts as done with them."""
+
+MAX_TABLES: Final = 100_000
+"""Above this number somebody publishes invented tables: discovery is abandoned."""
+
+LOOP_INTERVAL_S: Final = 1.0
+STOP_TIMEOUT_S: Final = 1.0
+_SUBSCRIPTION_ROUNDS: Final = 2
 
 
-class _Lost(Exception):  # noqa: N818 - every connection ends so
+class TableDiscovery:
+    """
+    Finds out which tables have retained messages, over one connection. Pure.
+
+    A broker does not tell when it has sent all retained messages. Some send them before they
+    confirm a subscription, some after, and most wait for acknowledgements. After a quiet time
+    one topic is therefore subscribed to again, which only a living broker confirms; the second
+    quiet time is the end.
+
+    The result may be wrong for a very slow broker. Nothing is lost then: a later message adds
+    its table again.
+
+    Args:
+        prefix: First levels of every topic.
+        quiet: Seconds of a quiet time.
+    """
+
+    def __init__(self, prefix: str, quiet: float = QUIET_S) -> None:
+        self._site_start = len(prefix) + 1
+        self._quiet = quiet
+        self._keys: set[str] = set()
+        self._done = False
+        self._confirmations = 0
+        self._quiet_since: float | None = None
+
+    def add_message(self, topic: str, payload: bytes, *, retained: bool, now: float) -> None:
+        """
+        Record the table of a message; a message that clears its topic is ignored.
+        """
+        if self._done or not payload:
+            return
+        site, _, rest = topic[self._site_start :].partition("/")
+        self._keys.add(f"{site}.{rest.partition('/')[0]}")
+        if retained and self._quiet_since is not None:
+            self._quiet_since = now
+        if len(self._keys) > MAX_TABLES:
+            self.abandon()
+
+    def confirm_subscriptions(self, now: float) -> None:
+        """
+        Record that the broker has confirmed all subscriptions.
+        """
+        self._confirmations += 1
+        self._quiet_since = now
+
+    def abandon(self) -> None:
+        """
+        Give no result for this connection.
+        """
+        self._done = True
+        self._keys.clear()
+
+    def should_resubscribe(self, now: float) -> bool:
+        """
+        Return True once, after the first quiet time.
+        """
+        if self._confirmations >= _SUBSCRIPTION_ROUNDS or not self._is_quiet(now):
+            return False
+        self._quiet_since = None
+        return True
+
+    def result(self, now: float) -> frozenset[str] | None:
+        """
+        Return the keys of all tables with retained messages once; None before and after.
+        """
+        if self._confirmations < _SUBSCRIPTION_ROUNDS or not self._is_quiet(now):
+            return None
+        self._done = True
+        keys, self._keys = frozenset(self._keys), set()
+        return keys
+
+    def _is_quiet(self, now: float) -> bool:
+        since = self._quiet_since
+        return not self._done and since is not None and now - since >= self._quiet
+
+
+class _ConnectionLost(Exception):  # noqa: N818 - every connection ends so
     pass
 
 
-class Feed:
+class MqttFeed:
     """
-    Listens from `start` to `stop`.
+    The thread, from `start` to `stop`.
 
     Attributes:
-        turned: When the thread was last seen at work, monotonic.
+        last_active: Last activity of the thread, monotonic.
     """
 
     def __init__(
         self,
         settings: MqttSettings,
         topic_filters: Sequence[str],
-        mailbox: Mailbox,
+        queue: CoalescingQueue,
         now: Callable[[], str],
         *,
         timeouts: Timeouts | None = None,
@@ -66,173 +149,170 @@ class Feed:
         """
         Args:
             settings: The broker.
-            topic_filters: What to subscribe to; see `documents.filters`.
-            mailbox: Takes what comes.
-            now: The time of day, RFC 3339.
-            timeouts: All waits; for tests.
+            topic_filters: Subscriptions; see `message_validation.topic_filters`.
+            queue: Receives messages and changes of the connection.
+            now: Returns the current time, RFC 3339.
+            timeouts: Timeouts; None for the defaults.
         """
-        self.turned = time.monotonic()
-        self._settings, self._mailbox, self._now = settings, mailbox, now
+        self.last_active = time.monotonic()
+        self._settings, self._queue, self._now = settings, queue, now
         self._filters = topic_filters
-        self._small = next(each for each in self._filters if each.endswith(f"/{STATUS}"))
-        self._census = Census(settings.prefix)
+        self._status_filter = next(each for each in topic_filters if each.endswith(f"/{STATUS}"))
+        self._discovery = TableDiscovery(settings.prefix)
         self._timeouts = timeouts or Timeouts()
         self._reconnect_delay = ReconnectDelay(self._timeouts, random.Random())
         self._may_log = LogRateLimit()
         self._wakeup = Wakeup()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="display-feed", daemon=True)
-        self._told: str | None = ""
+        self._lost_reason: str | None = ""
 
     def start(self) -> None:
         """
-        Begin to listen; returns at once.
+        Start the thread.
         """
         self._thread.start()
 
     def stop(self) -> None:
         """
-        Leave the broker; returns when the thread has ended, or hangs.
+        Disconnect and stop the thread; returns after a timeout if the thread hangs.
         """
         self._stopping.set()
         self._wakeup.wake()
-        self._thread.join(1.0)
+        self._thread.join(STOP_TIMEOUT_S)
 
     @property
     def alive(self) -> bool:
         """
-        Whether the thread is there.
+        Whether the thread runs.
         """
         return self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._wait(self._once())
+            self._sleep(self._run_connection())
 
-    def _wait(self, seconds: float) -> None:
+    def _sleep(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while not self._stopping.is_set() and (left := until - time.monotonic()) > 0:
-            self.turned = time.monotonic()
-            self._stopping.wait(min(left, _TURN))
+            self.last_active = time.monotonic()
+            self._stopping.wait(min(left, LOOP_INTERVAL_S))
 
-    def _once(self) -> float:
+    def _run_connection(self) -> float:
         """
-        Listen over one connection; return how long to wait for the next.
+        Receive over one connection until it ends; return the delay before the next one.
         """
         accepted: float | None = None
         reason = "the display stops"
         try:
-            connection = self._connection()
-            self._census = Census(self._settings.prefix)
+            connection = self._open_connection()
+            self._discovery = TableDiscovery(self._settings.prefix)
             try:
-                accepted = self._welcome(connection)
-                self._listen(connection)
+                accepted = self._connect(connection)
+                self._receive(connection)
             finally:
                 connection.close()
-        except _Lost as lost:
+        except _ConnectionLost as lost:
             reason = str(lost)
         except (OSError, UserError) as error:
             reason = str(error) or type(error).__name__
-        except Exception:  # noqa: BLE001 - the thread must not die of what nobody thought of
+        except Exception:  # noqa: BLE001 - no unexpected error may end the thread
             _log.error("feed_failed", exc_info=True)
             reason = "an error of the display itself; its log says more"
-        return self._gone(reason, accepted)
+        return self._report_loss(reason, accepted)
 
-    def _connection(self) -> Connection:
-        # A name of its own for every connection: no other display is ever thrown out.
-        name = f"shoe-display-{secrets.token_hex(4)}"
-        connection = Connection(self._settings, name, None, self._timeouts.connect_s)
+    def _open_connection(self) -> Connection:
+        # A unique client id: the broker disconnects the older of two clients with one id.
+        client_id = f"shoe-display-{secrets.token_hex(4)}"
+        connection = Connection(self._settings, client_id, None, self._timeouts.connect_s)
         connection.open()
         return connection
 
-    def _welcome(self, connection: Connection) -> float:
+    def _connect(self, connection: Connection) -> float:
         """
-        Wait until the broker has accepted us, and subscribe.
+        Wait for the broker to accept the connection, and subscribe; return the time.
         """
         until = time.monotonic() + self._timeouts.connect_s
         while time.monotonic() < until:
-            for happened in self._turn(connection):
-                if isinstance(happened, Connected):
+            for event in self._run_loop_once(connection):
+                if isinstance(event, Connected):
                     for each in self._filters:
                         connection.subscribe(each)
                     return time.monotonic()
-        raise _Lost("the broker does not answer")
+        raise _ConnectionLost("the broker does not answer")
 
-    def _listen(self, connection: Connection) -> None:
-        asked = len(self._filters)
+    def _receive(self, connection: Connection) -> None:
+        unconfirmed = len(self._filters)
         until = time.monotonic() + self._timeouts.connect_s
         while not self._stopping.is_set():
-            for happened in self._turn(connection):
-                if isinstance(happened, Subscribed):
-                    asked -= 1
-                    if asked == 0:
-                        self._connected()
-                    if asked <= 0:
-                        self._census.answered(time.monotonic())
-            self._count(connection)
-            if asked > 0 and time.monotonic() > until:
-                raise _Lost("the broker does not say whether we may listen")
+            for event in self._run_loop_once(connection):
+                if isinstance(event, Subscribed):
+                    unconfirmed -= 1
+                    if unconfirmed == 0:
+                        self._report_connected()
+                    if unconfirmed <= 0:
+                        self._discovery.confirm_subscriptions(time.monotonic())
+            self._discover_tables(connection)
+            if unconfirmed > 0 and time.monotonic() > until:
+                raise _ConnectionLost("the broker does not confirm the subscriptions")
         connection.disconnect()
 
-    def _count(self, connection: Connection) -> None:
-        """
-        Find out which tables the broker no longer has anything of.
-        """
+    def _discover_tables(self, connection: Connection) -> None:
         now = time.monotonic()
-        if self._census.is_to_ask(now):
-            connection.subscribe(self._small)
-        there = self._census.result(now)
-        if there is not None:
-            self._mailbox.put_there(there)
+        if self._discovery.should_resubscribe(now):
+            connection.subscribe(self._status_filter)
+        keys = self._discovery.result(now)
+        if keys is not None:
+            self._queue.put_known_tables(keys)
 
-    def _turn(self, connection: Connection) -> list[object]:
+    def _run_loop_once(self, connection: Connection) -> list[object]:
         """
-        Turn the wheel once; what came is in the mailbox.
+        Run the network loop once: queue the messages, return all other events.
         """
-        self.turned = time.monotonic()
+        self.last_active = time.monotonic()
         others: list[object] = []
-        for happened in connection.poll(self._wakeup.descriptor, _TURN):
-            match happened:
+        for event in connection.poll(self._wakeup.descriptor, LOOP_INTERVAL_S):
+            match event:
                 case MessageReceived(topic, payload, retained):
                     now = time.monotonic()
-                    self._census.note(topic, payload, retained=retained, now=now)
-                    self._mailbox.put(Message(topic, payload, retained))
+                    self._discovery.add_message(topic, payload, retained=retained, now=now)
+                    self._queue.put(Message(topic, payload, retained))
                 case Disconnected(reason):
-                    raise _Lost(reason)
+                    raise _ConnectionLost(reason)
                 case SubscriptionRefused(reason, topic_filter):
-                    # It may let us read the rest: what it refuses shows as missing.
+                    # Other subscriptions may be granted; missing documents show in the pit.
                     if not topic_filter.endswith(STAFF_ALERTS):
-                        self._census.give_up()
-                    self._complain("subscription_refused", topics=topic_filter, reason=reason)
+                        self._discovery.abandon()
+                    self._warn("subscription_refused", topics=topic_filter, reason=reason)
                 case _:
-                    others.append(happened)
+                    others.append(event)
         if not connection.is_open:
-            raise _Lost("the line is closed")
+            raise _ConnectionLost("the line is closed")
         return others
 
-    def _connected(self) -> None:
+    def _report_connected(self) -> None:
         if self._may_log("broker_connected", time.monotonic()):
             host, port = self._settings.address
             _log.info("broker_connected", broker=f"{host}:{port}")
-        self._told = None
-        self._mailbox.put_link(Link(connected=True, since=self._now()))
+        self._lost_reason = None
+        self._queue.put_link(Link(connected=True, since=self._now()))
 
-    def _gone(self, reason: str, accepted: float | None) -> float:
+    def _report_loss(self, reason: str, accepted: float | None) -> float:
         if self._stopping.is_set():
             return 0.0
         lived = 0.0 if accepted is None else time.monotonic() - accepted
-        # One that ends young is no sign of a twin: nobody else has our name.
-        young = lived < self._timeouts.stable_session_s
+        # A short connection is no sign of a second client with this id: the id is unique.
+        short = lived < self._timeouts.stable_session_s
         retry = self._reconnect_delay
-        delay = retry.after_failure() if young else retry.after_session(lived)
-        self._complain("broker_lost", reason=reason, retry_in=round(delay, 1))
-        if self._told != reason:
-            was_connected = self._told is None
-            self._told = reason
-            self._mailbox.lose_link(self._now() if was_connected else None, reason)
+        delay = retry.after_failure() if short else retry.after_session(lived)
+        self._warn("broker_lost", reason=reason, retry_in=round(delay, 1))
+        if self._lost_reason != reason:
+            was_connected = self._lost_reason is None
+            self._lost_reason = reason
+            self._queue.put_link_lost(self._now() if was_connected else None, reason)
         return delay
 
-    def _complain(self, what: str, **facts: object) -> None:
-        if self._may_log(what, time.monotonic()):
+    def _warn(self, event: str, **facts: object) -> None:
+        if self._may_log(event, time.monotonic()):
             host, port = self._settings.address
-            _log.warning(what, broker=f"{host}:{port}", **facts)
+            _log.warning(event, broker=f"{host}:{port}", **facts)

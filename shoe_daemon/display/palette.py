@@ -22,7 +22,9 @@ def read_palette(css: str) -> dict[str, str]:
     Return the opaque colours of a style sheet as ``#rrggbb``, by the names of its variables.
     """
     return {
-        name: value if len(value) > len("#rgb") else "#" + "".join(2 * digit for digit in value[1:])
+        name: value
+        if len(value) > len("#rgb")
+        else "#" + "".join(2 * digit for digit in value[1:])
         for name, value in _VARIABLE.findall(css)
     }
 

@@ -1,11 +1,12 @@
 """
-Static files and pages: HTML with one data block, in which nothing can become markup.
+Static files and pages: HTML with one data block, in which no value can become markup.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,16 +14,20 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-__all__ = ["PAGES", "STATIC", "File", "Shelf", "data_block", "render"]
+from shoe_daemon import __version__
+from shoe_daemon.display.languages import FOLDER, languages
+
+__all__ = ["PAGES", "STATIC", "FileCache", "StaticFile", "data_block", "pages_version", "render"]
 
 _HERE: Final = Path(__file__).parent
 PAGES: Final = _HERE / "pages"
 STATIC: Final = _HERE / "static"
 
-_PLACEHOLDER: Final = re.compile(r"\{\{(?:(lang|page)|static:([\w./-]+))\}\}")
-_NAME: Final = re.compile(r"[\w-]+(/[\w-]+)*(\.[\w-]+)+", re.ASCII)
-_TEXT: Final = ("text/", "application/json", "text/javascript", "image/svg")
-_TYPES: Final = {
+VERSION_LENGTH: Final = 12
+
+_PLACEHOLDER: Final = re.compile(r"\{\{(?:(lang|page)|words:(\w+)|static:([\w./-]+))\}\}")
+_FILE_NAME: Final = re.compile(r"[\w-]+(/[\w-]+)*(\.[\w-]+)+", re.ASCII)
+_MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".woff2": "font/woff2",
@@ -33,80 +38,104 @@ _TYPES: Final = {
     ".html": "text/html; charset=utf-8",
 }
 _ESCAPED: Final = {
-    ord(sign): f"\\u{ord(sign):04x}" for sign in ("<", ">", "&", "\u2028", "\u2029")
+    ord(character): f"\\u{ord(character):04x}" for character in ("<", ">", "&", "\u2028", "\u2029")
 }
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class File(NamedTuple):
+class StaticFile(NamedTuple):
     """
-    A file as it is sent.
+    A file in memory.
 
     Attributes:
-        version: Another one for other bytes.
-        zipped: The same, compressed; None where that saves nothing.
+        version: Hash of the content.
+        gzipped: The compressed content; None if compression saves nothing.
     """
 
     content: bytes
-    kind: str
+    media_type: str
     version: str
-    zipped: bytes | None
+    gzipped: bytes | None
 
 
-class Shelf:
+class FileCache:
     """
-    The files of a folder, kept in memory and read again when they have changed.
+    The files of a folder, kept in memory and read again after a change.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kept: dict[str, tuple[tuple[int, int], File]] = {}
+        self._files: dict[str, tuple[tuple[int, int], StaticFile]] = {}
 
-    def get(self, name: str) -> File | None:
+    def get(self, name: str) -> StaticFile | None:
         """
-        Return a file, or None where there is none of that name, or no name at all.
+        Return a file; None if the name is invalid or unknown.
         """
         path = self._folder / name
-        kind = _TYPES.get(path.suffix)
-        if kind is None or not _NAME.fullmatch(name):
+        media_type = _MEDIA_TYPES.get(path.suffix)
+        if media_type is None or not _FILE_NAME.fullmatch(name):
             return None
         try:
             stat = path.stat()
-            mark = (stat.st_mtime_ns, stat.st_size)
-            kept = self._kept.get(name)
-            if kept is None or kept[0] != mark:
-                kept = self._kept[name] = (mark, _file(path.read_bytes(), kind))
+            modified = (stat.st_mtime_ns, stat.st_size)
+            cached = self._files.get(name)
+            if cached is None or cached[0] != modified:
+                cached = self._files[name] = (modified, _file(path.read_bytes(), media_type))
         except OSError:
             return None
-        return kept[1]
+        return cached[1]
 
 
-def _file(content: bytes, kind: str) -> File:
-    zipped = gzip.compress(content, mtime=0) if kind.startswith(("text/", "image/svg")) else None
-    if zipped is not None and len(zipped) >= len(content):
-        zipped = None
-    return File(content, kind, hashlib.sha256(content).hexdigest()[:12], zipped)
+def _file(content: bytes, media_type: str) -> StaticFile:
+    gzipped = None
+    if media_type.startswith(("text/", "image/svg")):
+        gzipped = gzip.compress(content, mtime=0)
+    if gzipped is not None and len(gzipped) >= len(content):
+        gzipped = None
+    version = hashlib.sha256(content).hexdigest()[:VERSION_LENGTH]
+    return StaticFile(content, media_type, version, gzipped)
 
 
-def render(page: File, static: Shelf, lang: str, block: str) -> bytes:
+def render(page: StaticFile, static: FileCache, lang: str, block: str) -> bytes:
     """
-    Fill a page's placeholders in.
+    Fill the placeholders of a page: language, data block, words in all languages, static files.
     """
 
-    def filled(found: re.Match[str]) -> str:
+    def fill(found: re.Match[str]) -> str:
         if found[1] == "lang":
             return lang
         if found[1] == "page":
             return block
-        file = static.get(found[2])
-        return f"/static/{found[2]}" + ("" if file is None else f"?v={file.version}")
+        if found[2]:
+            return _in_all_languages(found[2])
+        file = static.get(found[3])
+        return f"/static/{found[3]}" + ("" if file is None else f"?v={file.version}")
 
-    return _PLACEHOLDER.sub(filled, page.content.decode()).encode()
+    return _PLACEHOLDER.sub(fill, page.content.decode()).encode()
+
+
+def _in_all_languages(key: str) -> str:
+    texts = dict.fromkeys(language.words[key] for language in languages().values())
+    return html.escape(" ".join(texts))
 
 
 def data_block(facts: Mapping[str, Any]) -> str:
     """
-    Write what a page begins with, so that no markup can arise from any name in it.
+    Encode the data block of a page, so that no text in it can become markup.
     """
     return _encode(facts).decode().translate(_ESCAPED)
+
+
+def pages_version() -> str:
+    """
+    Return a hash of the program's version and of everything that the pages consist of.
+
+    Open pages compare it with their own, and reload after an upgrade.
+    """
+    found = hashlib.sha256(__version__.encode())
+    for folder in (PAGES, STATIC, FOLDER):
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            found.update(f"\0{path.relative_to(folder)}\0".encode())
+            found.update(path.read_bytes())
+    return found.hexdigest()[:VERSION_LENGTH]

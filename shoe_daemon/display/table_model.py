@@ -1,5 +1,5 @@
 """
-What is known of one table, and the words in which the model speaks.
+State of one table as received from the broker: documents, latest events, last contact.
 """
 
 from __future__ import annotations
@@ -10,26 +10,35 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from shoe_daemon.display.event_log import Events
-from shoe_daemon.display.freshness import Fresh, Heard, Moment
-from shoe_daemon.display.message_validation import Document, Fault
+from shoe_daemon.display.freshness import Freshness, LastContact, Moment
+from shoe_daemon.display.message_validation import Document, InvalidMessage
 
-__all__ = ["Change", "Faults", "Limits", "Message", "Moment", "Table", "Told"]
+__all__ = [
+    "Change",
+    "EventLog",
+    "FaultLog",
+    "FaultRecord",
+    "Limits",
+    "MemoryBudget",
+    "Message",
+    "Moment",
+    "Table",
+]
 
-_SESSIONS: Final = 8
-_TOLD: Final = 20
+MAX_PAST_SESSIONS: Final = 8
+MAX_FAULT_RECORDS: Final = 20
 
 
 class Limits(Struct, frozen=True):
     """
-    What a publisher cannot exceed, whatever it sends.
+    Limits on what publishers can make the display store.
 
     Attributes:
-        tables: Known at a time.
-        devices: Of one table.
-        events: Kept of one table.
-        event_bytes: All events of one table together.
-        bytes: All that is kept.
+        tables: Tables at a time.
+        devices: Devices of one table.
+        events: Events of one table.
+        event_bytes: Bytes of all events of one table.
+        bytes: Bytes of everything.
     """
 
     tables: int = 2000
@@ -41,7 +50,7 @@ class Limits(Struct, frozen=True):
 
 class Message(NamedTuple):
     """
-    What the broker sent: `retained` where it is a copy that it had kept.
+    A message from the broker; `retained` marks the retained copy sent after a subscription.
     """
 
     topic: str
@@ -51,14 +60,14 @@ class Message(NamedTuple):
 
 class Change(NamedTuple):
     """
-    Something that pages may want to know.
+    A change that pages may show.
 
     Attributes:
-        key: The table; None for what concerns all.
+        key: The table; None for a change that concerns all tables.
         what: ``board``, ``roads``, ``history``, ``alerts``, ``row``, ``event``,
             ``device``, ``link``, ``new``, ``gone`` or ``pit``.
-        event: The event's JSON, where it is one.
-        urgent: Pages want it at once; else within a second, however often it comes.
+        event: JSON of the event, if the change is an event.
+        urgent: Publish immediately; other changes are published once a second.
     """
 
     key: str | None
@@ -67,9 +76,9 @@ class Change(NamedTuple):
     urgent: bool = True
 
 
-class Told(Struct, frozen=True):
+class FaultRecord(Struct, frozen=True):
     """
-    A fault, as the pit is told of it.
+    An invalid message, as the pit shows it.
     """
 
     at: str
@@ -77,45 +86,133 @@ class Told(Struct, frozen=True):
     what: str
 
 
-class Faults(Struct):
+class FaultLog(Struct):
     """
-    What was wrong: how often, and the latest.
+    Number of invalid messages, and the latest of them.
     """
 
     total: int = 0
-    last: deque[Told] = field(default_factory=lambda: deque(maxlen=_TOLD))
+    last: deque[FaultRecord] = field(default_factory=lambda: deque(maxlen=MAX_FAULT_RECORDS))
+
+
+class MemoryBudget:
+    """
+    Bytes that all tables together store, and their limit.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._used = 0
+
+    def add(self, size: int) -> None:
+        """
+        Change the number of used bytes; a negative size releases bytes.
+        """
+        self._used += size
+
+    def has_room(self, size: int) -> bool:
+        """
+        Return whether so many further bytes may be stored.
+        """
+        return self._used + size <= self.limit
+
+
+class EventLog:
+    """
+    The latest events of one table by sequence number; the oldest are dropped first.
+
+    Args:
+        max_count: Limit on the number of events.
+        max_bytes: Limit on the bytes of all events.
+        budget: The bytes of all tables.
+    """
+
+    def __init__(self, max_count: int, max_bytes: int, budget: MemoryBudget) -> None:
+        self._max_count, self._max_bytes, self._budget = max_count, max_bytes, budget
+        self._by_seq: dict[int, bytes] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return len(self._by_seq)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._by_seq)
+
+    @property
+    def json(self) -> list[bytes]:
+        """
+        JSON of every event, oldest first.
+        """
+        return list(self._by_seq.values())
+
+    @property
+    def last_seq(self) -> int:
+        """
+        Sequence number of the latest event; 0 if there are no events.
+        """
+        return next(reversed(self._by_seq), 0)
+
+    def add(self, seq: int, json: bytes) -> bool:
+        """
+        Store an event; return False if it is stored already or older than all stored events.
+        """
+        if seq in self._by_seq or (self._by_seq and seq < next(iter(self._by_seq))):
+            return False
+        in_order = seq > self.last_seq
+        self._by_seq[seq] = json
+        self._add_size(len(json))
+        if not in_order:
+            self._by_seq = dict(sorted(self._by_seq.items()))
+        while self._by_seq and self._is_over_limit():
+            self._add_size(-len(self._by_seq.pop(next(iter(self._by_seq)))))
+        return True
+
+    def clear(self) -> None:
+        """
+        Drop all events.
+        """
+        self._add_size(-self._size)
+        self._by_seq.clear()
+
+    def _is_over_limit(self) -> bool:
+        over = len(self._by_seq) > self._max_count or self._size > self._max_bytes
+        return over or not self._budget.has_room(0)
+
+    def _add_size(self, size: int) -> None:
+        self._size += size
+        self._budget.add(size)
 
 
 class Table:
     """
-    What is known of one table.
+    One table.
 
     Attributes:
-        site: Where it stands.
-        table: Its id.
-        key: Both, with a dot between.
-        heard: What its freshness follows from.
-        documents: By kind: `state`, `roads` …; devices as ``device/<id>``.
-        events: The latest.
-        events_since: From when on none is missing, unless it fell out at the other end.
-        faults: How many of its messages were wrong.
-        fresh: As it was last told.
-        past: Sessions that another one has replaced.
-        views: What pages are given, by name, while nothing has changed.
+        site: Id of the site.
+        table: Id of the table.
+        key: Both ids, joined by a dot.
+        contact: What the freshness depends on.
+        documents: Documents by kind: `state`, `roads` …; devices as ``device/<id>``.
+        events: The latest events.
+        events_since: Time from which on `events` is complete, apart from dropped old events.
+        faults: Number of invalid messages.
+        freshness: The freshness that was published last.
+        past_sessions: Sessions that a later session has replaced.
+        cached_views: Encoded documents for pages, by name; removed when they change.
     """
 
-    def __init__(self, site: str, table: str, since: str, events: Events) -> None:
+    def __init__(self, site: str, table: str, since: str, events: EventLog) -> None:
         self.site, self.table, self.key = site, table, f"{site}.{table}"
-        self.heard = Heard()
+        self.contact = LastContact()
         self.documents: dict[str, Document] = {}
         self.events = events
         self.events_since = since
         self.faults = 0
-        self.fresh = Fresh("unknown")
-        self.past: deque[str] = deque(maxlen=_SESSIONS)
-        self.views: dict[str, bytes] = {}
+        self.freshness = Freshness("unknown")
+        self.past_sessions: deque[str] = deque(maxlen=MAX_PAST_SESSIONS)
+        self.cached_views: dict[str, bytes] = {}
 
-    def body(self, kind: str) -> Any:  # noqa: ANN401 - the type that `documents` gives the kind
+    def body(self, kind: str) -> Any:  # noqa: ANN401 - the type that the kind has
         """
         Return the document of a kind, or None.
         """
@@ -124,29 +221,29 @@ class Table:
 
     def check_session(self, session: str) -> None:
         """
-        See that a session is not over.
+        Reject a session that a later session has replaced.
 
         Raises:
-            Fault: Another one has replaced it.
+            InvalidMessage: The session is over.
         """
-        if session in self.past:
-            raise Fault(f"session {session[:20]!r} is over: another one has replaced it")
+        if session in self.past_sessions:
+            raise InvalidMessage(f"session {session[:20]!r} is over: another one has replaced it")
 
-    def check_devices(self, most: int) -> None:
+    def check_device_count(self, limit: int) -> None:
         """
-        See that there is room for one device more.
+        Reject a further device above the limit.
 
         Raises:
-            Fault: There is none.
+            InvalidMessage: The table has as many devices as allowed.
         """
-        if sum(name.startswith("device/") for name in self.documents) >= most:
-            raise Fault(f"more than {most} devices")
+        if sum(name.startswith("device/") for name in self.documents) >= limit:
+            raise InvalidMessage(f"more than {limit} devices")
 
     @property
     def devices(self) -> Iterator[tuple[str, Document]]:
         """
-        Its readers, by their ids; those of a session that is over are no more.
+        The devices of the current session, by their ids.
         """
         for kind, document in sorted(self.documents.items()):
-            if kind.startswith("device/") and document.body.session == self.heard.session:
+            if kind.startswith("device/") and document.body.session == self.contact.session:
                 yield kind.partition("/")[2], document

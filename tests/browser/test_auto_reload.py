@@ -18,9 +18,9 @@ from tests.volume import sample
 PATCH = """
 import pathlib
 import shoe_daemon
-import shoe_daemon.display.server_sent_events as live
+import shoe_daemon.display.browser_streams as browser_streams
 shoe_daemon.__version__ = pathlib.Path({file!r}).read_text()
-live.Stream.__init__.__kwdefaults__["beat"] = 0.2
+browser_streams.BrowserStream.__init__.__kwdefaults__["heartbeat"] = 0.2
 """
 PAGES = ("/table/x", "/table/x/history", "/pit", "/pit/table/x")
 VERSION = "Shoe.page().first.beat.version"

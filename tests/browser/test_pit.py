@@ -375,7 +375,9 @@ def test_events_stand_still_while_somebody_reads_them(
         visit(watched, stage, f"/pit/table/{table.name}")
         seq = table.ledger().seq
         watched.until(_THERE, seq)
-        watched.page.evaluate("() => { document.getElementById('event-log-box').scrollTop = 300; }")
+        watched.page.evaluate(
+            "() => { document.getElementById('event-log-box').scrollTop = 300; }"
+        )
         before = watched.page.evaluate(_TOP, seq - 20)
         table.deal(*_NATURAL)
         watched.until(_THERE, table.ledger().seq)

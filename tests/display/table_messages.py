@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Change, Message, Moment
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
@@ -129,11 +129,11 @@ def event(seq: int, kind: str = "round_started", **data: Any) -> bytes:  # noqa:
 
 class Told:
     """
-    Tables, and what they said would interest pages.
+    FloorModel, and what they said would interest pages.
     """
 
-    def __init__(self, tables: Tables | None = None) -> None:
-        self.tables = Tables() if tables is None else tables
+    def __init__(self, tables: FloorModel | None = None) -> None:
+        self.tables = FloorModel() if tables is None else tables
 
     def hear(  # noqa: PLR0913 - every test names the one or two that it is about
         self,

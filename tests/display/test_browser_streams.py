@@ -9,36 +9,37 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from shoe_daemon.display.browser_streams import Hub
-from shoe_daemon.display.floor_model import Tables
+from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
+from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.json_views import Views
-from shoe_daemon.display.server_sent_events import Stream, Watched
+from shoe_daemon.display.json_views import JsonViews
 from tests.display.table_messages import Told, alert, at, event, heard, roads
 
-BOARD = Watched(("board", "roads"), "table-1")
-PIT = Watched(("row",), None, pit=True)
-ROOM = Watched(
+BOARD = Subscription(("board", "roads"), "table-1")
+PIT = Subscription(("row",), None, pit=True)
+PIT_TABLE = Subscription(
     ("row", "board", "alerts", "roads", "history", "events"), "table-1", events=True, pit=True
 )
 
-ROOMS = {"row": PIT, "alerts": ROOM}
+PIT_PAGES = {"row": PIT, "alerts": PIT_TABLE}
 
 
-class Open:
+class OpenFloor:
     """
-    A floor, its hub, and what a browser reads.
+    A model, its streams, and what a browser reads.
     """
 
     def __init__(self, told: Told, *wanted: str) -> None:
         self.told = told
-        self.hub = Hub(told.tables, Views(told.tables, wanted), lambda: "now", "v1")
+        self.streams = StreamRegistry(
+            told.tables, JsonViews(told.tables, wanted), lambda: "now", "v1"
+        )
 
-    def watch(self, watched: Watched, beat: float = 30.0) -> AsyncGenerator[bytes, None]:
-        return Stream(self.hub, watched, beat=beat).run()
+    def watch(self, watched: Subscription, heartbeat: float = 30.0) -> AsyncGenerator[bytes, None]:
+        return BrowserStream(self.streams, watched, heartbeat=heartbeat).run()
 
     def say(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401
-        self.hub.tell(self.told.hear(*arguments, **more))
+        self.streams.publish(self.told.hear(*arguments, **more))
 
 
 async def events_of(stream: AsyncGenerator[bytes, None]) -> list[tuple[str, Any]]:
@@ -61,7 +62,7 @@ def names(found: list[tuple[str, Any]]) -> list[str]:
 
 def test_a_browser_gets_everything_first_and_then_what_changes() -> None:
     async def run() -> None:
-        floor = Open(heard())
+        floor = OpenFloor(heard())
         floor.say("roads", roads("BP"))
         stream = floor.watch(BOARD)
         first = await events_of(stream)
@@ -75,20 +76,20 @@ def test_a_browser_gets_everything_first_and_then_what_changes() -> None:
         floor.say("roads", roads("BPP", seq=2))
         assert names(await events_of(stream)) == ["roads"]
         await stream.aclose()
-        assert len(floor.hub) == 0
+        assert len(floor.streams) == 0
 
     asyncio.run(run())
 
 
 def test_players_are_not_told_what_is_irregular() -> None:
     async def run() -> None:
-        floor = Open(heard())
+        floor = OpenFloor(heard())
         floor.say("state", seq=2, alerts=[alert()], alerts_omitted=3)
         floor.say("alert/active", alerts=[alert()])
         first = await events_of(floor.watch(BOARD))
         assert names(first) == ["board", "roads", "beat"]
         assert (first[0][1]["state"]["alerts"], first[0][1]["state"]["alerts_omitted"]) == ([], 0)
-        room = dict(await events_of(floor.watch(ROOM)))
+        room = dict(await events_of(floor.watch(PIT_TABLE)))
         assert len(room["alerts"]["alerts"]) == len(room["row"]["alerts"]) == 1
         assert len(room["row"]["state"]["alerts"]) == 1
 
@@ -97,9 +98,9 @@ def test_players_are_not_told_what_is_irregular() -> None:
 
 def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
     async def run() -> None:
-        floor = Open(heard(told=Told(Tables(staff_alerts=True))))
+        floor = OpenFloor(heard(told=Told(FloorModel(staff_alerts=True))))
         everything = BOARD._replace(names=(*BOARD.names, "history"))
-        streams = {name: floor.watch(each) for name, each in ROOMS.items()}
+        streams = {name: floor.watch(each) for name, each in PIT_PAGES.items()}
         board = floor.watch(everything)
         for stream in (*streams.values(), board):
             await events_of(stream)
@@ -117,7 +118,7 @@ def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
 
 
 def test_an_alert_that_becomes_public_is_shown_once_and_without_the_mark() -> None:
-    told = heard(told=Told(Tables(staff_alerts=True)))
+    told = heard(told=Told(FloorModel(staff_alerts=True)))
     told.hear("staff/alert/active", alerts=[alert(8)])
     told.hear("alert/active", alerts=[alert(8)])
     (shown,) = json.loads(row_of(told))["alerts"]
@@ -130,7 +131,7 @@ def test_an_alert_that_becomes_public_is_shown_once_and_without_the_mark() -> No
 def test_the_pit_is_told_where_alerts_for_staff_do_not_arrive() -> None:
     told = heard()
     assert json.loads(row_of(told))["staff_alerts_missing"] is False
-    told = heard(told=Told(Tables(staff_alerts=True)))
+    told = heard(told=Told(FloorModel(staff_alerts=True)))
     assert json.loads(row_of(told))["staff_alerts_missing"] is True
     told.hear("staff/alert/active")
     assert json.loads(row_of(told))["staff_alerts_missing"] is False
@@ -138,12 +139,12 @@ def test_the_pit_is_told_where_alerts_for_staff_do_not_arrive() -> None:
 
 def row_of(told: Told) -> bytes:
     (table,) = told.tables
-    return Views(told.tables).table("row", table)
+    return JsonViews(told.tables).table("row", table)
 
 
 def test_a_slow_browser_gets_the_latest_and_once() -> None:
     async def run() -> None:
-        floor = Open(heard())
+        floor = OpenFloor(heard())
         stream = floor.watch(PIT)
         await events_of(stream)
         for number in range(2, 2000):
@@ -157,9 +158,9 @@ def test_a_slow_browser_gets_the_latest_and_once() -> None:
 
 def test_of_events_a_slow_browser_gets_the_last_ones() -> None:
     async def run() -> None:
-        floor = Open(heard())
+        floor = OpenFloor(heard())
         floor.say("event/round_started", event(1))
-        stream = floor.watch(ROOM)
+        stream = floor.watch(PIT_TABLE)
         first = dict(await events_of(stream))
         assert [each["seq"] for each in first["events"]["events"]] == [1]
         assert first["events"]["since"] == at(0).wall
@@ -174,7 +175,7 @@ def test_of_events_a_slow_browser_gets_the_last_ones() -> None:
 
 def test_a_sign_of_life_comes_where_nothing_else_does() -> None:
     async def run() -> None:
-        stream = Open(heard()).watch(BOARD, beat=0.01)
+        stream = OpenFloor(heard()).watch(BOARD, heartbeat=0.01)
         await events_of(stream)
         assert await events_of(stream) == [("beat", {"now": "now", "version": "v1"})]
 
@@ -183,14 +184,14 @@ def test_a_sign_of_life_comes_where_nothing_else_does() -> None:
 
 def test_a_board_waits_for_its_table() -> None:
     async def run() -> None:
-        floor = Open(Told())
+        floor = OpenFloor(Told())
         by_id, by_key = floor.watch(BOARD), floor.watch(BOARD._replace(table="house.table-1"))
         for stream in (by_id, by_key):
             first = await events_of(stream)
             assert names(first) == ["board", "roads", "beat"]
             assert first[0][1]["known"] is False
             assert first[0][1]["fresh"]["is"] == "no_broker"
-        floor.hub.tell(floor.told.tables.set_link(Link(connected=True, since="x"), 1000.0))
+        floor.streams.publish(floor.told.tables.set_link(Link(connected=True, since="x"), 1000.0))
         for stream in (by_id, by_key):
             assert [each["fresh"]["is"] for _, each in await events_of(stream)] == ["unknown"]
         floor.say("state")
@@ -198,7 +199,7 @@ def test_a_board_waits_for_its_table() -> None:
             found = dict(await events_of(stream))
             assert found["board"]["known"] is True
             assert found["board"]["key"] == "house.table-1"
-        assert len(floor.hub) == 2
+        assert len(floor.streams) == 2
         floor.say("state", b"")
         found = dict(await events_of(by_id))
         assert found["board"]["known"] is False
@@ -207,14 +208,14 @@ def test_a_board_waits_for_its_table() -> None:
         assert dict(await events_of(by_id))["board"]["state"]["seq"] == 7
         for stream in (by_id, by_key):
             await stream.aclose()
-        assert len(floor.hub) == 0
+        assert len(floor.streams) == 0
 
     asyncio.run(run())
 
 
 def test_the_pit_sees_tables_come_and_go() -> None:
     async def run() -> None:
-        floor = Open(heard())
+        floor = OpenFloor(heard())
         stream = floor.watch(PIT)
         assert names(await events_of(stream)) == ["pit", "row", "beat"]
         floor.say("state", table="table-2")
@@ -231,7 +232,7 @@ def test_the_pit_sees_tables_come_and_go() -> None:
 
 def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
     async def run() -> None:
-        floor = Open(heard("table-10"), "table-2", "house.table-3")
+        floor = OpenFloor(heard("table-10"), "table-2", "house.table-3")
         stream = floor.watch(PIT)
         first = await events_of(stream)
         rows = [each for name, each in first if name == "row"]
@@ -250,7 +251,7 @@ def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
         third = await events_of(stream)
         assert ("gone", {"key": "house.table-2"}) in third
         assert dict(third)["row"]["key"] == "table-2"
-        floor.hub.tell(floor.told.tables.set_link(Link(connected=False, since="x"), 1001.0))
+        floor.streams.publish(floor.told.tables.set_link(Link(connected=False, since="x"), 1001.0))
         rows = [each for name, each in await events_of(stream) if name == "row"]
         assert [each["fresh"]["is"] for each in rows] == ["no_broker"] * 3
 
@@ -259,13 +260,13 @@ def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
 
 def test_faults_are_told_once_a_second_however_many_there_are() -> None:
     async def run() -> None:
-        floor = Open(heard())
-        stream = floor.watch(PIT, beat=0.01)
+        floor = OpenFloor(heard())
+        stream = floor.watch(PIT, heartbeat=0.01)
         await events_of(stream)
         for number in range(1000):
             floor.say("state", b"{", after=number)
         assert names(await events_of(stream)) == ["beat"]
-        floor.hub.settle()
+        floor.streams.publish_delayed()
         found = dict(await events_of(stream))
         assert found["pit"]["faults"]["total"] == found["row"]["faults"] == 1000
         assert len(found["pit"]["faults"]["last"]) == 20
@@ -277,7 +278,7 @@ def test_tables_stand_in_the_order_of_their_numbers() -> None:
     told = heard("table-10")
     for name in ("table-9", "vip", "table-9-b", "9"):
         told.hear("state", table=name)
-    assert Views(told.tables, ["vip"]).order() == [
+    assert JsonViews(told.tables, ["vip"]).order() == [
         "house.vip",
         "house.table-9",
         "house.table-9-b",
@@ -292,7 +293,7 @@ def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
     told.hear("device/shoe", state="stale", noise=7)
     table = told.tables.get("house.table-1")
     assert table is not None
-    row = json.loads(Views(told.tables).table("row", table))
+    row = json.loads(JsonViews(told.tables).table("row", table))
     assert row["outcomes"] == "BpPTBbn"
     assert [(each["id"], each["state"], each["noise"]) for each in row["devices"]] == [
         ("shoe", "stale", 7)
@@ -302,13 +303,13 @@ def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
 
 def test_all_streams_end_at_once() -> None:
     async def run() -> None:
-        floor = Open(heard())
-        streams = [floor.watch(each) for each in (BOARD, PIT, ROOM)]
+        floor = OpenFloor(heard())
+        streams = [floor.watch(each) for each in (BOARD, PIT, PIT_TABLE)]
         for stream in streams:
             await events_of(stream)
-        floor.hub.close()
+        floor.streams.close()
         for stream in streams:
             assert [chunk async for chunk in stream] in ([], [b""])
-        assert len(floor.hub) == 0
+        assert len(floor.streams) == 0
 
     asyncio.run(run())

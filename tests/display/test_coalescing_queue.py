@@ -1,6 +1,5 @@
 """
-However fast the broker sends, and however slow the loop is, the box stays small and
-what matters most is in it.
+The queue has a limit however fast the broker sends, and keeps the latest documents.
 """
 
 from __future__ import annotations
@@ -10,52 +9,52 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.coalescing_queue import Mail, Mailbox
+from shoe_daemon.display.coalescing_queue import CoalescingQueue, QueuedMessages
 from shoe_daemon.display.freshness import Link
-from shoe_daemon.display.message_validation import SIZE_LIMIT
+from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
 from shoe_daemon.display.table_model import Message
 from tests.display.table_messages import PATIENT
 
 
-class Box:
+class CountingQueue:
     """
-    A mailbox that counts its bell.
+    A queue that counts its notifications.
     """
 
     def __init__(self) -> None:
-        self.rung = 0
-        self.box = Mailbox(self._ring)
+        self.notified = 0
+        self.queue = CoalescingQueue(self._notify)
 
-    def _ring(self) -> None:
-        self.rung += 1
+    def _notify(self) -> None:
+        self.notified += 1
 
     def put(self, topic: str, payload: bytes = b"x") -> None:
-        self.box.put(Message(f"p/s/t/{topic}", payload))
+        self.queue.put(Message(f"p/s/t/{topic}", payload))
 
-    def all(self) -> list[Mail]:
-        mail = [self.box.empty()]
-        while mail[-1].more:
-            mail.append(self.box.empty())
-        return mail
+    def all(self) -> list[QueuedMessages]:
+        batch = [self.queue.take()]
+        while batch[-1].more:
+            batch.append(self.queue.take())
+        return batch
 
 
-def test_the_newest_of_a_topic_wins_and_the_bell_rings_once() -> None:
-    box = Box()
+def test_the_newest_of_a_topic_wins_and_notifies_once() -> None:
+    queue = CountingQueue()
     for number in range(1000):
-        box.put("state", b"%d" % number)
-    (mail,) = box.all()
-    assert [each.payload for each in mail.messages] == [b"999"]
-    assert (box.rung, mail.dropped, mail.link) == (1, 0, None)
-    box.put("state")
-    assert box.rung == 2
+        queue.put("state", b"%d" % number)
+    (batch,) = queue.all()
+    assert [each.payload for each in batch.messages] == [b"999"]
+    assert (queue.notified, batch.dropped, batch.link) == (1, 0, None)
+    queue.put("state")
+    assert queue.notified == 2
 
 
 def test_events_come_first_and_documents_in_the_order_of_their_last_word() -> None:
-    box = Box()
+    queue = CountingQueue()
     for topic in ("state", "roads", "event/a", "state", "event/b", "status"):
-        box.put(topic)
-    (mail,) = box.all()
-    assert [each.topic.removeprefix("p/s/t/") for each in mail.messages] == [
+        queue.put(topic)
+    (batch,) = queue.all()
+    assert [each.topic.removeprefix("p/s/t/") for each in batch.messages] == [
         "event/a",
         "event/b",
         "roads",
@@ -65,99 +64,99 @@ def test_events_come_first_and_documents_in_the_order_of_their_last_word() -> No
 
 
 def test_no_more_is_kept_than_there_is_room_for_and_what_is_dropped_is_counted() -> None:
-    box = Box()
+    queue = CountingQueue()
     for number in range(7_000):
-        box.put(f"event/e{number}")
+        queue.put(f"event/e{number}")
     for number in range(25_000):
-        box.put(f"device/d{number}")
-    mail = box.all()
-    assert sum(each.dropped for each in mail) == 2_000 + 5_000
-    assert sum(len(each.messages) for each in mail) == 25_000
-    assert max(len(each.messages) for each in mail) == 500
-    assert box.rung == 1
+        queue.put(f"device/d{number}")
+    batch = queue.all()
+    assert sum(each.dropped for each in batch) == 2_000 + 5_000
+    assert sum(len(each.messages) for each in batch) == 25_000
+    assert max(len(each.messages) for each in batch) == 500
+    assert queue.notified == 1
 
 
 def test_bytes_are_limited_too() -> None:
-    box = Box()
+    queue = CountingQueue()
     for number in range(3_000):
-        box.put(f"device/d{number}", bytes(SIZE_LIMIT))
-    kept = sum(len(each.payload) for mail in box.all() for each in mail.messages)
+        queue.put(f"device/d{number}", bytes(MAX_PAYLOAD_BYTES))
+    kept = sum(len(each.payload) for batch in queue.all() for each in batch.messages)
     assert 60_000_000 < kept < 65_000_000
-    box.put("state", bytes(SIZE_LIMIT))
-    assert len(box.all()[0].messages) == 1
+    queue.put("state", bytes(MAX_PAYLOAD_BYTES))
+    assert len(queue.all()[0].messages) == 1
 
 
 def test_of_what_is_too_long_so_much_is_kept_as_shows_it() -> None:
-    box = Box()
-    box.put("state", bytes(10_000_000))
-    assert len(box.all()[0].messages[0].payload) == SIZE_LIMIT + 1
+    queue = CountingQueue()
+    queue.put("state", bytes(10_000_000))
+    assert len(queue.all()[0].messages[0].payload) == MAX_PAYLOAD_BYTES + 1
 
 
 def test_what_was_found_out_comes_after_what_came_before_it() -> None:
-    box = Box()
+    queue = CountingQueue()
     for number in range(700):
-        box.put(f"device/d{number}")
-    box.box.put_there(frozenset("a"))
-    box.put("device/d3")
-    box.put("event/a")
-    mail = box.all()
-    assert [each.there for each in mail] == [None, frozenset("a"), None]
-    assert [len(each.messages) for each in mail] == [500, 200, 1]
-    assert mail[2].messages[0].topic == "p/s/t/device/d3"
-    assert box.rung == 1
+        queue.put(f"device/d{number}")
+    queue.queue.put_known_tables(frozenset("a"))
+    queue.put("device/d3")
+    queue.put("event/a")
+    batch = queue.all()
+    assert [each.known_tables for each in batch] == [None, frozenset("a"), None]
+    assert [len(each.messages) for each in batch] == [500, 200, 1]
+    assert batch[2].messages[0].topic == "p/s/t/device/d3"
+    assert queue.notified == 1
 
 
 def test_of_what_was_found_out_twice_the_later_holds() -> None:
-    box = Box()
-    box.box.put_there(frozenset("a"))
-    box.put("state")
-    box.box.put_there(frozenset("b"))
-    (mail,) = box.all()
-    assert (len(mail.messages), mail.there) == (1, frozenset("b"))
+    queue = CountingQueue()
+    queue.queue.put_known_tables(frozenset("a"))
+    queue.put("state")
+    queue.queue.put_known_tables(frozenset("b"))
+    (batch,) = queue.all()
+    assert (len(batch.messages), batch.known_tables) == (1, frozenset("b"))
 
 
 def test_a_lost_line_keeps_the_moment_when_it_was_lost() -> None:
-    box = Box()
-    box.box.lose_link(None, "nobody answers")
-    assert box.all()[0].link == Link(connected=False, since=None, detail="nobody answers")
-    box.box.put_link(Link(connected=True, since="1"))
-    box.box.lose_link("2", "the line is closed")
-    box.box.lose_link(None, "nobody answers")
-    assert box.all()[0].link == Link(connected=False, since="2", detail="nobody answers")
-    assert box.all()[0].link is None
+    queue = CountingQueue()
+    queue.queue.put_link_lost(None, "nobody answers")
+    assert queue.all()[0].link == Link(connected=False, since=None, detail="nobody answers")
+    queue.queue.put_link(Link(connected=True, since="1"))
+    queue.queue.put_link_lost("2", "the line is closed")
+    queue.queue.put_link_lost(None, "nobody answers")
+    assert queue.all()[0].link == Link(connected=False, since="2", detail="nobody answers")
+    assert queue.all()[0].link is None
 
 
 @PATIENT
-@given(st.lists(st.sampled_from(["state", "roads", "event/a", "there", "take"]), max_size=40))
-def test_nothing_is_left_without_a_bell(steps: list[str]) -> None:
-    box = Box()
+@given(st.lists(st.sampled_from(["state", "roads", "event/a", "tables", "take"]), max_size=40))
+def test_nothing_is_left_without_a_notification(steps: list[str]) -> None:
+    queue = CountingQueue()
     waiting, answered = False, 0
     for step in steps:
         if step == "take":
-            if box.rung > answered:
-                answered = box.rung
-                box.all()
+            if queue.notified > answered:
+                answered = queue.notified
+                queue.all()
                 waiting = False
         else:
-            box.box.put_there(frozenset()) if step == "there" else box.put(step)
+            queue.queue.put_known_tables(frozenset()) if step == "tables" else queue.put(step)
             waiting = True
-        assert not waiting or box.rung > answered
+        assert not waiting or queue.notified > answered
 
 
 def test_two_threads_lose_nothing() -> None:
-    box = Box()
+    queue = CountingQueue()
     taken: list[bytes] = []
     done = threading.Event()
 
     def fill() -> None:
         for number in range(3_000):
-            box.put(f"event/{number}", b"%d" % number)
+            queue.put(f"event/{number}", b"%d" % number)
         done.set()
 
     thread = threading.Thread(target=fill)
     thread.start()
     while not done.is_set():
-        taken += [each.payload for each in box.box.empty().messages]
+        taken += [each.payload for each in queue.queue.take().messages]
     thread.join()
-    taken += [each.payload for mail in box.all() for each in mail.messages]
+    taken += [each.payload for batch in queue.all() for each in batch.messages]
     assert taken == [b"%d" % number for number in range(3_000)]

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.cmd_options import PAGE_HOST, order_options
 from shoe_daemon.display.display_config import DisplaySetup, is_display, load_display, parse_listen
+from shoe_daemon.display.http_app import PAGE_HOST, command_options
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import hash_pin
 
@@ -27,7 +27,7 @@ def load(folder: Path, text: str) -> DisplaySetup:
 
 def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
     setup = load(tmp_path, "[display]\n")
-    assert setup.key is None
+    assert setup.pit_credentials is None
     settings = setup.config.display
     assert settings.address == ("127.0.0.1", 8080)
     assert settings.on_loopback
@@ -111,7 +111,7 @@ def test_the_commands_shown_reach_the_broker_from_another_computer(
     tmp_path: Path, text: str, options: list[str | None]
 ) -> None:
     config = load(tmp_path, text).config
-    assert order_options(config.mqtt, config.display.orders) == options
+    assert command_options(config.mqtt, config.display.orders) == options
 
 
 def test_a_password_is_kept_beside_the_file_or_by_the_service(
@@ -120,16 +120,16 @@ def test_a_password_is_kept_beside_the_file_or_by_the_service(
     text = "[display.pit]\nuser = 'pit'\npassword_file = 'pit-password'\n"
     (tmp_path / "pit-password").write_text(f"{HASH}\n", encoding="utf-8")
     setup = load(tmp_path, text)
-    assert setup.key is not None
-    assert (setup.key.user, setup.key.hash) == ("pit", HASH)
+    assert setup.pit_credentials is not None
+    assert (setup.pit_credentials.user, setup.pit_credentials.hash) == ("pit", HASH)
     credentials = tmp_path / "credentials"
     credentials.mkdir()
     other = hash_pin("12345678")
     (credentials / "pit-password").write_text(other, encoding="utf-8")
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(credentials))
     setup = load(tmp_path, text)
-    assert setup.key is not None
-    assert setup.key.hash == other
+    assert setup.pit_credentials is not None
+    assert setup.pit_credentials.hash == other
 
 
 def test_a_credential_of_the_service_is_a_note_for_a_person(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
             line for line in used.splitlines() if "pit" in line or not line.startswith(key)
         )
     setup = load(tmp_path, used)
-    assert setup.key is not None
+    assert setup.pit_credentials is not None
     assert setup.config.display.tables
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.display.security_headers import CSP
+from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.table_messages import alert, event, payload, roads, topic
@@ -185,12 +185,12 @@ def test_every_answer_is_guarded(display: Display) -> None:
     ]
     for status, answer in asked:
         assert answer.status == status
-        assert answer.headers["content-security-policy"] == CSP
+        assert answer.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert answer.headers["x-frame-options"] == "DENY"
         assert "server" not in answer.headers
-    assert "unsafe" not in CSP
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
 
 
 def test_static_files_are_kept_by_browsers_while_they_are_the_same(display: Display) -> None:
@@ -307,7 +307,7 @@ def test_there_are_no_more_streams_than_allowed(mosquitto: Mosquitto, tmp_path: 
             refused = display.ask("/table/b/live")
             assert refused.status == 503
             assert refused.headers["retry-after"] == "10"
-            assert refused.headers["content-security-policy"] == CSP
+            assert refused.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
             assert display.ask("/table/b").status == 200
         wait_for(lambda: display.health()["streams"] == 0, timeout=PATIENCE)
         with Browser(display, "/table/b/live") as browser:

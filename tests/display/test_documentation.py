@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.display.display_config import load_display
-from shoe_daemon.display.message_validation import filters
-from shoe_daemon.display.security_headers import CSP
+from shoe_daemon.display.message_validation import topic_filters
+from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
 from shoe_daemon.operators import hash_pin
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -38,10 +38,10 @@ def test_every_configuration_is_accepted(
 
 
 def test_the_policy_and_the_topics_are_those_of_the_code() -> None:
-    assert f"Content-Security-Policy: {CSP}\n" in SECURITY
+    assert f"Content-Security-Policy: {CONTENT_SECURITY_POLICY}\n" in SECURITY
     found = re.search(r"<prefix>/<site or \+>/\+/  (.*)", SECURITY)
     assert found is not None
-    asked = sorted(each.removeprefix("p/+/+/") for each in filters("p", None))
+    asked = sorted(each.removeprefix("p/+/+/") for each in topic_filters("p", None))
     assert found[1].split("  ") == asked
 
 

@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
-from shoe_daemon.display.static_pages import Shelf
+from shoe_daemon.display.static_pages import FileCache
 
 STATIC = Path(room.__file__).parent / "static"
 FONTS = STATIC / "fonts"
@@ -38,7 +38,7 @@ def address(path: Path) -> str:
     """
     Return where browsers find a font, with the version under which they may keep it.
     """
-    file = Shelf(STATIC).get(f"fonts/{path.name}")
+    file = FileCache(STATIC).get(f"fonts/{path.name}")
     assert file is not None
     return f"fonts/{path.name}?v={file.version}"
 

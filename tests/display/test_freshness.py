@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.floor_model import Tables
-from shoe_daemon.display.freshness import Deadlines, Fresh, Heard, Link, fresh
+from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.freshness import DeadlineQueue, Freshness, LastContact, Link, freshness_of
 from tests.display.table_messages import PATIENT, Told, at, heard
 
 HERE = Link(connected=True, since="x")
@@ -25,73 +25,73 @@ LIVE: dict[str, Any] = {
 }
 
 
-def judged(now: float = 101.0, link: Link = HERE, **more: Any) -> Fresh:  # noqa: ANN401
-    return fresh(Heard(**{**LIVE, **more}), link, now)
+def judged(now: float = 101.0, link: Link = HERE, **more: Any) -> Freshness:  # noqa: ANN401
+    return freshness_of(LastContact(**{**LIVE, **more}), link, now)
 
 
 def test_a_table_is_live_only_where_everything_agrees() -> None:
-    assert judged() == Fresh("live")
-    assert judged(129.9) == Fresh("live")
-    assert judged(130.0) == Fresh("stale", "p")
-    assert judged(status_session="s2") == Fresh("stale", "p")
-    assert judged(status=None, status_session=None) == Fresh("stale", "p")
-    assert judged(session=None, published=None) == Fresh("stale", None)
-    assert judged(status="offline", status_since="t") == Fresh("offline", "t")
-    assert judged(status="offline", status_since=None) == Fresh("offline", "p")
-    assert judged(status="stopping") == Fresh("stopping", "p")
-    assert judged(link=Link()) == Fresh("no_broker", None)
-    assert fresh(None, HERE, 0.0) == Fresh("unknown")
+    assert judged() == Freshness("live")
+    assert judged(129.9) == Freshness("live")
+    assert judged(130.0) == Freshness("stale", "p")
+    assert judged(status_session="s2") == Freshness("stale", "p")
+    assert judged(status=None, status_session=None) == Freshness("stale", "p")
+    assert judged(session=None, published=None) == Freshness("stale", None)
+    assert judged(status="offline", status_since="t") == Freshness("offline", "t")
+    assert judged(status="offline", status_since=None) == Freshness("offline", "p")
+    assert judged(status="stopping") == Freshness("stopping", "p")
+    assert judged(link=Link()) == Freshness("no_broker", None)
+    assert freshness_of(None, HERE, 0.0) == Freshness("unknown")
 
 
 def test_the_heartbeat_is_the_tables_own() -> None:
-    assert judged(189.9, heartbeat=30) == Fresh("live")
+    assert judged(189.9, heartbeat=30) == Freshness("live")
     assert judged(190.0, heartbeat=30).state == "stale"
-    assert judged(102.0, heartbeat=1) == Fresh("live")
+    assert judged(102.0, heartbeat=1) == Freshness("live")
     assert judged(103.0, heartbeat=1).state == "stale"
-    assert fresh(Heard(**LIVE), HERE, 105.0, stale_after=5.0).state == "stale"
+    assert freshness_of(LastContact(**LIVE), HERE, 105.0, stale_after=5.0).state == "stale"
 
 
 def test_time_alone_makes_a_table_stale_once() -> None:
     told = heard()
     for second in range(1, 30):
-        assert told.tables.pass_time(at(second).monotonic) == []
-    changes = told.tables.pass_time(at(30).monotonic)
+        assert told.tables.advance_time(at(second).monotonic) == []
+    changes = told.tables.advance_time(at(30).monotonic)
     assert [each.what for each in changes] == ["board", "row"]
-    assert told.tables.pass_time(at(31).monotonic) == []
+    assert told.tables.advance_time(at(31).monotonic) == []
     assert [each.what for each in told.hear("state", after=40)] == ["board", "row"]
-    assert told.tables.pass_time(at(69).monotonic) == []
-    assert told.tables.pass_time(at(70).monotonic) != []
+    assert told.tables.advance_time(at(69).monotonic) == []
+    assert told.tables.advance_time(at(70).monotonic) != []
 
 
 def test_a_heartbeat_puts_it_off() -> None:
     told = heard()
     for second in range(10, 1000, 10):
         told.hear("state", after=second)
-        assert told.tables.pass_time(at(second + 9).monotonic) == []
+        assert told.tables.advance_time(at(second + 9).monotonic) == []
 
 
 def test_a_copy_that_the_broker_kept_is_as_old_as_it_says() -> None:
-    told = Told(Tables())
+    told = Told(FloorModel())
     told.tables.set_link(HERE, at(100).monotonic)
     told.hear("state", after=100, retained=True, published=at(95).wall)
     told.hear("status", after=100, retained=True)
     table = told.tables.get("house.table-1")
     assert table is not None
-    assert table.fresh == Fresh("live")
-    told.tables.pass_time(at(106).monotonic)
-    assert table.fresh == Fresh("live")
-    told.tables.pass_time(at(107).monotonic)
-    assert table.fresh == Fresh("stale", at(95).wall)
+    assert table.freshness == Freshness("live")
+    told.tables.advance_time(at(106).monotonic)
+    assert table.freshness == Freshness("live")
+    told.tables.advance_time(at(107).monotonic)
+    assert table.freshness == Freshness("stale", at(95).wall)
 
 
-def test_hearsay_is_good_for_one_heartbeat_and_what_is_heard_for_three() -> None:
-    assert judged(111.9, hearsay=True) == Fresh("live")
-    assert judged(112.0, hearsay=True) == Fresh("stale", "p")
-    assert judged(102.9, hearsay=True, heartbeat=1) == Fresh("live")
-    assert judged(103.0, hearsay=True, heartbeat=1).state == "stale"
-    quick = Heard(**LIVE, hearsay=True)
-    assert fresh(quick, HERE, 104.9, stale_after=5.0) == Fresh("live")
-    assert fresh(quick, HERE, 105.0, stale_after=5.0).state == "stale"
+def test_a_copy_is_good_for_one_heartbeat_and_what_is_heard_for_three() -> None:
+    assert judged(111.9, is_copy=True) == Freshness("live")
+    assert judged(112.0, is_copy=True) == Freshness("stale", "p")
+    assert judged(102.9, is_copy=True, heartbeat=1) == Freshness("live")
+    assert judged(103.0, is_copy=True, heartbeat=1).state == "stale"
+    quick = LastContact(**LIVE, is_copy=True)
+    assert freshness_of(quick, HERE, 104.9, stale_after=5.0) == Freshness("live")
+    assert freshness_of(quick, HERE, 105.0, stale_after=5.0).state == "stale"
 
 
 def reconnected(lost: float, back: float, **copy: Any) -> Told:  # noqa: ANN401
@@ -112,9 +112,9 @@ def states(told: Told, *seconds: float) -> list[str]:
     """
     found: list[str] = []
     for second in seconds:
-        told.tables.pass_time(at(second).monotonic)
+        told.tables.advance_time(at(second).monotonic)
         (table,) = told.tables
-        found.append(table.fresh.state)
+        found.append(table.freshness.state)
     return found
 
 
@@ -153,13 +153,13 @@ def test_of_a_clock_that_nobody_has_heard_no_copy_is_good_for_longer(ahead: floa
 
 
 def test_a_copy_from_yesterday_is_stale_at_once() -> None:
-    told = Told(Tables())
+    told = Told(FloorModel())
     told.tables.set_link(HERE, at(86_400).monotonic)
     told.hear("state", after=86_400, retained=True)
     told.hear("status", after=86_400, retained=True)
     table = told.tables.get("house.table-1")
     assert table is not None
-    assert table.fresh == Fresh("stale", at(0).wall)
+    assert table.freshness == Freshness("stale", at(0).wall)
 
 
 def test_a_copy_of_what_was_heard_itself_is_as_old_as_that() -> None:
@@ -169,7 +169,7 @@ def test_a_copy_of_what_was_heard_itself_is_as_old_as_that() -> None:
     told.hear("state", after=22, retained=True, published=at(-300).wall)
     table = told.tables.get("house.table-1")
     assert table is not None
-    assert table.fresh == Fresh("live")
+    assert table.freshness == Freshness("live")
 
 
 @pytest.mark.parametrize("state", ["offline", "stopping"])
@@ -179,7 +179,7 @@ def test_what_a_table_says_of_itself_is_told_at_once(state: str) -> None:
     assert [each.what for each in changes] == ["board", "row"]
     table = told.tables.get("house.table-1")
     assert table is not None
-    assert table.fresh == Fresh(state, at(3).wall)  # type: ignore[arg-type]
+    assert table.freshness == Freshness(state, at(3).wall)  # type: ignore[arg-type]
 
 
 def test_a_table_whose_state_has_expired_is_known_by_its_status() -> None:
@@ -192,26 +192,26 @@ def test_a_table_whose_state_has_expired_is_known_by_its_status() -> None:
     ]
     table = told.tables.get("house.table-1")
     assert table is not None
-    assert table.fresh == Fresh("offline", None)
+    assert table.freshness == Freshness("offline", None)
 
 
 @PATIENT
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 50)), max_size=60))
 def test_every_deadline_is_met_and_none_before_its_time(notes: list[tuple[str, int]]) -> None:
-    deadlines = Deadlines()
+    deadlines = DeadlineQueue()
     due: dict[str, float] = {}
     for name, moment in notes:
-        deadlines.note(name, moment)
+        deadlines.schedule(name, moment)
         due[name] = min(moment, due.get(name, moment))
     for now in range(51):
-        for name in deadlines.passed(now):
+        for name in deadlines.due(now):
             assert due.pop(name) == now
     assert due == {}
 
 
 def test_tables_that_come_and_go_leave_nothing_behind() -> None:
-    deadlines = Deadlines()
+    deadlines = DeadlineQueue()
     for number in range(20_000):
-        deadlines.note(f"t{number}", 1e9 + number)
-        deadlines.forget(f"t{number}")
+        deadlines.schedule(f"t{number}", 1e9 + number)
+        deadlines.cancel(f"t{number}")
     assert len(deadlines._heap) < 2_000  # noqa: SLF001 - what is not to grow has no other name

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.static_pages import PAGES, STATIC, Shelf, data_block, render
+from shoe_daemon.display.static_pages import PAGES, STATIC, FileCache, data_block, render
 from tests.display.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
@@ -59,7 +59,7 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("name", ["table", "history", "pit", "pit_table", "table_list"])
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
-    pages, static = Shelf(PAGES), Shelf(STATIC)
+    pages, static = FileCache(PAGES), FileCache(STATIC)
     file = pages.get(f"{name}.html")
     assert file is not None
     plain, nasty = (
@@ -72,7 +72,7 @@ def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["table", "history", "pit", "pit_table", "table_list"])
 def test_every_file_that_a_page_names_is_there(name: str) -> None:
-    static = Shelf(STATIC)
+    static = FileCache(STATIC)
     text = (PAGES / f"{name}.html").read_text(encoding="utf-8")
     named = [part.partition("}}")[0] for part in text.split("{{static:")[1:]]
     assert [each for each in named if static.get(each) is None] == []
@@ -96,24 +96,24 @@ def test_every_file_that_a_page_names_is_there(name: str) -> None:
     ],
 )
 def test_only_files_of_the_folder_are_given(name: str) -> None:
-    shelf = Shelf(STATIC)
-    assert shelf.get(name) is None
-    assert shelf.get("") is None
-    assert shelf.get("x" * 5000 + ".js") is None
+    files = FileCache(STATIC)
+    assert files.get(name) is None
+    assert files.get("") is None
+    assert files.get("x" * 5000 + ".js") is None
 
 
 def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "a.js"
     path.write_text("one" * 200, encoding="utf-8")
-    shelf = Shelf(tmp_path)
-    first = shelf.get("a.js")
+    files = FileCache(tmp_path)
+    first = files.get("a.js")
     path.write_text("two" * 200, encoding="utf-8")
     os.utime(path, ns=(1, 1))
-    second = shelf.get("a.js")
+    second = files.get("a.js")
     assert first is not None
     assert second is not None
     assert (first.content[:3], second.content[:3]) == (b"one", b"two")
     assert first.version != second.version
-    assert second.zipped is not None
+    assert second.gzipped is not None
     path.unlink()
-    assert shelf.get("a.js") is None
+    assert files.get("a.js") is None

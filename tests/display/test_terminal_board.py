@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.sample_table import Sample
-from shoe_daemon.display.freshness import Fresh, Link
-from shoe_daemon.display.message_validation import Fault as Refused
-from shoe_daemon.display.message_validation import Place, decode
+from shoe_daemon.display.freshness import Freshness, Link
+from shoe_daemon.display.message_validation import InvalidMessage, TopicParts, decode
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.canvas import width_of
 from shoe_daemon.display.terminal.hands import is_unread
@@ -96,7 +95,7 @@ def seen_of(dealer: Dealer) -> Seen:
     return Seen(
         name="table",
         broker="broker:1883",
-        fresh=Fresh("live"),
+        fresh=Freshness("live"),
         state=state,
         roads=msgspec.json.decode(roads, type=RoadsNow),
         history=msgspec.json.decode(past, type=History),
@@ -149,7 +148,7 @@ def test_what_is_due_the_counts_and_the_next_round_are_there(size: tuple[int, in
 def test_what_is_not_fresh_is_grey_and_says_since_when(size: tuple[int, int], state: Any) -> None:  # noqa: ANN401
     seen = replace(
         moments()[-1],
-        fresh=Fresh(state, "2026-11-21T09:30:00Z"),
+        fresh=Freshness(state, "2026-11-21T09:30:00Z"),
         since="10:30:00, 45 s",
         link=Link(connected=state != "no_broker", detail="refused"),
     )
@@ -205,7 +204,7 @@ def test_a_terminal_of_any_size_gets_what_it_has_room_for() -> None:
             canvas = draw_board(seen, width, height, signs)
             assert (canvas.width, canvas.height) == (width, height)
             assert all(width_of(row) == width for row in canvas.text.split("\n"))
-    text = draw_board(replace(seen, fresh=Fresh("offline")), 60, 20).text
+    text = draw_board(replace(seen, fresh=Freshness("offline")), 60, 20).text
     assert text.startswith("THE TABLE IS OFFLINE")
 
 
@@ -224,8 +223,8 @@ def test_whatever_passes_as_a_document_can_be_drawn() -> None:
         kind = chance.choice(["state", "roads", "history"])
         hostile = _spoilt(documents[kind], chance)
         try:
-            document = decode(Place("demo", "table-1", kind), json.dumps(hostile).encode())
-        except Refused:
+            document = decode(TopicParts("demo", "table-1", kind), json.dumps(hostile).encode())
+        except InvalidMessage:
             continue
         seen = sample.seen("table-1", "broker:1883")
         forms = {"roads": RoadsNow, "history": History}

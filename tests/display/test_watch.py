@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from shoe_daemon.demo.sample_table import Sample
-from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.display.terminal.board import draw_board
 from shoe_daemon.display.terminal.hands import verdict
@@ -82,7 +82,7 @@ def picture(
         name="demo.table-1",
         broker=f"127.0.0.1:{port}",
         link=Link(connected=True),
-        fresh=Fresh("live"),
+        fresh=Freshness("live"),
         state=table(documents),
         roads=msgspec.json.decode(documents["roads"], type=RoadsNow),
         history=msgspec.json.decode(documents["history"], type=History),

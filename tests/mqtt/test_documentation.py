@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_daemon.display.freshness import Heard, stale_at
+from shoe_daemon.display.freshness import LastContact, stale_at
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import LeadingTies, Result, Tail
 from shoe_daemon.mqtt import MqttSettings, messages
@@ -92,7 +92,8 @@ def test_a_state_counts_for_as_long_as_the_display_lets_it() -> None:
     limits = re.findall(r"^\| (was|is) .* \| (\d+) s \|$", PAGE, re.MULTILINE)
     heartbeat = MqttSettings().heartbeat
     live, copy = (
-        round(stale_at(Heard(heartbeat=heartbeat, hearsay=copied))) for copied in (False, True)
+        round(stale_at(LastContact(heartbeat=heartbeat, is_copy=copied)))
+        for copied in (False, True)
     )
     assert limits == [("was", str(live)), ("is", str(copy))]
     assert f"looks live for {copy} s at most" in section("How to build a display")

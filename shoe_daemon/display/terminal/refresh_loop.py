@@ -122,7 +122,7 @@ def _list(watcher: Watcher) -> list[str]:
 
 def _told(watcher: Watcher, table: Table) -> str:
     state = table.body(STATE)
-    fresh = watcher.tables.fresh(table, time.monotonic()).state.replace("_", " ")
+    fresh = watcher.tables.freshness(table, time.monotonic()).state.replace("_", " ")
     if state is None:
         return fresh
     return clean(f"{fresh:<8}  {state.name or state.table} · {headline(state)}")

@@ -12,10 +12,10 @@ from typing import Final, Self
 
 import msgspec
 
-from shoe_daemon.display.coalescing_queue import Mailbox
-from shoe_daemon.display.floor_model import Tables
-from shoe_daemon.display.message_validation import Document, filters
-from shoe_daemon.display.mqtt_feed import Feed
+from shoe_daemon.display.coalescing_queue import CoalescingQueue
+from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.message_validation import Document, topic_filters
+from shoe_daemon.display.mqtt_feed import MqttFeed
 from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.view_model import Seen
 from shoe_daemon.mqtt.messages import History, RoadsNow
@@ -53,12 +53,12 @@ class Watcher:
         stale_after: float | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
-        self.tables = Tables(settings.prefix, stale_after=stale_after)
+        self.tables = FloorModel(settings.prefix, stale_after=stale_after)
         self._where = "{}:{}".format(*settings.address)
         self._rung = threading.Event()
-        self._mailbox = Mailbox(self._rung.set)
-        self._feed = Feed(
-            settings, filters(settings.prefix, site), self._mailbox, _now, timeouts=timeouts
+        self._queue = CoalescingQueue(self._rung.set)
+        self._feed = MqttFeed(
+            settings, topic_filters(settings.prefix, site), self._queue, _now, timeouts=timeouts
         )
         self._came = time.monotonic()
         self._shown: tuple[str, int] | None = None
@@ -85,7 +85,7 @@ class Watcher:
         self._rung.clear()
         known, more = len(self.tables), True
         while more:
-            mail = self._mailbox.empty()
+            mail = self._queue.take()
             more = mail.more
             moment = Moment(time.monotonic(), _now())
             if mail.link is not None:
@@ -93,9 +93,9 @@ class Watcher:
                 self._came = moment.monotonic
             for message in mail.messages:
                 self.tables.receive(message, moment)
-            if mail.there is not None:
-                self.tables.miss(mail.there, moment.monotonic)
-        self.tables.pass_time(time.monotonic())
+            if mail.known_tables is not None:
+                self.tables.expire_missing(mail.known_tables, moment.monotonic)
+        self.tables.advance_time(time.monotonic())
         if len(self.tables) != known:
             self._came = time.monotonic()
 
@@ -121,7 +121,7 @@ class Watcher:
         """
         found = self.tables.named(name)
         table = found[0] if len(found) == 1 else None
-        fresh = self.tables.fresh(table, time.monotonic())
+        fresh = self.tables.freshness(table, time.monotonic())
         told = Seen(
             name=name,
             broker=self._where,

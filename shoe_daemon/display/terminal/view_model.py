@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.display.freshness import Fresh, Link
+from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import palette
 from shoe_daemon.display.terminal.hands import Words, verdict
@@ -51,7 +51,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     name: str
     broker: str
     link: Link = Link()
-    fresh: Fresh = Fresh("unknown")
+    fresh: Freshness = Freshness("unknown")
     since: str = ""
     state: State | None = None
     roads: RoadsNow | None = None

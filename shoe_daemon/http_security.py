@@ -1,0 +1,74 @@
+"""
+Response headers and host check of every web page that this project serves: the display, the
+preview of a camera and the calibration page. Standard library only.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Final
+
+__all__ = [
+    "CONTENT_SECURITY_POLICY",
+    "LOOPBACK_HOSTS",
+    "SECURITY_HEADERS",
+    "host_name",
+    "is_known_host",
+    "is_loopback",
+]
+
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+
+SECURITY_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "content-security-policy": CONTENT_SECURITY_POLICY,
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        "referrer-policy": "no-referrer",
+        "cross-origin-resource-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+    }
+)
+
+LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
+"""Names of loopback, as `host_name` returns them."""
+
+
+def host_name(header: str) -> str:
+    """
+    Return the host of a ``Host`` header in lower case, without the port; IPv6 in brackets.
+    """
+    text = header.lower()
+    if text.startswith("["):
+        return text.partition("]")[0] + "]"
+    return text.partition(":")[0]
+
+
+def is_known_host(headers: Collection[str], hosts: Collection[str]) -> bool:
+    """
+    Return whether a request names one of these hosts.
+
+    Protects against DNS rebinding: a page elsewhere may give its own name the address of this
+    server, and read the server through a browser.
+
+    Args:
+        headers: All ``Host`` headers of the request; more or less than one is rejected.
+        hosts: Names in lower case, without port.
+    """
+    return len(headers) == 1 and all(host_name(each) in hosts for each in headers)
+
+
+def is_loopback(host: str) -> bool:
+    """
+    Return whether a host is this computer itself.
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
