@@ -45,7 +45,7 @@ BASE: Final = "en"
 
 Glyphs = Literal["chinese", "letters"]
 GLYPHS: Final[tuple[Glyphs, ...]] = ("chinese", "letters")
-"""What may stand in the discs of the roads: 莊閒和, or B P T."""
+"""Characters in the discs of the roads; each language file defines both sets."""
 
 FOLDER: Final = Path(__file__).with_name("languages")
 """The languages that come with the project."""

@@ -5,7 +5,7 @@
  * Shoe.word(key, values)   the word in the page's language; "{name}" in it is taken from values;
  *                          the key itself where the language has no such word
  * Shoe.hasWord(key)            whether the language has it
- * Shoe.glyph(side)         "player", "banker", "tie" as one sign: P B T or 閒 莊 和
+ * Shoe.glyph(side)         "player", "banker", "tie" as one character, Latin or Chinese
  * Shoe.sentence(data, english)  a sentence of the table in the page's language: {text, lang}. data
  *                          has its detail_code and detail_values; where the page has no such
  *                          sentence, or a value is missing, it is the English one; lang is "en"
