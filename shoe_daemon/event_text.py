@@ -1,12 +1,12 @@
 """
-Events as text for people, one line each.
+Text of events in English, one line each, for terminals.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.game import ACTION_NAMES, Action, Outcome
+from shoe_daemon.game import ACTION_NAMES, SUIT_SIGNS, Action, Outcome, card_text
 from shoe_daemon.table import (
     CardBurned,
     CardCorrected,
@@ -27,13 +27,25 @@ from shoe_daemon.table import (
     ShoeStarted,
 )
 
+__all__ = [
+    "SUIT_SIGNS",
+    "WINNERS",
+    "aborted_text",
+    "action_text",
+    "card_text",
+    "extras",
+    "hand_text",
+    "narrate",
+    "result_text",
+    "tell",
+]
+
 WINNERS: Final = {
     Outcome.PLAYER: "Player wins",
     Outcome.BANKER: "Banker wins",
     Outcome.TIE: "Tie",
     None: "no result known",
 }
-SUIT_SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 _ABORTED: Final[dict[str, str]] = {
     "reset": "the reader was reset",
     "restart": "the daemon was away",
@@ -47,13 +59,6 @@ def aborted_text(cause: str) -> str:
     Return the reason why a round was aborted, as text.
     """
     return _ABORTED.get(cause, cause)
-
-
-def card_text(card: str | None) -> str:
-    """
-    Return a card with its suit symbol, ``10♥``; ``??`` for an unknown face.
-    """
-    return "??" if card is None else card[:-1] + SUIT_SIGNS[card[-1]]
 
 
 def hand_text(hand: HandResult) -> str:
@@ -84,14 +89,14 @@ def result_notes(data: RoundFinished) -> str:
 
 def action_text(action: str) -> str:
     """
-    Return the text of an action: ``burn the card``.
+    Return an action in words: ``burn the card``.
     """
     return ACTION_NAMES[Action(action)].text if action in set(Action) else action
 
 
 def result_text(data: RoundFinished) -> str:
     """
-    Return a result: both hands and the outcome.
+    Return a result: both hands and the winner.
     """
     more = result_notes(data)
     return (
@@ -121,7 +126,7 @@ def _correction_text(data: CardCorrected) -> str:
 
 def event_lines(event: Event) -> list[str]:
     """
-    Return the lines of an event: an irregularity has one for each proposal.
+    Return an event in lines; an irregularity has a line for each proposal.
     """
     line = event_line(event)
     lines = [] if line is None else [line]
@@ -138,7 +143,7 @@ def _proposal_line(proposal: Proposal) -> str:
 
 def event_line(event: Event) -> str | None:
     """
-    Return the line of an event; None for events without one.
+    Return an event in one line; None for events that need no line.
     """
     data = event.data
     match data:

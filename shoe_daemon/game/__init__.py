@@ -23,7 +23,16 @@ Code holds what is the same in every house; data holds what differs: `houses/*.t
 from __future__ import annotations
 
 from shoe_daemon.game import shoe_rotation
-from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MAX_DECKS, RANKS, SUITS, Card
+from shoe_daemon.game.cards import (
+    CARDS_PER_DECK,
+    DECK,
+    MAX_DECKS,
+    RANKS,
+    SUIT_SIGNS,
+    SUITS,
+    Card,
+    card_text,
+)
 from shoe_daemon.game.coup import (
     DEALING_ORDER,
     FIRST_CARDS,
@@ -125,6 +134,7 @@ __all__ = [
     "SEVERITY",
     "SITUATION_NAMES",
     "SUITS",
+    "SUIT_SIGNS",
     "WAGER_CATALOGUE",
     "Action",
     "Ask",
@@ -170,6 +180,7 @@ __all__ = [
     "Wager",
     "banker_draws",
     "build_roads",
+    "card_text",
     "find_house",
     "find_policy",
     "format_sequence",

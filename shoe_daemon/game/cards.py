@@ -50,3 +50,12 @@ class Card(StrEnum):
 
 DECK: Final[tuple[Card, ...]] = tuple(Card)
 """The cards of one deck, in the order of their `Card.index`."""
+
+SUIT_SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+
+
+def card_text(card: str | None) -> str:
+    """
+    Return a card with the sign of its suit, ``10♥``; ``??`` for an unknown face.
+    """
+    return "??" if card is None else card[:-1] + SUIT_SIGNS[card[-1]]
