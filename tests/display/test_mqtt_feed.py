@@ -203,7 +203,7 @@ def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path
 LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
 QUICK = """
 import shoe_daemon.display.floor_model as tables
-tables._PARDON = 0.5
+tables.MISSING_TABLE_TIMEOUT_S = 0.5
 """
 
 
@@ -345,12 +345,12 @@ def test_a_mistake_of_our_own_over_one_message_keeps_no_other_away(
     mosquitto: Mosquitto, tmp_path: Path
 ) -> None:
     patch = """
-from shoe_daemon.display.floor_model import Tables
-take = Tables._take
-def broken(self, place, message, moment):
-    assert place.table != "bomb"
-    return take(self, place, message, moment)
-Tables._take = broken
+from shoe_daemon.display.floor_model import FloorModel
+take = FloorModel._apply
+def broken(self, topic, message, moment):
+    assert topic.table != "bomb"
+    return take(self, topic, message, moment)
+FloorModel._apply = broken
 """
     with (
         Listener(mosquitto.port, "nothing") as listener,

@@ -1,17 +1,17 @@
 /*
- * The open alerts of one table, loud: what stands first in the pit.
+ * The open alerts of one table, in the list of alerts of the pit.
  *
- * Shoe.createAlertCard(key)       <li class="alarm"> with data-key and data-severity (the worst); in it one
- *                       <div class="alert"> for each alert, with data-alert-id, data-severity,
- *                       data-kind, data-round, data-staff (true where only staff may know of
- *                       it), the worst first, three at most: the table's page has them all
+ * Shoe.createAlertCard(key)   <li class="alarm"> with data-key and data-severity (the highest); in
+ *                       it one <div class="alert"> for each alert, with data-alert-id,
+ *                       data-severity, data-kind, data-round, data-staff (true for alerts for
+ *                       staff only), the highest severity first, three at most: the table's page
+ *                       shows all
  *     .node
- *     .update(row)      shows a row with alerts
- *     .close(row)       shows that nothing is open any more, until it is taken away
- * Shoe.alertHeader(alert) severity, whether it is for staff only, kind, place and card, and how
- *                       long it is open
- * Shoe.alertIds(alerts) changes when others are open, or when one of them becomes public
- * Shoe.bySeverity(alerts) the worst first, then the oldest
+ *     .update(row)      shows the alerts of a row
+ *     .close()          shows that no alert is open any more
+ * Shoe.alertHeader(alert)   severity, mark for staff only, kind, place and card, age
+ * Shoe.alertIds(alerts)     a text that changes with the open alerts, or when one becomes public
+ * Shoe.bySeverity(alerts)   the highest severity first, then the oldest
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -19,7 +19,7 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var MOST = 3;
+  var MAX_ALERTS = 3;
 
   Shoe.bySeverity = function (alerts) {
     return alerts.slice().sort(function (one, other) {
@@ -33,7 +33,7 @@ window.Shoe = Shoe;
     }).join();
   };
 
-  function staffOnly(alert) {
+  function createStaffMark(alert) {
     return !alert.staff_only ? null : Shoe.el("span", {
       "class": "staff-only",
       title: Shoe.word("alert_staff_only_hint"),
@@ -41,7 +41,7 @@ window.Shoe = Shoe;
     });
   }
 
-  function concerned(alert) {
+  function roundAndPlace(alert) {
     var found = [];
     if (alert.round !== null && alert.round !== undefined) {
       found.push(Shoe.word("round_number", { number: alert.round }));
@@ -66,12 +66,13 @@ window.Shoe = Shoe;
         ]),
         age
       ]),
-      Shoe.el("div", { "class": "kind" }, [Shoe.format.kind(alert.data.kind), staffOnly(alert)]),
-      Shoe.el("div", { "class": "concerns", text: concerned(alert) })
+      Shoe.el("div", { "class": "kind" },
+        [Shoe.format.kind(alert.data.kind), createStaffMark(alert)]),
+      Shoe.el("div", { "class": "concerns", text: roundAndPlace(alert) })
     ];
   };
 
-  function proposal(alert) {
+  function createProposal(alert) {
     var first = alert.data.proposals && alert.data.proposals[0];
     if (!first) {
       return null;
@@ -89,7 +90,7 @@ window.Shoe = Shoe;
     ]);
   }
 
-  function one(alert) {
+  function createAlert(alert) {
     return Shoe.el("div", {
       "class": "alert",
       "data-alert-id": alert.data.id,
@@ -100,18 +101,20 @@ window.Shoe = Shoe;
     }, [
       Shoe.alertHeader(alert),
       Shoe.sentenceElement("div", "detail", Shoe.format.alert(alert)),
-      proposal(alert)
+      createProposal(alert)
     ]);
   }
 
-  function waits(state) {
+  function waitText(state) {
     if (!state) {
       return "";
     }
     if (state.on_hold) {
       return Shoe.word("on_hold");
     }
-    return state.held.length ? Shoe.word("waiting_rounds", { numbers: state.held.join(Shoe.word("list_comma")) }) : "";
+    return state.held.length ? Shoe.word("waiting_rounds", {
+      numbers: state.held.join(Shoe.word("list_comma"))
+    }) : "";
   }
 
   Shoe.createAlertCard = function (key) {
@@ -129,15 +132,15 @@ window.Shoe = Shoe;
       update: function (row) {
         var alerts = Shoe.bySeverity(row.alerts);
         Shoe.setText(name, row.name || row.table);
-        Shoe.setText(held, waits(row.state));
+        Shoe.setText(held, waitText(row.state));
         Shoe.setAttribute(node, "data-severity", Shoe.worstSeverity(alerts));
         Shoe.setAttribute(node, "data-fresh", row.fresh.is);
         Shoe.setClass(node, "grey", row.fresh.is !== "live");
         Shoe.setClass(node, "closed", false);
         Shoe.fillOnChange(list, Shoe.alertIds(alerts), function () {
-          return alerts.slice(0, MOST).map(one).concat(alerts.length > MOST
+          return alerts.slice(0, MAX_ALERTS).map(createAlert).concat(alerts.length > MAX_ALERTS
             ? Shoe.el("div", { "class": "alert others", text: Shoe.word("alerts_omitted", {
-              count: alerts.length - MOST
+              count: alerts.length - MAX_ALERTS
             }) }) : []);
         });
       },

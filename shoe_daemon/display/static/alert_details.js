@@ -1,8 +1,9 @@
 /*
- * An open alert in full: what happened, what the policy proposes, and the orders that answer it.
+ * An open alert in full: the sentence, the proposals of the policy, and the commands for them.
  *
- * Shoe.createAlertDetails(alert, state)   <article class="alert full"> with data-alert-id, data-severity,
- *                             data-kind, data-staff (true where only staff may know of it); in it one <li class="proposal"> for each proposal with
+ * Shoe.createAlertDetails(alert, state)   <article class="alert full"> with data-alert-id,
+ *                             data-severity, data-kind, data-staff (true for alerts for staff
+ *                             only); in it one <li class="proposal"> for each proposal with
  *                             data-action and data-verified ("true", "false"), and the command
  *                             lines of command_line.js
  */
@@ -12,10 +13,12 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var BY_HAND = { unreadable_card: true, source_conflict: true };
-  var MISREAD = { result_mismatch: true, source_conflict: true, duplicate_card: true };
+  var CARD_MAY_BE_ENTERED = { unreadable_card: true, source_conflict: true };
+  var CARD_MAY_BE_CORRECTED = {
+    result_mismatch: true, source_conflict: true, duplicate_card: true
+  };
 
-  function verified(proposal) {
+  function createVerified(proposal) {
     var name = proposal.verified ? "verified" : "proposal_not_verified";
     return Shoe.el("span", {
       "class": proposal.verified ? "verified" : "unverified",
@@ -24,18 +27,18 @@ window.Shoe = Shoe;
     });
   }
 
-  function effect(action) {
+  function createEffect(action) {
     var key = "effect_" + action;
     return Shoe.hasWord(key) ? Shoe.el("p", { "class": "effect", text: Shoe.word(key) }) : null;
   }
 
-  function command(verb, fields) {
+  function createCommand(verb, fields) {
     var line = Shoe.commands.commandLine(verb, fields);
     return line ? Shoe.commands.createElement(line)
       : Shoe.el("p", { "class": "hint", text: Shoe.word("order_unsafe") });
   }
 
-  function cited(proposal) {
+  function createCitation(proposal) {
     return Shoe.el("cite", null, [
       Shoe.sentenceElement("span", null, Shoe.phrase(proposal.authority)),
       Shoe.word("cite_comma"),
@@ -43,7 +46,7 @@ window.Shoe = Shoe;
     ]);
   }
 
-  function proposed(alert, proposal) {
+  function createProposal(alert, proposal) {
     return Shoe.el("li", {
       "class": "proposal",
       "data-action": proposal.action,
@@ -51,32 +54,32 @@ window.Shoe = Shoe;
     }, [
       Shoe.el("div", { "class": "proposal-head" }, [
         Shoe.el("b", { text: Shoe.format.action(proposal.action) }),
-        verified(proposal)
+        createVerified(proposal)
       ]),
       Shoe.el("p", { "class": "says" }, [
         Shoe.sentenceElement("q", null, Shoe.sentence(proposal, proposal.text)),
-        cited(proposal)
+        createCitation(proposal)
       ]),
-      effect(proposal.action),
-      command("rule", { irregularity: alert.data.id, action: proposal.action })
+      createEffect(proposal.action),
+      createCommand("rule", { irregularity: alert.data.id, action: proposal.action })
     ]);
   }
 
-  function none(state) {
+  function createNoProposals(state) {
     return Shoe.el("p", {
       "class": "none",
       text: Shoe.word("proposals_management", { policy: state ? Shoe.format.policy(state) : "–" })
     });
   }
 
-  function other(word, verb, fields, values) {
+  function createOtherCommand(word, verb, fields, values) {
     return Shoe.el("li", null, [
       Shoe.el("span", { "class": "other-word", text: Shoe.word(word, values) }),
-      command(verb, fields)
+      createCommand(verb, fields)
     ]);
   }
 
-  function card(alert) {
+  function cardFields(alert) {
     var fields = { slot: alert.data.slot || "PLACE", card: "CARD" };
     if (alert.round) {
       fields.round = alert.round;
@@ -84,24 +87,26 @@ window.Shoe = Shoe;
     return fields;
   }
 
-  function others(alert) {
+  function createOtherCommands(alert) {
     var kind = alert.data.kind;
     var id = alert.data.id;
     return [
-      other("order_acknowledge", "acknowledge", { irregularity: id }),
-      BY_HAND[kind] ? other("order_enter_card", "enter-card", card(alert)) : null,
-      MISREAD[kind] ? other("order_correct_card", "correct-card", card(alert)) : null,
-      alert.round ? other("order_void_round", "void-round", { round: alert.round },
+      createOtherCommand("order_acknowledge", "acknowledge", { irregularity: id }),
+      CARD_MAY_BE_ENTERED[kind]
+        ? createOtherCommand("order_enter_card", "enter-card", cardFields(alert)) : null,
+      CARD_MAY_BE_CORRECTED[kind]
+        ? createOtherCommand("order_correct_card", "correct-card", cardFields(alert)) : null,
+      alert.round ? createOtherCommand("order_void_round", "void-round", { round: alert.round },
         { round: alert.round }) : null,
-      other("order_rule", "rule", { irregularity: id, action: "ACTION" })
+      createOtherCommand("order_rule", "rule", { irregularity: id, action: "ACTION" })
     ];
   }
 
-  function folded(alert, open) {
+  function createFolded(alert, open) {
     var list = Shoe.el("ul", {
       "class": open ? "others" : "others hidden",
       id: "others-" + alert.data.id
-    }, others(alert));
+    }, createOtherCommands(alert));
     var button = Shoe.el("button", {
       type: "button",
       "class": "unfold",
@@ -135,9 +140,9 @@ window.Shoe = Shoe;
       ]),
       Shoe.el("div", { "class": "answers" }, [
         proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {
-          return proposed(alert, each);
-        })) : none(state),
-        folded(alert, !proposals.length)
+          return createProposal(alert, each);
+        })) : createNoProposals(state),
+        createFolded(alert, !proposals.length)
       ])
     ]);
   };

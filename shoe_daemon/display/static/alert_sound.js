@@ -1,16 +1,15 @@
 /*
- * The pit's alarm, drawn by us: two or three soft tones, no file.
+ * The sound of alerts in the pit: two or three soft tones, generated, without a file.
  *
- * Shoe.alertSound(button)      makes the button the switch. Off until a person switches it on; that is
- *                         remembered on this computer. The browser lets nothing sound before a
- *                         click or a key: until then the button says so (data-sound="blocked").
- *                         data-sound is on, off, blocked, or none where there is no WebAudio or
- *                         the data block says `sound: false`.
- *     .alert(severity)    a new alert: 1 and 2 chime once; 3 and more sound, and again after 15,
- *                         30 and 60 seconds, and then no more, until somebody touches the page,
- *                         which ends it, or `quiet`
- *     .quiet()            nothing is open any more
- *     .played             how often it has sounded, for tests: also button's data-played
+ * Shoe.alertSound(button) makes the button the switch. Off by default; the setting is stored on
+ *                         this computer. Browsers play no sound before a click or a key: until
+ *                         then data-sound is "blocked", and the button says so. data-sound is on,
+ *                         off, blocked, or none without WebAudio or if the data block says
+ *                         `sound: false`.
+ *     .alert(severity)    plays for a new alert: once for 1 and 2; for 3 and more again after 15,
+ *                         30 and 60 seconds, until somebody touches the page, or `quiet`
+ *     .quiet()            cancels the repetitions
+ *     .played             number of sounds played, for tests: also the button's data-played
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -18,35 +17,35 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var KEY = "shoe-sound";
-  var AGAIN = [15000, 30000, 60000];
-  var GENTLE = [[880, 0, 0.22], [1174.7, 0.16, 0.34]];
-  var URGENT = [[987.8, 0, 0.16], [740, 0.18, 0.16], [987.8, 0.36, 0.16], [740, 0.54, 0.3]];
+  var STORAGE_KEY = "shoe-sound";
+  var REPEAT_AFTER_MS = [15000, 30000, 60000];
+  var GENTLE_TONES = [[880, 0, 0.22], [1174.7, 0.16, 0.34]];
+  var URGENT_TONES = [[987.8, 0, 0.16], [740, 0.18, 0.16], [987.8, 0.36, 0.16], [740, 0.54, 0.3]];
 
-  function remembered() {
+  function loadSetting() {
     try {
-      return window.localStorage.getItem(KEY) === "on";
+      return window.localStorage.getItem(STORAGE_KEY) === "on";
     } catch (error) {
       return false;
     }
   }
 
-  function remember(on) {
+  function storeSetting(on) {
     try {
-      window.localStorage.setItem(KEY, on ? "on" : "off");
+      window.localStorage.setItem(STORAGE_KEY, on ? "on" : "off");
     } catch (error) {
-      // A browser that keeps nothing is asked again after the next load.
+      // Without storage the setting is lost with the next load.
       return;
     }
   }
 
-  function tone(context, note, loud) {
+  function playTone(context, note, loud) {
     var at = context.currentTime + 0.03 + note[1];
     var source = context.createOscillator();
     var volume = context.createGain();
     source.type = "triangle";
     source.frequency.value = note[0];
-    // Swelling and fading, since a tone that is cut off clicks.
+    // Fade in and out: a tone that is cut off clicks.
     volume.gain.setValueAtTime(0.0001, at);
     volume.gain.exponentialRampToValueAtTime(loud, at + 0.02);
     volume.gain.exponentialRampToValueAtTime(0.0001, at + note[2]);
@@ -59,9 +58,9 @@ window.Shoe = Shoe;
   Shoe.alertSound = function (button) {
     var allowed = Shoe.page().sound !== false;
     var Context = allowed && (window.AudioContext || window.webkitAudioContext);
-    var on = Boolean(Context) && remembered();
+    var on = Boolean(Context) && loadSetting();
     var context = null;
-    var waiting = [];
+    var timers = [];
     var self = { played: 0 };
 
     function state() {
@@ -74,7 +73,7 @@ window.Shoe = Shoe;
       return context && context.state === "running" ? "on" : "blocked";
     }
 
-    function show() {
+    function updateButton() {
       var now = state();
       Shoe.setAttribute(button, "data-sound", now);
       Shoe.setAttribute(button, "aria-pressed", on ? "true" : "false");
@@ -84,39 +83,41 @@ window.Shoe = Shoe;
       Shoe.setClass(button, "hidden", now === "none");
     }
 
-    // Not before somebody touches the page, or there is something to say: browsers complain.
-    function prepare() {
+    // Only after input or for an alert: browsers warn about earlier audio contexts.
+    function prepareContext() {
       if (on && !context) {
         context = new Context();
-        context.onstatechange = show;
+        context.onstatechange = updateButton;
       }
       if (context && context.state === "suspended" && context.resume) {
         context.resume();
       }
-      show();
+      updateButton();
     }
 
     function play(severity) {
       var loud = severity >= 3 ? 0.28 : 0.12;
-      prepare();
+      prepareContext();
       if (state() !== "on") {
         return;
       }
-      (severity >= 3 ? URGENT : GENTLE).forEach(function (note) { tone(context, note, loud); });
+      (severity >= 3 ? URGENT_TONES : GENTLE_TONES).forEach(function (note) {
+        playTone(context, note, loud);
+      });
       self.played += 1;
       Shoe.setAttribute(button, "data-played", self.played);
     }
 
     self.quiet = function () {
-      waiting.forEach(window.clearTimeout);
-      waiting = [];
+      timers.forEach(window.clearTimeout);
+      timers = [];
     };
 
     self.alert = function (severity) {
       play(severity);
       if (severity >= 3) {
         self.quiet();
-        waiting = AGAIN.map(function (after) {
+        timers = REPEAT_AFTER_MS.map(function (after) {
           return window.setTimeout(function () { play(severity); }, after);
         });
       }
@@ -124,8 +125,8 @@ window.Shoe = Shoe;
 
     button.addEventListener("click", function () {
       on = !on;
-      remember(on);
-      prepare();
+      storeSetting(on);
+      prepareContext();
       if (on) {
         play(1);
       }
@@ -133,10 +134,10 @@ window.Shoe = Shoe;
     ["pointerdown", "mousedown", "touchend", "keydown"].forEach(function (name) {
       document.addEventListener(name, function () {
         self.quiet();
-        prepare();
+        prepareContext();
       }, true);
     });
-    show();
+    updateButton();
     return self;
   };
 }());

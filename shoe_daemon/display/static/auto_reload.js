@@ -1,14 +1,14 @@
 /*
- * A page that is older than the display, which was upgraded, takes itself anew.
+ * Reloads a page that is older than the display, after an upgrade.
  *
- * Shoe.autoReload(beat)   is given every sign of life; where its `version` is another one than that of
- *                    the page's data block, the page is loaded again within some seconds: not all
- *                    pages at the same moment, and only when the display really has a page of that
- *                    version to give. Not while somebody uses it, nor while it may sound: that the
- *                    browser would not let it do again before the next click.
+ * Shoe.autoReload(beat)   receives every heartbeat; if its `version` differs from that of the
+ *                    page's data block, the page reloads within some seconds: not all pages at
+ *                    once, and only if the display serves a page of the new version. A page in use
+ *                    does not reload, nor a page with sound: browsers mute a page until the next
+ *                    click.
  *
- * For no version is a page loaded again twice within a day, and never where the browser cannot
- * remember that it was. So it is no loop, whatever stands between the page and the display.
+ * A page reloads at most once a day for each version, and never if the browser cannot store that
+ * it did: so there is no loop, whatever proxy is between the page and the display.
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -16,67 +16,69 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var KEY = "shoe-renewed";
-  var DAY = 86400000;
-  var IDLE = 60000;
-  var SPREAD = 3000;
-  var AGAIN = 30000;
-  var TYPED_INTO = /^(?:INPUT|SELECT|TEXTAREA)$/;
+  var STORAGE_KEY = "shoe-renewed";
+  var DAY_MS = 86400000;
+  var IDLE_AFTER_MS = 60000;
+  var SPREAD_MS = 3000;
+  var RETRY_MS = 30000;
+  var INPUT_TAGS = /^(?:INPUT|SELECT|TEXTAREA)$/;
 
-  var touched = -Infinity;
-  var wanted = null;
-  var waiting = false;
+  var lastInput = -Infinity;
+  var newVersion = null;
+  var scheduled = false;
 
-  function busy() {
+  function isInUse() {
     var focused = document.activeElement;
-    return Date.now() - touched < IDLE || document.querySelector("[data-sound=on]") !== null ||
-      focused !== null && TYPED_INTO.test(focused.tagName) && focused.value !== "";
+    return Date.now() - lastInput < IDLE_AFTER_MS ||
+      document.querySelector("[data-sound=on]") !== null ||
+      focused !== null && INPUT_TAGS.test(focused.tagName) && focused.value !== "";
   }
 
-  /* When the page was last loaded again, by versions; what is older than a day is forgotten. */
-  function tried() {
-    var found = JSON.parse(window.sessionStorage.getItem(KEY) || "{}");
+  /* Time of the last reload for each version; entries older than a day are removed. */
+  function reloadTimes() {
+    var found = JSON.parse(window.sessionStorage.getItem(STORAGE_KEY) || "{}");
     Object.keys(found).forEach(function (version) {
-      if (Date.now() - found[version] > DAY) {
+      if (Date.now() - found[version] > DAY_MS) {
         delete found[version];
       }
     });
     return found;
   }
 
-  function mayTry(version) {
+  function mayReload(version) {
     try {
-      return !tried()[version];
+      return !reloadTimes()[version];
     } catch (error) {
       return false;
     }
   }
 
-  function remember(version) {
+  function recordReload(version) {
     var found;
     try {
-      found = tried();
+      found = reloadTimes();
       found[version] = Date.now();
-      window.sessionStorage.setItem(KEY, JSON.stringify(found));
-      return !mayTry(version);
+      window.sessionStorage.setItem(STORAGE_KEY, JSON.stringify(found));
+      return !mayReload(version);
     } catch (error) {
       return false;
     }
   }
 
-  function later(action, after) {
-    waiting = true;
+  function schedule(action, after) {
+    scheduled = true;
     window.setTimeout(function () {
-      waiting = false;
+      scheduled = false;
       action();
     }, after);
   }
 
-  function ask(version) {
+  function reloadIfServed(version) {
     var request = new window.XMLHttpRequest();
     request.onload = function () {
-      var is = request.responseText.indexOf('"version":"' + version + '"') >= 0;
-      if (request.status === 200 && is && version === wanted && !busy() && remember(version)) {
+      var served = request.responseText.indexOf('"version":"' + version + '"') >= 0;
+      if (request.status === 200 && served && version === newVersion && !isInUse() &&
+          recordReload(version)) {
         window.location.reload();
       }
     };
@@ -84,23 +86,23 @@ window.Shoe = Shoe;
     request.send();
   }
 
-  function tryNow() {
-    if (wanted !== null && !busy() && mayTry(wanted)) {
-      ask(wanted);
-      later(function () {}, AGAIN);
+  function tryReload() {
+    if (newVersion !== null && !isInUse() && mayReload(newVersion)) {
+      reloadIfServed(newVersion);
+      schedule(function () {}, RETRY_MS);
     }
   }
 
   Shoe.autoReload = function (beat) {
     var first = Shoe.page().first;
     var own = first && first.beat && first.beat.version;
-    wanted = own && beat.version && beat.version !== own ? beat.version : null;
-    if (wanted !== null && !waiting) {
-      later(tryNow, Math.random() * SPREAD);
+    newVersion = own && beat.version && beat.version !== own ? beat.version : null;
+    if (newVersion !== null && !scheduled) {
+      schedule(tryReload, Math.random() * SPREAD_MS);
     }
   };
 
   ["mousedown", "touchstart", "keydown", "wheel"].forEach(function (name) {
-    document.addEventListener(name, function () { touched = Date.now(); }, true);
+    document.addEventListener(name, function () { lastInput = Date.now(); }, true);
   });
 }());

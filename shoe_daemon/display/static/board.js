@@ -1,16 +1,16 @@
 /*
- * The board of a table: what players look at.
+ * The board of a table, for players.
  *
- * It draws the documents `board` and `roads` and nothing else. Each is whole; a part of the page
- * is touched only where it differs from what is drawn. Its parts: header.js (head, counts, footer),
- * hand_cards.js (cards), status.js (what there is to say), road_drawing.js. What tests and kiosks may rely on:
+ * It draws the documents `board` and `roads`. Both are complete; only differences are drawn. Its
+ * parts: header.js (header, counts, footer), hand_cards.js, status.js, road_drawing.js. Tests and
+ * kiosks may rely on:
  *
  *   body        data-fresh = live, stale, stopping, offline, no_broker, unknown, alarm or lost;
  *               class "grey" unless live; data-seq, data-shoe, data-round of the state that is
  *               drawn, data-roads-seq of the roads
- *   [data-slot=P1 … B3, none]   data-card = "AS", "" face down, "?" not read; absent while
- *               empty; class "due" where the next card belongs; none: nobody can tell yet whose
- *   #player-total, #banker-total   data-total; "" while it is not known
+ *   [data-slot=P1 … B3, none]   data-card = "AS", "" face down, "?" unread; absent while
+ *               empty; class "due" where the next card belongs; none: the hand is unknown yet
+ *   #player-total, #banker-total   data-total; "" while unknown
  *   #centre     data-say = result, held, hold, draw, complete, betting_open, betting_closed,
  *               first_card, first_round, last_round or shoe_change; data-outcome of a result;
  *               class loud for some seconds after a result, then calm
@@ -18,17 +18,17 @@
  *               dummy, revised or the id of a wager that won
  *   #tags li    data-tag = last_round, cut_card, curator
  *   [data-count=player, banker, tie, player_pair, banker_pair, natural, rounds]   its text
- *   #before     the round before, in words
+ *   #before     the previous round, in words
  *   svg.road, g.cell, svg.ask   see road_drawing.js
- *   #veil, #unknown   there while the table is not fresh, or not known
+ *   #veil, #unknown   shown while the table is not fresh, or unknown
  */
 (function () {
   "use strict";
 
-  var LOUD = 8000;
-  var FONTS = 1000;
-  var HEALED = 1500;
-  var LAST = 12;
+  var LOUD_FOR_MS = 8000;
+  var FONT_TIMEOUT_MS = 1000;
+  var SETTLE_AFTER_LOSS_MS = 1500;
+  var SPOKEN_ROUNDS = 12;
   var SIDES = ["player", "banker"];
   var CAPTIONS = {
     bead: "bead_plate", big: "big_road", big_eye: "big_eye_boy", small: "small_road",
@@ -43,55 +43,56 @@
   var board = null;
   var roads = null;
   var lostSince = null;
-  var boxes = [];
+  var roadBoxes = [];
 
-  /* Whether what comes now is news: not what the page starts with, nor what it missed. */
-  var running = false;
-  var freshBefore = "";
+  /* Whether documents are new: not the initial ones, nor those missed during a loss. */
+  var started = false;
+  var previousFreshness = "";
 
-  var shown = null;
+  var shownResult = null;
   var loudUntil = 0;
-  var calming = null;
+  var calmTimer = null;
   var revised = null;
 
-  function isNews() {
-    return running && freshBefore === "live";
+  function isNew() {
+    return started && previousFreshness === "live";
   }
 
-  /* ---- the last result, as long as it is news ---- */
+  /* ---- the last result, while it is new ---- */
 
-  function isNewest(last) {
-    return last && !(shown && shown.seq === last.seq);
+  function isNewResult(last) {
+    return last && !(shownResult && shownResult.seq === last.seq);
   }
 
-  function beLoud(left) {
+  function startLoud(left) {
     loudUntil = Date.now() + left;
-    window.clearTimeout(calming);
-    calming = window.setTimeout(draw, left + 20);
+    window.clearTimeout(calmTimer);
+    calmTimer = window.setTimeout(drawAll, left + 20);
   }
 
-  /* A result is loud for some seconds from when it came; the page may come later than it. */
+  /* A result is loud for some seconds after its time, which may be before the page opened. */
   function noticeResult(state) {
     var last = state.last_result;
     var age;
-    if (!isNewest(last)) {
+    if (!isNewResult(last)) {
       return;
     }
-    age = isNews() ? 0 : new Date(state.published) - new Date(last.at);
-    revised = shown && shown.round === last.round && shown.shoe === last.shoe ? last.seq : null;
-    shown = { seq: last.seq, round: last.round, shoe: last.shoe };
-    if (age >= 0 && age < LOUD) {
-      beLoud(LOUD - age);
+    age = isNew() ? 0 : new Date(state.published) - new Date(last.at);
+    revised = shownResult && shownResult.round === last.round &&
+      shownResult.shoe === last.shoe ? last.seq : null;
+    shownResult = { seq: last.seq, round: last.round, shoe: last.shoe };
+    if (age >= 0 && age < LOUD_FOR_MS) {
+      startLoud(LOUD_FOR_MS - age);
     }
   }
 
   /* ---- roads and asks ---- */
 
-  function papers() {
+  function createRoadBoxes() {
     var found = document.querySelectorAll("[data-paper]");
     var i;
     for (i = 0; i < found.length; i += 1) {
-      boxes.push({
+      roadBoxes.push({
         kind: found[i].getAttribute("data-paper"),
         sheet: found[i].appendChild(el("div", { "class": "sheet", role: "img" })),
         key: null
@@ -102,17 +103,17 @@
     }
   }
 
-  function measure() {
-    boxes.forEach(function (box) {
+  function measureRoadBoxes() {
+    roadBoxes.forEach(function (box) {
       box.width = box.sheet.clientWidth;
       box.height = box.sheet.clientHeight;
     });
   }
 
-  /* What the last rounds were, for those who do not see the bead plate. */
-  function lastOnes(kind) {
+  /* The last outcomes, for screen readers. */
+  function lastOutcomes(kind) {
     return kind !== "bead" || !roads || !roads.bead.length ? ""
-      : ": " + roads.bead.slice(-LAST).map(function (cell) {
+      : ": " + roads.bead.slice(-SPOKEN_ROUNDS).map(function (cell) {
         return word(cell.outcome);
       }).join(", ");
   }
@@ -124,15 +125,15 @@
       return;
     }
     Shoe.setChildren(box.sheet, Shoe.drawRoad(box.kind, roads, {
-      width: box.width, height: box.height, fresh: isNews() && data !== box.data
+      width: box.width, height: box.height, fresh: isNew() && data !== box.data
     }));
     box.key = key;
     box.data = data;
-    Shoe.setAttribute(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOnes(box.kind));
+    Shoe.setAttribute(box.sheet, "aria-label", word(CAPTIONS[box.kind]) + lastOutcomes(box.kind));
   }
 
   function drawRoads() {
-    boxes.forEach(drawRoad);
+    roadBoxes.forEach(drawRoad);
     SIDES.forEach(function (side) {
       var node = document.querySelector("[data-ask-of=" + side + "]");
       Shoe.fillOnChange(node, JSON.stringify(roads && roads.ask), function () {
@@ -142,9 +143,9 @@
     Shoe.setAttribute(document.body, "data-roads-seq", roads ? roads.seq : null);
   }
 
-  /* ---- whether it is true ---- */
+  /* ---- freshness ---- */
 
-  function freshness() {
+  function currentFreshness() {
     if (lostSince) {
       return { is: "lost", since: lostSince };
     }
@@ -157,7 +158,7 @@
     return board.fresh;
   }
 
-  function veil(fresh) {
+  function showStaleOverlay(fresh) {
     var grey = fresh.is !== "live" && Boolean(board && board.state);
     Shoe.setClass(document.body, "grey", grey);
     Shoe.setAttribute(document.body, "data-fresh", fresh.is);
@@ -171,7 +172,7 @@
     }
   }
 
-  function waitForTable(fresh) {
+  function showUnknownTable(fresh) {
     var none = !board || !board.state;
     var node = byId("unknown");
     byId("board").hidden = none;
@@ -187,7 +188,7 @@
     }
   }
 
-  function speak(said, fresh) {
+  function announce(said, fresh) {
     var text = fresh.is === "live" ? said.text
       : byId("veil-title").textContent + " " + byId("veil-more").textContent;
     if (text) {
@@ -195,76 +196,76 @@
     }
   }
 
-  /* ---- all of it ---- */
+  /* ---- drawing ---- */
 
   function drawTable(state, fresh) {
     noticeResult(state);
     Shoe.header.update(state);
-    Shoe.drawHands(state.round, isNews());
-    speak(Shoe.drawStatus(state, { loud: Date.now() < loudUntil, revised: revised }), fresh);
+    Shoe.drawHands(state.round, isNew());
+    announce(Shoe.drawStatus(state, { loud: Date.now() < loudUntil, revised: revised }), fresh);
     Shoe.header.updateCounts(state);
-    if (!boxes[0].width) {
-      measure();
+    if (!roadBoxes[0].width) {
+      measureRoadBoxes();
     }
     drawRoads();
   }
 
-  function draw() {
-    var fresh = freshness();
-    veil(fresh);
-    waitForTable(fresh);
+  function drawAll() {
+    var fresh = currentFreshness();
+    showStaleOverlay(fresh);
+    showUnknownTable(fresh);
     if (board && board.state) {
       drawTable(board.state, fresh);
     }
-    freshBefore = fresh.is;
+    previousFreshness = fresh.is;
   }
 
-  /* The page is shown when it is whole, fonts included; without them after a moment. */
-  function show() {
+  /* The page is shown with its fonts; without them after a timeout. */
+  function showPage() {
     document.body.classList.remove("waiting");
   }
 
-  function showWhenWhole() {
-    window.setTimeout(show, FONTS);
+  function showPageWithFonts() {
+    window.setTimeout(showPage, FONT_TIMEOUT_MS);
     if (document.fonts && document.fonts.ready) {
-      document.fonts.ready.then(show);
+      document.fonts.ready.then(showPage);
     } else {
-      show();
+      showPage();
     }
   }
 
   var handlers = {
     board: function (document_) {
       board = document_;
-      draw();
+      drawAll();
     },
     roads: function (document_) {
       roads = document_;
-      draw();
+      drawAll();
     }
   };
 
-  /* What was missed while the display was lost is no news when it is back. */
-  function lost(is, since) {
-    running = false;
-    lostSince = is ? since : null;
-    if (!is) {
+  /* Documents missed during a loss are not new after it. */
+  function setLost(isLost, since) {
+    started = false;
+    lostSince = isLost ? since : null;
+    if (!isLost) {
       window.setTimeout(function () {
-        running = lostSince === null;
-      }, HEALED);
+        started = lostSince === null;
+      }, SETTLE_AFTER_LOSS_MS);
     }
-    draw();
+    drawAll();
   }
 
   Shoe.header.build();
-  papers();
+  createRoadBoxes();
   Shoe.handleInitial(handlers);
-  draw();
-  running = true;
-  showWhenWhole();
+  drawAll();
+  started = true;
+  showPageWithFonts();
   window.addEventListener("resize", function () {
-    measure();
-    draw();
+    measureRoadBoxes();
+    drawAll();
   });
-  Shoe.openStream(page.live, handlers, lost);
+  Shoe.openStream(page.live, handlers, setLost);
 }());

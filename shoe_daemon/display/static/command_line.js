@@ -1,16 +1,16 @@
 /*
- * Orders as command lines: the page shows them, a person gives them.
+ * Command lines for the operator: the page shows them and sends no commands itself.
  *
- * Shoe.commands.quote(text)         one word of a shell, whatever it holds
- * Shoe.commands.commandLine(verb, fields)  "shoe-daemon cmd rule --irregularity 841 …" for the table of
- *                                 this page; null where a field is not what it has to be: what
- *                                 comes from a broker never becomes another command
- * Shoe.commands.createElement(line)         <div class="order"> with the line in <code data-command> and a
- *                                 button that copies it without any permission
- * Shoe.commands.setTable(row, options) which table it is for, and the options with which the broker is
+ * Shoe.commands.quote(text)       quotes one word for a shell
+ * Shoe.commands.commandLine(verb, fields)  "shoe-daemon cmd rule --irregularity 841 …" for the
+ *                                 table of this page; null if a field is invalid: text from a
+ *                                 broker never becomes another command
+ * Shoe.commands.createElement(line)  <div class="order"> with the line in <code data-command> and
+ *                                 a button that copies it
+ * Shoe.commands.setTable(row, options)  sets the table, and the options with which the broker is
  *                                 reached; null among them is the host of this page's address
- * Shoe.commands.bindOperator(input)         the operator's name, remembered on this computer; every line
- *                                 shown follows it
+ * Shoe.commands.bindOperator(input)  reads the operator's name from the input and stores it on this
+ *                                 computer; every line shown is updated
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -18,18 +18,18 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var KEY = "shoe-operator";
+  var STORAGE_KEY = "shoe-operator";
   var operator = "";
-  var place = { site: null, table: null, options: [] };
-  var shown = [];
-  var FORMS = {
+  var target = { site: null, table: null, options: [] };
+  var shownLines = [];
+  var FIELD_FORMS = {
     irregularity: /^[1-9][0-9]{0,15}$/,
     action: /^([a-z_]{1,40}|ACTION)$/,
     round: /^[1-9][0-9]{0,6}$/,
     slot: /^([PB][123]|PLACE)$/,
     card: /^((10|[2-9AJQK])[SHDC]|CARD)$/
   };
-  var ID = /^[a-z0-9-]{1,40}$/;
+  var ID_FORM = /^[a-z0-9-]{1,40}$/;
   var commands = {};
   Shoe.commands = commands;
 
@@ -41,18 +41,20 @@ window.Shoe = Shoe;
     return window.location.hostname.replace(/^\[|\]$/g, "");
   }
 
-  function ending() {
-    var options = place.options.map(function (word) {
+  function commonOptions() {
+    var options = target.options.map(function (word) {
       return commands.quote(word === null ? pageHost() : word);
     });
     return (operator ? " --operator " + commands.quote(operator) : "") +
-      " " + options.concat(["--site", place.site, "--table", place.table]).join(" ");
+      " " + options.concat(["--site", target.site, "--table", target.table]).join(" ");
   }
 
   commands.commandLine = function (verb, fields) {
     var names = Object.keys(fields);
-    var good = names.every(function (name) { return FORMS[name].test(String(fields[name])); });
-    if (!good || !ID.test(place.site || "") || !ID.test(place.table || "")) {
+    var good = names.every(function (name) {
+      return FIELD_FORMS[name].test(String(fields[name]));
+    });
+    if (!good || !ID_FORM.test(target.site || "") || !ID_FORM.test(target.table || "")) {
       return null;
     }
     return "shoe-daemon cmd " + verb + names.map(function (name) {
@@ -60,17 +62,17 @@ window.Shoe = Shoe;
     }).join("");
   };
 
-  // Each word holds together: a line broken within `--action` would be misread.
-  function write(code) {
-    var text = code.shoeLine + ending();
+  // A word never wraps: a line broken within `--action` would be misread.
+  function showLine(code) {
+    var text = code.shoeLine + commonOptions();
     Shoe.fillOnChange(code, text, function () {
-      return text.split(" ").map(function (word, place) {
-        return [place ? " " : null, Shoe.el("span", { text: word })];
+      return text.split(" ").map(function (word, position) {
+        return [position ? " " : null, Shoe.el("span", { text: word })];
       });
     });
   }
 
-  function selected(node) {
+  function select(node) {
     var range = document.createRange();
     var selection = window.getSelection();
     range.selectNodeContents(node);
@@ -78,7 +80,7 @@ window.Shoe = Shoe;
     selection.addRange(range);
   }
 
-  function copied() {
+  function copySelection() {
     try {
       return document.execCommand("copy");
     } catch (error) {
@@ -92,29 +94,29 @@ window.Shoe = Shoe;
       type: "button", "class": "copy", text: Shoe.word("order_copy")
     });
     code.shoeLine = line;
-    write(code);
-    shown = shown.filter(function (each) { return document.body.contains(each); });
-    window.setTimeout(function () { shown.push(code); }, 0);
+    showLine(code);
+    shownLines = shownLines.filter(function (each) { return document.body.contains(each); });
+    window.setTimeout(function () { shownLines.push(code); }, 0);
     button.addEventListener("click", function () {
-      selected(code);
-      Shoe.setText(button, Shoe.word(copied() ? "order_copied" : "order_press"));
+      select(code);
+      Shoe.setText(button, Shoe.word(copySelection() ? "order_copied" : "order_press"));
       window.setTimeout(function () { Shoe.setText(button, Shoe.word("order_copy")); }, 3000);
     });
     return Shoe.el("div", { "class": "order" }, [code, button]);
   };
 
-  function again() {
-    shown.forEach(write);
+  function updateLines() {
+    shownLines.forEach(showLine);
   }
 
   commands.setTable = function (row, options) {
-    place = { site: row.site, table: row.table, options: options || [] };
-    again();
+    target = { site: row.site, table: row.table, options: options || [] };
+    updateLines();
   };
 
   commands.bindOperator = function (input) {
     try {
-      operator = window.localStorage.getItem(KEY) || "";
+      operator = window.localStorage.getItem(STORAGE_KEY) || "";
     } catch (error) {
       operator = "";
     }
@@ -122,12 +124,12 @@ window.Shoe = Shoe;
     input.addEventListener("input", function () {
       operator = input.value.trim().slice(0, 60);
       try {
-        window.localStorage.setItem(KEY, operator);
+        window.localStorage.setItem(STORAGE_KEY, operator);
       } catch (error) {
-        // A browser that keeps nothing is told again after the next load.
+        // Without storage the name is lost with the next load.
         operator = input.value.trim().slice(0, 60);
       }
-      again();
+      updateLines();
     });
   };
 }());

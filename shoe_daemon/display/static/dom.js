@@ -1,18 +1,20 @@
 /*
- * Elements, without markup: names that come from a broker can never become any.
+ * Elements, created without markup: text from a broker can never become markup.
  *
- * Shoe.el(tag, attrs, children)   an HTML element
- * Shoe.svg(tag, attrs, children)  an SVG element
- *     attrs: {name: text}; `text` is its text, null or undefined leaves an attribute out.
- *     children: a node, a text, or a list of those; null is left out.
- * Shoe.sentenceElement(tag, name, said)  an HTML element of that class with a sentence, {text, lang}
- * Shoe.setSentence(node, said)            the same for an element that is there
- * Shoe.byId(id)                   the element of that id
- * Shoe.setText(node, text)           sets its text, if it is another one
- * Shoe.setAttribute(node, name, value)     sets an attribute, if it is another one; null removes it
- * Shoe.setClass(node, name, on)       adds or removes a class
- * Shoe.setChildren(node, children)       puts these children in place of those it has
- * Shoe.fillOnChange(node, key, make)      as `fill` with make(), unless it was last filled for the same key
+ * Shoe.el(tag, attrs, children)   creates an HTML element
+ * Shoe.svg(tag, attrs, children)  creates an SVG element
+ *     attrs: {name: value}; `text` is the text; null and undefined leave an attribute out
+ *     children: a node, a text, or a list of those; null is skipped
+ * Shoe.sentenceElement(tag, name, sentence)  creates an HTML element of that class with a
+ *                                 sentence {text, lang}
+ * Shoe.setSentence(node, sentence)     sets text and language of an element
+ * Shoe.byId(id)                   returns the element of that id
+ * Shoe.setText(node, text)        sets the text if it differs
+ * Shoe.setAttribute(node, name, value)  sets an attribute if it differs; null removes it
+ * Shoe.setClass(node, name, on)   adds or removes a class
+ * Shoe.setChildren(node, children)      replaces the children
+ * Shoe.fillOnChange(node, key, create)  replaces the children by create(), unless the node was
+ *                                 filled for the same key last time
  *
  * For browsers of ten years ago: ES5, no innerHTML, no style attributes.
  */
@@ -38,7 +40,7 @@ window.Shoe = Shoe;
     node.appendChild(children.nodeType ? children : document.createTextNode(String(children)));
   }
 
-  function dress(node, attrs, children) {
+  function applyAttributes(node, attrs, children) {
     var name;
     for (name in attrs) {
       if (name === "text") {
@@ -52,20 +54,20 @@ window.Shoe = Shoe;
   }
 
   Shoe.el = function (tag, attrs, children) {
-    return dress(document.createElement(tag), attrs, children);
+    return applyAttributes(document.createElement(tag), attrs, children);
   };
 
   Shoe.svg = function (tag, attrs, children) {
-    return dress(document.createElementNS(SVG, tag), attrs, children);
+    return applyAttributes(document.createElementNS(SVG, tag), attrs, children);
   };
 
-  Shoe.sentenceElement = function (tag, name, said) {
-    return Shoe.el(tag, { "class": name, lang: said.lang, text: said.text });
+  Shoe.sentenceElement = function (tag, name, sentence) {
+    return Shoe.el(tag, { "class": name, lang: sentence.lang, text: sentence.text });
   };
 
-  Shoe.setSentence = function (node, said) {
-    Shoe.setText(node, said.text);
-    Shoe.setAttribute(node, "lang", said.lang || null);
+  Shoe.setSentence = function (node, sentence) {
+    Shoe.setText(node, sentence.text);
+    Shoe.setAttribute(node, "lang", sentence.lang || null);
   };
 
   Shoe.byId = function (id) {
@@ -104,9 +106,9 @@ window.Shoe = Shoe;
     add(node, children);
   };
 
-  Shoe.fillOnChange = function (node, key, make) {
+  Shoe.fillOnChange = function (node, key, create) {
     if (node.shoeKey !== key) {
-      Shoe.setChildren(node, make());
+      Shoe.setChildren(node, create());
       node.shoeKey = key;
     }
   };

@@ -1,14 +1,14 @@
 /*
- * The list of events, the newest on top, which does not move while somebody reads it.
+ * The list of events, newest first; it does not move while somebody reads it.
  *
- * Shoe.eventLog(box, list, fresh)  box scrolls; list is its <ol>; fresh is the button that tells how
- *                               many came meanwhile and goes to them. Each event is a
+ * Shoe.eventLog(box, list, unreadButton)  box scrolls; list is its <ol>; the button shows the
+ *                               number of unread events and scrolls to them. Each event is a
  *                               <li class="event"> with data-seq, data-type, data-round and, for
  *                               an irregularity, data-severity
- *     .whole(events, since)     all that is known since then, oldest first: what is there already
- *                               stays, unless something between may have been missed
- *     .add(event)               one more
- *     .count                    how many are shown
+ *     .replace(events, since)   all events known since then, oldest first: shown events stay,
+ *                               unless events between may be missing
+ *     .add(event)               one more event
+ *     .count                    number of events shown
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -16,8 +16,8 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var MOST = 400;
-  var LOUD = {
+  var MAX_EVENTS = 400;
+  var EVENT_CLASSES = {
     irregularity: "irregular",
     irregularity_closed: "closed",
     round_held: "held",
@@ -31,22 +31,23 @@ window.Shoe = Shoe;
     shoe_finished: "shoe"
   };
 
-  function line(event) {
-    var said = Shoe.format.event(event);
+  function createLine(event) {
+    var text = Shoe.format.event(event);
     return Shoe.el("li", {
-      "class": "event " + (LOUD[event.type] || "plain") + (said.side ? " " + said.side : ""),
+      "class": "event " + (EVENT_CLASSES[event.type] || "plain") +
+        (text.side ? " " + text.side : ""),
       "data-seq": event.seq,
       "data-type": event.type,
       "data-round": event.round,
-      "data-severity": said.severity
+      "data-severity": text.severity
     }, [
       Shoe.el("time", { datetime: event.at, text: Shoe.formatClock(event.at) }),
       Shoe.el("div", { "class": "said" }, [
         Shoe.el("span", { "class": "sentence" }, [
-          said.severity ? Shoe.el("b", { "class": "grade", text: said.severity }) : null,
-          said.text
+          text.severity ? Shoe.el("b", { "class": "grade", text: text.severity }) : null,
+          text.text
         ]),
-        said.more.map(function (more) {
+        text.more.map(function (more) {
           return Shoe.el("span", { "class": "more", text: more });
         })
       ]),
@@ -58,9 +59,9 @@ window.Shoe = Shoe;
     ]);
   }
 
-  Shoe.eventLog = function (box, list, fresh) {
+  Shoe.eventLog = function (box, list, unreadButton) {
     var newest = 0;
-    var seen = {};
+    var shown = {};
     var unread = 0;
     var self = { count: 0 };
 
@@ -68,47 +69,47 @@ window.Shoe = Shoe;
       return box.scrollHeight > box.clientHeight + 1 && window.innerWidth > 900;
     }
 
-    function reads() {
+    function isReading() {
       return scrolls() ? box.scrollTop > 8 : list.getBoundingClientRect().top < 0;
     }
 
-    function tell() {
-      Shoe.setClass(fresh, "hidden", unread === 0);
-      Shoe.setText(fresh, Shoe.word("events_new", { count: unread }));
+    function showUnread() {
+      Shoe.setClass(unreadButton, "hidden", unread === 0);
+      Shoe.setText(unreadButton, Shoe.word("events_new", { count: unread }));
     }
 
-    function up() {
-      if (unread && !reads()) {
+    function resetUnread() {
+      if (unread && !isReading()) {
         unread = 0;
-        tell();
+        showUnread();
       }
     }
 
-    function prune() {
-      while (list.children.length > MOST) {
-        delete seen[list.lastChild.getAttribute("data-seq")];
+    function removeOldest() {
+      while (list.children.length > MAX_EVENTS) {
+        delete shown[list.lastChild.getAttribute("data-seq")];
         list.removeChild(list.lastChild);
       }
     }
 
-    function put(event) {
+    function insertOne(event) {
       var before = list.firstChild;
       while (before && Number(before.getAttribute("data-seq")) > event.seq) {
         before = before.nextSibling;
       }
-      seen[event.seq] = true;
-      list.insertBefore(line(event), before);
+      shown[event.seq] = true;
+      list.insertBefore(createLine(event), before);
       newest = Math.max(newest, event.seq);
     }
 
-    function insert(events, quietly) {
-      var reading = reads();
+    function insert(events, quiet) {
+      var wasReading = isReading();
       var height = list.offsetHeight;
-      var news = events.filter(function (event) { return !seen[event.seq]; });
-      news.forEach(put);
-      prune();
-      if (reading && !quietly) {
-        unread += news.length;
+      var added = events.filter(function (event) { return !shown[event.seq]; });
+      added.forEach(insertOne);
+      removeOldest();
+      if (wasReading && !quiet) {
+        unread += added.length;
         if (scrolls()) {
           box.scrollTop += list.offsetHeight - height;
         } else {
@@ -116,30 +117,30 @@ window.Shoe = Shoe;
         }
       }
       self.count = list.children.length;
-      tell();
+      showUnread();
     }
 
-    fresh.addEventListener("click", function () {
+    unreadButton.addEventListener("click", function () {
       box.scrollTop = 0;
       if (!scrolls()) {
         list.scrollIntoView();
       }
       unread = 0;
-      tell();
+      showUnread();
     });
-    box.addEventListener("scroll", up);
-    window.addEventListener("scroll", up);
-    function forget() {
+    box.addEventListener("scroll", resetUnread);
+    window.addEventListener("scroll", resetUnread);
+    function clear() {
       Shoe.setChildren(list, null);
-      seen = {};
+      shown = {};
       newest = 0;
       unread = 0;
     }
 
-    self.whole = function (events, since) {
+    self.replace = function (events, since) {
       var last = list.querySelector("time");
       if (last && since && new Date(since) > new Date(last.getAttribute("datetime"))) {
-        forget();
+        clear();
       }
       insert(events, newest === 0);
     };

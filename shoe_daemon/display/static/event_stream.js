@@ -1,14 +1,14 @@
 /*
- * The stream of a page: documents come in, and the page learns when nothing comes any more.
+ * The event stream of a page, with detection of a lost display.
  *
  * Shoe.openStream(url, handlers, onLost)
- *     handlers: {event name: function (document)}; each document is whole, nothing is added up.
- *     onLost(lost, since): true when no beat came for 15 s (`since` is the Date of the last sign
- *     of life), false as soon as there is one again. The connection is tried again for ever.
+ *     handlers: {event name: function (document)}; every document is complete
+ *     onLost(lost, since): true after 15 s without a heartbeat (`since` is the Date of the last
+ *     event), false after the next event. The page reconnects for ever.
  * Shoe.handleInitial(handlers)
- *     gives the handlers the documents of the data block, before anything is painted.
+ *     passes the documents of the data block to the handlers, before the first paint.
  *
- * A document that a handler cannot digest never stops the page: it is told on the console.
+ * An error in a handler is logged on the console and does not stop the page.
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -16,11 +16,11 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var SILENCE = 15000;
-  var LOOK = 1000;
-  var AGAIN = 2000;
+  var LOST_AFTER_MS = 15000;
+  var CHECK_INTERVAL_MS = 1000;
+  var REOPEN_AFTER_MS = 2000;
 
-  function hand(handlers, name, read) {
+  function handle(handlers, name, read) {
     try {
       handlers[name](read());
     } catch (error) {
@@ -34,7 +34,7 @@ window.Shoe = Shoe;
     var first = Shoe.page().first || {};
     Object.keys(handlers).forEach(function (name) {
       if (Object.prototype.hasOwnProperty.call(first, name)) {
-        hand(handlers, name, function () {
+        handle(handlers, name, function () {
           return first[name];
         });
       }
@@ -43,12 +43,12 @@ window.Shoe = Shoe;
 
   Shoe.openStream = function (url, handlers, onLost) {
     var source = null;
-    var heard = Date.now();
-    var opened = 0;
+    var lastEvent = Date.now();
+    var openedAt = 0;
     var lost = false;
 
-    function alive() {
-      heard = Date.now();
+    function recordEvent() {
+      lastEvent = Date.now();
       if (lost) {
         lost = false;
         onLost(false, null);
@@ -59,38 +59,38 @@ window.Shoe = Shoe;
       if (source) {
         source.close();
       }
-      opened = Date.now();
+      openedAt = Date.now();
       source = new window.EventSource(url);
       Object.keys(handlers).concat(handlers.beat ? [] : ["beat"]).forEach(function (name) {
         source.addEventListener(name, function (message) {
           function read() {
             return JSON.parse(message.data);
           }
-          alive();
+          recordEvent();
           if (handlers[name]) {
-            hand(handlers, name, read);
+            handle(handlers, name, read);
           }
           if (name === "beat") {
-            hand({ beat: Shoe.autoReload }, name, read);
+            handle({ beat: Shoe.autoReload }, name, read);
           }
         });
       });
     }
 
-    function look() {
-      var silent = Date.now() - heard;
-      if (silent >= SILENCE && !lost) {
+    function check() {
+      var silence = Date.now() - lastEvent;
+      if (silence >= LOST_AFTER_MS && !lost) {
         lost = true;
-        onLost(true, new Date(heard));
+        onLost(true, new Date(lastEvent));
       }
-      // The browser tries again by itself, but not after a refusal, and not on a dead line.
-      if (source.readyState === 2 ? Date.now() - opened >= AGAIN
-        : silent >= SILENCE && Date.now() - opened >= SILENCE) {
+      // The browser reconnects by itself, but not after an error status or on a dead connection.
+      if (source.readyState === 2 ? Date.now() - openedAt >= REOPEN_AFTER_MS
+        : silence >= LOST_AFTER_MS && Date.now() - openedAt >= LOST_AFTER_MS) {
         open();
       }
     }
 
     open();
-    window.setInterval(look, LOOK);
+    window.setInterval(check, CHECK_INTERVAL_MS);
   };
 }());

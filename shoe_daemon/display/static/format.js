@@ -1,22 +1,22 @@
 /*
- * What the pit reads, in words: kinds, places, cards, rounds, readers, and every event.
+ * Text of what the pages of the pit show: kinds, places, cards, rounds, readers and events.
  *
- * Shoe.format.kind(kind), .action(action), .severity(n)
- * Shoe.format.policy(state), .house(state)   their names: in the page's language where they come with
- *                               the project, else as the table publishes them; the id where it
- *                               publishes none
- * Shoe.format.place(slot)         "Player's first card"
- * Shoe.format.card(text)         "9♠"; null or undefined is a card that nobody read
- * Shoe.format.alert(alert)        {text, lang}: the sentence of an open irregularity
- * Shoe.format.round(state)        {text, tone}: what the table is doing now, or what came last;
- *                               tone is player, banker, tie, wait, quiet
- * Shoe.format.freshness(fresh)        "Offline since 14:05"; "" for a live one
- * Shoe.format.device(device)      {text, good}
- * Shoe.format.reader(status)      what the table may expect of it
- * Shoe.format.event(envelope)     {text, more, side, severity}: one sentence, and what follows it
- * Shoe.format.plural(key, n)        the word `key_one`, or `key_many` with {count}
+ * Shoe.format.kind(kind), .action(action), .severity(n), .wager(id), .outcome(outcome)
+ * Shoe.format.policy(state), .house(state)   the name in the page's language if it comes with the
+ *                                  project, else as the table publishes it; else the id
+ * Shoe.format.place(slot)          "Player's first card"
+ * Shoe.format.card(text)           "9♠"; null and undefined stand for an unread card
+ * Shoe.format.alert(alert)         {text, lang}: the sentence of an open irregularity
+ * Shoe.format.round(state)         {text, tone}: what the table is doing, or the last result;
+ *                                  tone is player, banker, tie, wait or quiet
+ * Shoe.format.freshness(fresh)     "Offline since 14:05"; "" for a live table
+ * Shoe.format.device(device)       {text, good}
+ * Shoe.format.reader(status)       state of a reader, as the table reports it
+ * Shoe.format.event(envelope)      {text, more, side, severity}: one sentence and its details
+ * Shoe.format.marks(data)          details of a result: naturals, pairs, partial
+ * Shoe.format.plural(key, n)       the word `key_one`, or `key_many` with {count}
  *
- * A type of event or a word that this page does not know is told by its name, never left out.
+ * Unknown types of events and unknown words are shown by their names.
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -24,38 +24,40 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var SILENT = 5000;
-  var SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
-  var WINNERS = { player: "player_wins", banker: "banker_wins", tie: "tie_result" };
+  var SILENT_AFTER_MS = 5000;
+  var SUIT_SIGNS = { S: "♠", H: "♥", D: "♦", C: "♣" };
+  var OUTCOME_WORDS = { player: "player_wins", banker: "banker_wins", tie: "tie_result" };
   var format = {};
   Shoe.format = format;
 
-  function named(prefix, name) {
+  function wordOrName(prefix, name) {
     var key = prefix + String(name).replace(/-/g, "_");
     return Shoe.hasWord(key) ? Shoe.word(key) : String(name).replace(/_/g, " ");
   }
 
-  format.kind = function (kind) { return named("irregularity_", kind); };
-  format.action = function (action) { return named("action_", action); };
-  format.severity = function (severity) { return named("severity_", severity); };
-  function translated(prefix, id, name) {
+  format.kind = function (kind) { return wordOrName("irregularity_", kind); };
+  format.action = function (action) { return wordOrName("action_", action); };
+  format.severity = function (severity) { return wordOrName("severity_", severity); };
+  function wordOrPublished(prefix, id, name) {
     var key = prefix + String(id).replace(/-/g, "_");
     return Shoe.hasWord(key) ? Shoe.word(key) : name || id || Shoe.word("none");
   }
 
   format.policy = function (state) {
-    return translated("policy_", state.policy, state.policy_name);
+    return wordOrPublished("policy_", state.policy, state.policy_name);
   };
   format.house = function (state) {
-    return translated("house_", state.house, state.house_name);
+    return wordOrPublished("house_", state.house, state.house_name);
   };
-  format.wager = function (wager) { return named("wager_", wager); };
-  format.place = function (slot) { return slot ? named("slot_", slot) : Shoe.word("card_no_place"); };
+  format.wager = function (wager) { return wordOrName("wager_", wager); };
+  format.place = function (slot) {
+    return slot ? wordOrName("slot_", slot) : Shoe.word("card_no_place");
+  };
 
   format.card = function (card) {
     var text = String(card);
     return /^(10|[2-9AJQK])[SHDC]$/.test(text)
-      ? text.slice(0, -1) + SUITS[text.slice(-1)]
+      ? text.slice(0, -1) + SUIT_SIGNS[text.slice(-1)]
       : Shoe.word("card_unread");
   };
 
@@ -68,21 +70,22 @@ window.Shoe = Shoe;
   };
 
   format.outcome = function (outcome) {
-    return Shoe.word(WINNERS[outcome] || "no_result");
+    return Shoe.word(OUTCOME_WORDS[outcome] || "no_result");
   };
 
-  function draw(asked) {
-    return named("draw_", asked.code === "dealing" ? "dealing_" + asked.hand : asked.code);
+  function formatDraw(drawDue) {
+    return wordOrName("draw_",
+      drawDue.code === "dealing" ? "dealing_" + drawDue.hand : drawDue.code);
   }
 
-  function due(round) {
+  function formatDue(round) {
     if (!round.draw_due) {
       return Shoe.word("waiting_for_first_card");
     }
-    return Shoe.isDrawUnknown(round) ? Shoe.word("draw_card_unread") : draw(round.draw_due);
+    return Shoe.isDrawUnknown(round) ? Shoe.word("draw_card_unread") : formatDraw(round.draw_due);
   }
 
-  function waits(state, round) {
+  function waitText(state, round) {
     if (state.on_hold) {
       return Shoe.word("on_hold");
     }
@@ -92,17 +95,17 @@ window.Shoe = Shoe;
     return null;
   }
 
-  function ended(state, round) {
+  function resultText(state, round) {
     var last = state.last_result;
     if (last && last.round === round.number && last.shoe === state.shoe.number) {
       return { text: format.outcome(last.data.outcome), tone: last.data.outcome || "quiet" };
     }
-    return { text: due(round), tone: "quiet" };
+    return { text: formatDue(round), tone: "quiet" };
   }
 
   format.round = function (state) {
     var round = state.round;
-    var waiting = waits(state, round);
+    var waiting = waitText(state, round);
     if (waiting) {
       return { text: waiting, tone: "wait" };
     }
@@ -110,12 +113,12 @@ window.Shoe = Shoe;
       return { text: Shoe.word("waiting_for_shoe"), tone: "quiet" };
     }
     if (round && !round.finished) {
-      return { text: due(round), tone: round.draw_due ? round.draw_due.hand : "quiet" };
+      return { text: formatDue(round), tone: round.draw_due ? round.draw_due.hand : "quiet" };
     }
     if (state.betting === "open") {
       return { text: Shoe.word("place_your_bets"), tone: "quiet" };
     }
-    return round ? ended(state, round)
+    return round ? resultText(state, round)
       : { text: Shoe.word("waiting_for_first_card"), tone: "quiet" };
   };
 
@@ -132,14 +135,14 @@ window.Shoe = Shoe;
     var age = device.frame_age;
     return {
       good: good,
-      text: named("device_", device.state) + (good || !age || age < SILENT ? ""
+      text: wordOrName("device_", device.state) + (good || !age || age < SILENT_AFTER_MS ? ""
         : ", " + Shoe.word("device_last_heard", { time: Shoe.formatDuration(age) }))
     };
   };
 
-  /* Events. Each gives its sentence, or an object with more. */
+  /* Events: each function returns the sentence, with details, side or severity. */
 
-  function totals(data) {
+  function resultValues(data) {
     return {
       outcome: format.outcome(data.outcome),
       player: Shoe.formatNumber(data.player.total),
@@ -147,7 +150,7 @@ window.Shoe = Shoe;
     };
   }
 
-  function marks(data) {
+  function resultMarks(data) {
     var found = [];
     if (data.player.natural || data.banker.natural) { found.push(Shoe.word("natural")); }
     if (data.player.pair) { found.push(Shoe.word("player_pair")); }
@@ -158,15 +161,15 @@ window.Shoe = Shoe;
     if (data.partial) { found.push(Shoe.word("partial_round")); }
     return found;
   }
-  format.marks = marks;
+  format.marks = resultMarks;
 
-  function dealt(data) {
+  function formatDealt(data) {
     return data.card
-      ? { text: Shoe.word("event_card_dealt", place(data)) }
-      : { text: Shoe.word("event_card_dealt_hidden", place(data)) };
+      ? { text: Shoe.word("event_card_dealt", placeValues(data)) }
+      : { text: Shoe.word("event_card_dealt_hidden", placeValues(data)) };
   }
 
-  function place(data) {
+  function placeValues(data) {
     return {
       slot: format.place(data.slot),
       card: format.card(data.card),
@@ -175,36 +178,36 @@ window.Shoe = Shoe;
     };
   }
 
-  function finished(data, round) {
-    var values = totals(data);
+  function formatFinished(data, round) {
+    var values = resultValues(data);
     values.round = round;
     return {
       text: Shoe.word("event_round_finished", values),
-      more: marks(data),
+      more: resultMarks(data),
       side: data.outcome
     };
   }
 
-  function revised(data, round) {
-    var values = data.after ? totals(data.after) : { outcome: Shoe.word("no_result") };
+  function formatRevised(data, round) {
+    var values = data.after ? resultValues(data.after) : { outcome: Shoe.word("no_result") };
     values.round = round;
     return {
       text: Shoe.word("event_result_revised", values),
-      more: data.before ? [Shoe.word("event_before", totals(data.before))] : [],
+      more: data.before ? [Shoe.word("event_before", resultValues(data.before))] : [],
       side: data.after && data.after.outcome
     };
   }
 
-  function burned(data) {
+  function formatBurned(data) {
     var more = data.remaining ? [Shoe.word("event_burn_remaining", { count: data.remaining })] : [];
     return {
-      text: data.card ? Shoe.word("event_card_burned_open", place(data))
+      text: data.card ? Shoe.word("event_card_burned_open", placeValues(data))
         : Shoe.word("event_card_burned"),
       more: more
     };
   }
 
-  function irregular(data) {
+  function formatIrregularity(data) {
     return {
       text: Shoe.word("event_irregularity", { kind: format.kind(data.kind) }),
       more: [Shoe.sentence(data, data.detail).text],
@@ -213,10 +216,11 @@ window.Shoe = Shoe;
   }
 
   format.reader = function (status) {
-    return status.link === "up" ? named("reader_", status.state) : named("link_", status.link);
+    return status.link === "up" ? wordOrName("reader_", status.state)
+      : wordOrName("link_", status.link);
   };
 
-  function reader(data) {
+  function formatReader(data) {
     return {
       text: Shoe.word("event_reader_status", {
         reader: data.source || "",
@@ -225,21 +229,21 @@ window.Shoe = Shoe;
     };
   }
 
-  var SENTENCES = {
-    card_burned: burned,
-    card_dealt: dealt,
-    draw_due: function (data) { return { text: draw(data) }; },
-    irregularity: irregular,
-    reader_status: reader,
-    result_revised: revised,
-    round_finished: finished,
+  var FORMATTERS = {
+    card_burned: formatBurned,
+    card_dealt: formatDealt,
+    draw_due: function (data) { return { text: formatDraw(data) }; },
+    irregularity: formatIrregularity,
+    reader_status: formatReader,
+    result_revised: formatRevised,
+    round_finished: formatFinished,
     irregularity_closed: function (data) {
       return { text: Shoe.word("event_irregularity_closed",
         { id: data.id, action: format.action(data.action) }) };
     },
     round_aborted: function (data, round) {
       return { text: Shoe.word("event_round_aborted",
-        { round: round, cause: named("cause_", data.cause) }) };
+        { round: round, cause: wordOrName("cause_", data.cause) }) };
     },
     shoe_passed: function (data) {
       return { text: data.seat === null ? Shoe.word("event_shoe_passed_dealer")
@@ -247,9 +251,9 @@ window.Shoe = Shoe;
     }
   };
 
-  function plain(event, data) {
+  function formatOther(event, data) {
     var key = "event_" + event.type;
-    var values = place(data);
+    var values = placeValues(data);
     Object.keys(data).forEach(function (name) {
       if (typeof data[name] === "number" || typeof data[name] === "string") {
         values[name] = values[name] || data[name];
@@ -259,15 +263,17 @@ window.Shoe = Shoe;
     values.card = format.card(data.card);
     values.shoe = Shoe.formatNumber(event.shoe);
     values.round = Shoe.formatNumber(event.round);
-    return { text: Shoe.hasWord(key) ? Shoe.word(key, values) : String(event.type).replace(/_/g, " ") };
+    return {
+      text: Shoe.hasWord(key) ? Shoe.word(key, values) : String(event.type).replace(/_/g, " ")
+    };
   }
 
   format.event = function (event) {
     var data = event.data || {};
-    var said = SENTENCES[event.type]
-      ? SENTENCES[event.type](data, Shoe.formatNumber(event.round))
-      : plain(event, data);
-    var more = (said.more || []).slice();
+    var formatted = FORMATTERS[event.type]
+      ? FORMATTERS[event.type](data, Shoe.formatNumber(event.round))
+      : formatOther(event, data);
+    var more = (formatted.more || []).slice();
     if (data.operator) {
       more.push(Shoe.word("event_by", { operator: data.operator }));
     }
@@ -275,10 +281,10 @@ window.Shoe = Shoe;
       more.push(Shoe.word("event_reason", { reason: Shoe.phrase(data.reason).text }));
     }
     return {
-      text: said.text,
+      text: formatted.text,
       more: more.filter(Boolean),
-      side: said.side || null,
-      severity: said.severity || null
+      side: formatted.side || null,
+      severity: formatted.severity || null
     };
   };
 }());

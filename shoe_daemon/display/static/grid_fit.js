@@ -1,10 +1,10 @@
 /*
- * As large as all tables fit.
+ * Size and columns of the tiles of the pit.
  *
- * Shoe.fitGrid(tiles, floor, count)   chooses letters and columns so that `count` tiles fill the floor
- *     without scrolling: with their cards (class `roomy`) where that leaves them legible, else
- *     without (`compact`), and never smaller than a person can read: then the floor scrolls.
- *     data-columns says how many columns. Gives true where the cards are shown.
+ * Shoe.fitGrid(tiles, floor, count)   chooses the largest font size at which `count` tiles fill the
+ *     floor without scrolling: with cards (class `roomy`) while they are legible, else without
+ *     (`compact`). Below the smallest legible size the floor scrolls. data-columns is the number
+ *     of columns. Returns whether cards are shown.
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -12,30 +12,31 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  /* In letters: the width and the height that a tile needs; and in pixels between them. */
+  /* Width and height of a tile in em, and its largest and smallest font size in pixels. */
   var ROOMY = { wide: 17.6, tall: 11.2, sizes: [44, 15] };
   var COMPACT = { wide: 15.2, tall: 6.15, sizes: [26, 12.5] };
-  var GAP = 9;
-  var MOST = 12;
-  var SCROLLS = 13.5;
+  var GAP_PX = 9;
+  var MAX_COLUMNS = 12;
+  var SMALLEST_SIZE = 13.5;
 
-  function columns(form, width, size, count) {
-    return Math.max(1, Math.min(MOST, count, Math.floor(width / (form.wide * size + GAP))));
+  function columnsFor(form, width, size, count) {
+    var fitting = Math.floor(width / (form.wide * size + GAP_PX));
+    return Math.max(1, Math.min(MAX_COLUMNS, count, fitting));
   }
 
-  function largest(form, width, height, count) {
+  function largestSize(form, width, height, count) {
     var size;
     var rows;
     for (size = form.sizes[0]; size >= form.sizes[1]; size -= 0.5) {
-      rows = Math.ceil(count / columns(form, width, size, count));
-      if (rows * (form.tall * size + GAP) <= height && form.wide * size <= width) {
+      rows = Math.ceil(count / columnsFor(form, width, size, count));
+      if (rows * (form.tall * size + GAP_PX) <= height && form.wide * size <= width) {
         return size;
       }
     }
     return null;
   }
 
-  function show(tiles, form, across, size) {
+  function apply(tiles, form, across, size) {
     tiles.style.fontSize = size + "px";
     Shoe.setAttribute(tiles, "data-columns", across);
     Shoe.setClass(tiles, "roomy", form === ROOMY);
@@ -50,13 +51,13 @@ window.Shoe = Shoe;
     var size;
     if (window.innerWidth <= 900) {
       form = count <= 4 ? ROOMY : COMPACT;
-      return show(tiles, form, width < 520 ? 1 : 2, width < 520 && count <= 4 ? 18 : 16);
+      return apply(tiles, form, width < 520 ? 1 : 2, width < 520 && count <= 4 ? 18 : 16);
     }
-    size = largest(form, width, height, count);
+    size = largestSize(form, width, height, count);
     if (size === null) {
       form = COMPACT;
-      size = largest(form, width, height, count) || SCROLLS;
+      size = largestSize(form, width, height, count) || SMALLEST_SIZE;
     }
-    return show(tiles, form, columns(form, width, size, count), size);
+    return apply(tiles, form, columnsFor(form, width, size, count), size);
   };
 }());

@@ -1,8 +1,8 @@
 /*
- * The cards of the round on their places, the totals, and the place of the card that is due.
+ * The cards of the round, the totals, and the place of the next card.
  *
- * Shoe.drawHands(round, moving)   draws `state.round`, null for none. Moving: a card that comes or is
- *                             turned does so before one's eyes; else it simply lies there.
+ * Shoe.drawHands(round, moving)   draws `state.round`, null for none; with moving, new and turned
+ *                             cards are animated
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -26,16 +26,16 @@ window.Shoe = Shoe;
     return cards;
   }
 
-  /* A card of which nobody can tell yet whose it is lies beside the hands. */
-  function unplaced(round) {
+  /* A card whose hand is unknown yet lies beside the hands. */
+  function unplacedCard(round) {
     var views = round ? round.cards.filter(function (view) {
       return !view.slot;
     }) : [];
     return views.length ? Shoe.shownCard(views[0], round) : undefined;
   }
 
-  /* The place of the card that is due; null where none is, or it is not known whose. */
-  function duePlace(round) {
+  /* The slot of the next card; null if no card is due or its hand is unknown. */
+  function dueSlot(round) {
     var due = round && !round.finished ? round.draw_due : null;
     var letter = due ? { player: "P", banker: "B" }[due.hand] : null;
     var cards = cardsBySlot(round);
@@ -44,19 +44,19 @@ window.Shoe = Shoe;
     })[0] || null : null;
   }
 
-  /* Card: undefined for none. */
-  function put(place, card, moving) {
+  /* card: undefined for no card. */
+  function showCard(place, card, moving) {
     var before = place.getAttribute("data-card");
-    var now = card === undefined ? null : card === null ? "" : card;
-    if (before === now) {
+    var shown = card === undefined ? null : card === null ? "" : card;
+    if (before === shown) {
       return;
     }
-    Shoe.setAttribute(place, "data-card", now);
-    Shoe.setClass(place, "empty", now === null);
-    Shoe.setAttribute(place, "role", now === null ? null : "img");
-    Shoe.setAttribute(place, "aria-label", now === null ? null : spokenCard(card));
-    Shoe.setChildren(place, now === null ? null : Shoe.drawCard(card));
-    if (now !== null && moving) {
+    Shoe.setAttribute(place, "data-card", shown);
+    Shoe.setClass(place, "empty", shown === null);
+    Shoe.setAttribute(place, "role", shown === null ? null : "img");
+    Shoe.setAttribute(place, "aria-label", shown === null ? null : spokenCard(card));
+    Shoe.setChildren(place, shown === null ? null : Shoe.drawCard(card));
+    if (shown !== null && moving) {
       place.firstChild.classList.add(before === null ? "in" : "turn");
     }
   }
@@ -72,7 +72,7 @@ window.Shoe = Shoe;
     });
   }
 
-  function totals(round) {
+  function showTotals(round) {
     SIDES.forEach(function (side) {
       var total = round ? round[side + "_total"] : null;
       var known = total !== null && total !== undefined;
@@ -84,14 +84,14 @@ window.Shoe = Shoe;
 
   Shoe.drawHands = function (round, moving) {
     var cards = cardsBySlot(round);
-    var due = duePlace(round);
+    var due = dueSlot(round);
     SLOTS.forEach(function (slot) {
       var place = document.querySelector("[data-slot=" + slot + "]");
-      put(place, cards[slot], moving);
+      showCard(place, cards[slot], moving);
       Shoe.setClass(place, "due", slot === due);
     });
-    put(byId("extra"), unplaced(round), moving);
-    Shoe.setClass(byId("centre"), "beside", unplaced(round) !== undefined);
-    totals(round);
+    showCard(byId("extra"), unplacedCard(round), moving);
+    Shoe.setClass(byId("centre"), "beside", unplacedCard(round) !== undefined);
+    showTotals(round);
   };
 }());

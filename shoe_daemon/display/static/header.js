@@ -1,10 +1,10 @@
 /*
- * What stands around the cards of the board: the head, the counts, the asks, the footer.
+ * Header, counters, asks and footer of the board.
  *
- * Shoe.header.build()        the parts that never change; once
- * Shoe.header.update(state)    name, shoe and round, limits, tags; and what the body says of itself
- * Shoe.header.updateCounts(state)  the counts of the shoe
- * Shoe.textSize(text)         how large a text may be written: 1 for the shortest to 5
+ * Shoe.header.build()               creates the parts that never change; once
+ * Shoe.header.update(state)         name, shoe and round, limits, tags; data attributes of the body
+ * Shoe.header.updateCounts(state)   the counts of the shoe
+ * Shoe.textSize(text)               size class of a text: 1 for the shortest to 5
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -12,10 +12,10 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var IDLE = 4000;
+  var HIDE_POINTER_AFTER_MS = 4000;
   var COUNTS = ["player", "banker", "tie", "rounds", "player_pair", "banker_pair", "natural"];
   var SIDES = ["player", "banker"];
-  var MAIN = { player: true, banker: true, tie: true };
+  var MAIN_COUNTS = { player: true, banker: true, tie: true };
 
   var word = Shoe.word;
   var el = Shoe.el;
@@ -23,9 +23,9 @@ window.Shoe = Shoe;
 
   Shoe.header = {};
 
-  /* ---- what never changes ---- */
+  /* ---- parts that never change ---- */
 
-  function address(change) {
+  function pageUrl(change) {
     var page = Shoe.page();
     var query = [];
     var language = change.lang || page.language;
@@ -37,44 +37,47 @@ window.Shoe = Shoe;
     return (change.path || window.location.pathname) + "?" + query.join("&");
   }
 
-  function link(text, href, current, language) {
+  function createLink(text, href, current, language) {
     return el("a", {
       href: href, text: text, lang: language, "aria-current": current ? "true" : null
     });
   }
 
-  function foot() {
+  function buildFooter() {
     var page = Shoe.page();
     var path = window.location.pathname.replace(/\/$/, "");
     var other = page.glyphs === "chinese" ? "letters" : "chinese";
     Shoe.setChildren(byId("foot"), [
       el("span", { "class": "links" }, [
-        link(word("history"), address({ path: path + "/history", glyphs: page.glyphs })),
-        link(word("glyphs_" + other), address({ glyphs: other }))
+        createLink(word("history"), pageUrl({ path: path + "/history", glyphs: page.glyphs })),
+        createLink(word("glyphs_" + other), pageUrl({ glyphs: other }))
       ]),
       el("nav", { "aria-label": word("language") }, page.languages.map(function (known) {
-        return link(known[1], address({ lang: known[0] }), known[0] === page.language, known[0]);
+        var code = known[0];
+        return createLink(known[1], pageUrl({ lang: code }), code === page.language, code);
       }))
     ]);
   }
 
   function counter(kind) {
-    return el("li", { "class": MAIN[kind] ? "main" : null }, [
-      MAIN[kind] ? Shoe.drawDisc(kind) : null,
+    return el("li", { "class": MAIN_COUNTS[kind] ? "main" : null }, [
+      MAIN_COUNTS[kind] ? Shoe.drawDisc(kind) : null,
       kind === "player_pair" || kind === "banker_pair"
         ? el("i", { "class": "dot " + kind, "aria-hidden": "true" }) : null,
-      el("span", { "class": MAIN[kind] ? "unseen" : "label", text: word("count_" + kind) + " " }),
+      el("span", {
+        "class": MAIN_COUNTS[kind] ? "unseen" : "label", text: word("count_" + kind) + " "
+      }),
       el("b", { "data-count": kind })
     ]);
   }
 
-  function counters() {
+  function buildCounts() {
     Shoe.setChildren(byId("counts"), [COUNTS.slice(0, 4), COUNTS.slice(4)].map(function (row) {
       return el("ul", {}, row.map(counter));
     }));
   }
 
-  function askers() {
+  function buildAsks() {
     Shoe.setChildren(byId("asks"), SIDES.map(function (side) {
       return el("div", { "class": "ask-box " + side }, [
         el("span", { "class": "label", text: word("ask_" + side) }),
@@ -84,38 +87,39 @@ window.Shoe = Shoe;
     }));
   }
 
-  function emblem() {
-    Shoe.setChildren(document.querySelector("#unknown .emblem"), [Shoe.drawCard(null), Shoe.drawCard(null)]);
+  function buildEmblem() {
+    var node = document.querySelector("#unknown .emblem");
+    Shoe.setChildren(node, [Shoe.drawCard(null), Shoe.drawCard(null)]);
   }
 
-  /* A pointer that nobody moves is in the way on a large screen. */
+  /* The pointer is hidden while nobody moves it. */
   function hidePointer() {
     var timer = null;
-    function idle() {
+    function hide() {
       document.body.classList.add("idle");
     }
     document.addEventListener("mousemove", function () {
       document.body.classList.remove("idle");
       window.clearTimeout(timer);
-      timer = window.setTimeout(idle, IDLE);
+      timer = window.setTimeout(hide, HIDE_POINTER_AFTER_MS);
     });
-    idle();
+    hide();
   }
 
   Shoe.header.build = function () {
-    foot();
-    counters();
-    askers();
-    emblem();
+    buildFooter();
+    buildCounts();
+    buildAsks();
+    buildEmblem();
     hidePointer();
     SIDES.forEach(function (side) {
       Shoe.setText(byId(side).querySelector(".ghost"), Shoe.glyph(side));
     });
   };
 
-  /* ---- the head ---- */
+  /* ---- the header ---- */
 
-  /* How large a text may be: 1 for the shortest; a Chinese sign is as wide as two letters. */
+  /* A Chinese character counts as two letters. */
   Shoe.textSize = function (text) {
     var width = 0;
     var i;
@@ -125,13 +129,13 @@ window.Shoe = Shoe;
     return width <= 5 ? 1 : width <= 8 ? 2 : width <= 13 ? 3 : width <= 22 ? 4 : 5;
   };
 
-  function placeOf(limit) {
+  function limitOrder(limit) {
     return (COUNTS.indexOf(limit) + COUNTS.length + 1) % (COUNTS.length + 1);
   }
 
-  function limits(state) {
+  function createLimits(state) {
     return Object.keys(state.limits).sort(function (one, two) {
-      return placeOf(one) - placeOf(two);
+      return limitOrder(one) - limitOrder(two);
     }).map(function (key) {
       return el("div", { "class": "limit" }, [
         el("dt", { text: Shoe.hasWord("wager_" + key) ? word("wager_" + key) : key }),
@@ -140,7 +144,7 @@ window.Shoe = Shoe;
     });
   }
 
-  function number(state) {
+  function shoeAndRound(state) {
     var shoe = state.shoe;
     if (!shoe) {
       return "";
@@ -149,7 +153,7 @@ window.Shoe = Shoe;
       (state.round ? " · " + word("round_number", { number: state.round.number }) : "");
   }
 
-  function tags(state) {
+  function createTags(state) {
     var list = [];
     if (state.shoe && state.shoe.last_round) {
       list.push(["last_round", word("last_round")]);
@@ -168,12 +172,12 @@ window.Shoe = Shoe;
     var name = state.name || state.table;
     Shoe.setText(byId("name"), name);
     Shoe.setAttribute(byId("name"), "data-size", Shoe.textSize(name));
-    Shoe.setText(byId("shoe"), number(state));
+    Shoe.setText(byId("shoe"), shoeAndRound(state));
     Shoe.fillOnChange(byId("limits"), JSON.stringify(state.limits), function () {
-      return limits(state);
+      return createLimits(state);
     });
     Shoe.fillOnChange(byId("tags"), JSON.stringify([state.shoe, state.curator]), function () {
-      return tags(state);
+      return createTags(state);
     });
     if (document.title !== name) {
       document.title = name;

@@ -1,15 +1,15 @@
 /*
- * The rounds of this shoe, and the last shoes, for everybody: no alerts here.
+ * The rounds of this shoe, and the last shoes. Public: without alerts.
  *
  * Documents: `board`, `roads`, `history`, `beat`.
  *
  * For tests:
- *     body                  data-key, data-fresh (FRESH.is), data-lost, data-shoe, data-seq (of the
- *                           history shown), data-rounds (how many are shown), data-known
- *     #rounds > tr          data-round, data-outcome ("" where none is known), data-kind,
+ *     body                  data-key, data-fresh (fresh.is), data-lost, data-shoe, data-seq (of the
+ *                           history shown), data-rounds (number of rounds shown), data-known
+ *     #rounds > tr          data-round, data-outcome ("" if unknown), data-kind,
  *                           data-void, data-partial, data-entered, data-held ("true" or absent),
  *                           data-aborted (its cause), the newest first;
- *                           in it [data-side] > [data-card] (empty: nobody read it),
+ *                           in it [data-side] > [data-card] (empty: unread),
  *                           .total[data-total], .wager[data-wager]
  *     #shoes > li           data-shoe, data-sequence, data-rounds, the newest first
  *     #road-bead, #road-big hold the svg of road_drawing.js
@@ -18,7 +18,7 @@
   "use strict";
 
   var byId = Shoe.byId;
-  var MAIN = { player: true, banker: true, tie: true };
+  var MAIN_WAGERS = { player: true, banker: true, tie: true };
   var OUTCOMES = { P: "player", B: "banker", T: "tie" };
   var roads = null;
   var history = null;
@@ -26,7 +26,7 @@
 
   /* One round. */
 
-  function hand(round, side) {
+  function createHand(round, side) {
     var total = round[side + "_total"];
     return Shoe.el("td", { "class": "cards " + side, "data-side": side }, Shoe.el("div", null, [
       Shoe.el("b", {
@@ -42,28 +42,28 @@
     ]));
   }
 
-  function mark(name, text) {
+  function createMark(name, text) {
     return Shoe.el("span", { "class": "mark " + name, text: text });
   }
 
-  function marks(round) {
+  function createMarks(round) {
     return [
-      round.aborted ? mark("bad", Shoe.word("cause_" + round.aborted)) : null,
-      round.held ? mark("wait", Shoe.word("result_held")) : null,
-      round.voided ? mark("bad", Shoe.word("voided")) : null,
-      round.partial ? mark("wait", Shoe.word("partial")) : null,
-      round.entered ? mark("wait", Shoe.word("entered")) : null,
+      round.aborted ? createMark("bad", Shoe.word("cause_" + round.aborted)) : null,
+      round.held ? createMark("wait", Shoe.word("result_held")) : null,
+      round.voided ? createMark("bad", Shoe.word("voided")) : null,
+      round.partial ? createMark("wait", Shoe.word("partial")) : null,
+      round.entered ? createMark("wait", Shoe.word("entered")) : null,
       round.kind === "free" || round.kind === "dummy"
-        ? mark("wait", Shoe.word(round.kind + "_hand")) : null,
-      round.natural ? mark("plain", Shoe.word("natural")) : null,
-      round.player_pair ? mark("player", Shoe.word("player_pair")) : null,
-      round.banker_pair ? mark("banker", Shoe.word("banker_pair")) : null
+        ? createMark("wait", Shoe.word(round.kind + "_hand")) : null,
+      round.natural ? createMark("plain", Shoe.word("natural")) : null,
+      round.player_pair ? createMark("player", Shoe.word("player_pair")) : null,
+      round.banker_pair ? createMark("banker", Shoe.word("banker_pair")) : null
     ];
   }
 
-  function wagers(round) {
+  function createWagers(round) {
     return (round.wins || []).filter(function (wager) {
-      return wager && !MAIN[wager] && !round[wager];
+      return wager && !MAIN_WAGERS[wager] && !round[wager];
     }).map(function (wager) {
       return Shoe.el("span", {
         "class": "mark wager", "data-wager": wager, text: Shoe.format.wager(wager)
@@ -72,28 +72,28 @@
   }
 
   /* Why a round has no result. */
-  function why(round) {
+  function missingResultWord(round) {
     return round.voided ? "round_void" : round.aborted ? "round_aborted"
       : round.held ? "held" : "no_result";
   }
 
-  /* Nothing was told of it but that it was. */
+  /* A round of which only its existence is known. */
   function isEmpty(round) {
     return !round.outcome && !round.player.length && !round.banker.length;
   }
 
-  function result(round) {
+  function createResult(round) {
     var known = round.outcome && !round.voided;
     return Shoe.el("td", { "class": "result " + (round.outcome || "none") }, Shoe.el("div", null, [
       Shoe.el("span", { "class": "disc-box" }, round.outcome ? Shoe.drawDisc(round.outcome) : null),
       Shoe.el("span", {
         "class": "result-word",
-        text: known ? Shoe.format.outcome(round.outcome) : Shoe.word(why(round))
+        text: known ? Shoe.format.outcome(round.outcome) : Shoe.word(missingResultWord(round))
       })
     ]));
   }
 
-  function line(round) {
+  function createRow(round) {
     return Shoe.el("tr", {
       "class": round.voided ? "void" : isEmpty(round) ? "without" : null,
       "data-round": round.round,
@@ -109,10 +109,10 @@
       Shoe.el("td", { "class": "at" }, Shoe.el("time", {
         datetime: round.at, text: Shoe.formatClock(round.at)
       })),
-      hand(round, "player"),
-      hand(round, "banker"),
-      result(round),
-      Shoe.el("td", { "class": "marks" }, [marks(round), wagers(round)])
+      createHand(round, "player"),
+      createHand(round, "banker"),
+      createResult(round),
+      Shoe.el("td", { "class": "marks" }, [createMarks(round), createWagers(round)])
     ]);
   }
 
@@ -123,7 +123,7 @@
     Array.prototype.forEach.call(list.children, function (row) { there[row.shoeKey] = row; });
     Shoe.arrange(list, all.map(function (round) {
       var key = history.shoe + JSON.stringify(round);
-      var row = there[key] || line(round);
+      var row = there[key] || createRow(round);
       row.shoeKey = key;
       return row;
     }));
@@ -139,7 +139,7 @@
 
   /* Roads. */
 
-  function draw(box, kind, found) {
+  function drawRoad(box, kind, found) {
     var width = box.clientWidth;
     var height = box.clientHeight;
     Shoe.fillOnChange(box, [width, height, Shoe.roadKey(kind, found)].join(), function () {
@@ -148,14 +148,14 @@
   }
 
   function drawRoads() {
-    draw(byId("road-bead"), "bead", roads);
-    draw(byId("road-big"), "big", roads);
+    drawRoad(byId("road-bead"), "bead", roads);
+    drawRoad(byId("road-big"), "big", roads);
     Array.prototype.forEach.call(document.querySelectorAll("[data-plate]"), function (box) {
-      draw(box, "bead", { bead: plate(box.getAttribute("data-plate")) });
+      drawRoad(box, "bead", { bead: plateCells(box.getAttribute("data-plate")) });
     });
   }
 
-  function plate(sequence) {
+  function plateCells(sequence) {
     return (sequence.match(/[PBT][pbn]*/g) || []).map(function (round, place) {
       return {
         col: Math.floor(place / 6),
@@ -170,7 +170,7 @@
 
   /* Shoes. */
 
-  function count(side, number) {
+  function createCount(side, number) {
     return Shoe.el("span", { "class": "count" }, [
       Shoe.el("span", { "class": "disc-box", title: Shoe.word(side) }, Shoe.drawDisc(side)),
       Shoe.el("span", { "class": "spoken", text: Shoe.word(side) }),
@@ -178,21 +178,23 @@
     ]);
   }
 
-  function counts(shoe) {
+  function createCounts(shoe) {
     return Shoe.el("div", { "class": "counts" }, [
-      ["player", "banker", "tie"].map(function (side) { return count(side, shoe[side]); }),
+      ["player", "banker", "tie"].map(function (side) { return createCount(side, shoe[side]); }),
       Shoe.el("span", { "class": "count rounds", "data-count": "rounds",
         text: Shoe.word("shoe_rounds", { count: shoe.rounds }) })
     ]);
   }
 
-  function when(shoe) {
+  function shoePeriod(shoe) {
     return shoe.ended_at
-      ? Shoe.word("shoe_span", { from: Shoe.formatClock(shoe.started_at), to: Shoe.formatClock(shoe.ended_at) })
+      ? Shoe.word("shoe_span", {
+        from: Shoe.formatClock(shoe.started_at), to: Shoe.formatClock(shoe.ended_at)
+      })
       : Shoe.word("shoe_now", { from: Shoe.formatClock(shoe.started_at) });
   }
 
-  function past(shoe) {
+  function createPastShoe(shoe) {
     return Shoe.el("li", {
       "class": "past",
       "data-shoe": shoe.shoe,
@@ -201,9 +203,9 @@
     }, [
       Shoe.el("div", { "class": "past-head" }, [
         Shoe.el("h3", { text: Shoe.word("shoe_number", { number: shoe.shoe }) }),
-        Shoe.el("span", { "class": "when", text: when(shoe) })
+        Shoe.el("span", { "class": "when", text: shoePeriod(shoe) })
       ]),
-      counts(shoe),
+      createCounts(shoe),
       Shoe.el("div", { "class": "plate", "data-plate": shoe.sequence || "", role: "img",
         "aria-label": Shoe.word("bead_plate") })
     ]);
@@ -213,13 +215,13 @@
     var shoes = history ? history.shoes : [];
     Shoe.setClass(byId("shoes-none"), "hidden", shoes.length > 0);
     Shoe.fillOnChange(byId("shoes"), JSON.stringify(shoes), function () {
-      return shoes.slice().reverse().map(past);
+      return shoes.slice().reverse().map(createPastShoe);
     });
   }
 
   /* Documents. */
 
-  function head() {
+  function showHeader() {
     var state = board.state;
     var stale = board.fresh.is !== "live";
     var name = board.name;
@@ -239,7 +241,7 @@
     Shoe.setClass(byId("stale-banner"), "hidden", !stale || !board.known);
     Shoe.setText(byId("stale-word"), stale ? Shoe.format.freshness(board.fresh) : "");
     Shoe.fillOnChange(byId("counts"), JSON.stringify(state && state.counts), function () {
-      return state ? counts(state.counts) : null;
+      return state ? createCounts(state.counts) : null;
     });
   }
 
@@ -255,7 +257,7 @@
 
   function start() {
     var handlers = {
-      board: function (found) { board = found; head(); },
+      board: function (found) { board = found; showHeader(); },
       roads: function (found) { roads = found; drawRoads(); },
       history: takeHistory,
       beat: function (beat) { Shoe.syncClock(beat.now); }

@@ -1,76 +1,77 @@
 /*
- * The pit: every table at its place, and before them what needs a person.
+ * The pit: all tables, each at a fixed place, and beside them all open alerts.
  *
- * Documents: `pit` and `row` (in the data block: `rows`), `gone`, `beat`. A row is shown with the
- * next painted frame, and only that row is touched.
+ * Documents: `pit` and `row` (in the data block: `rows`), `gone`, `beat`. A row is drawn with the
+ * next frame, and nothing but that row.
  *
  * For tests:
  *     body                 data-broker (true, false), data-lost (true while the display is lost),
  *                          data-filter (all, alerts, offline), data-tables, data-open (alerts),
  *                          data-off (tables that are not live)
- *     #alarms > li.alarm   see alert_card.js: the tables with alerts, the worst first, then the oldest
- *     #tiles > a.tile      see table_tile.js: all tables, in the order of `pit`, whatever happens
+ *     #alarms > li.alarm   see alert_card.js: the tables with alerts, the highest severity first,
+ *                          then the oldest
+ *     #tiles > a.tile      see table_tile.js: all tables, always in the order of `pit`
  *     #faults-list > li    data-topic
  */
 (function () {
   "use strict";
 
   var byId = Shoe.byId;
-  var HIDDEN = 250;
-  var MANY = 5;
+  var HIDDEN_PAINT_DELAY_MS = 250;
+  var COMPACT_ABOVE = 5;
   var rows = {};
   var order = [];
   var tiles = {};
-  var alarms = {};
-  var known = null;
-  var queue = {};
-  var painting = false;
+  var alertCards = {};
+  var knownAlerts = null;
+  var changedRows = {};
+  var paintScheduled = false;
   var sound = null;
   var roomy = false;
 
-  function keys() {
+  function orderedKeys() {
     var listed = order.filter(function (key) { return rows[key]; });
     return listed.concat(Object.keys(rows).filter(function (key) {
       return order.indexOf(key) < 0;
     }).sort());
   }
 
-  /* Who stands first. */
+  /* Order of the alert cards. */
 
-  function oldest(row) {
+  function oldestAlert(row) {
     var worst = Shoe.worstSeverity(row.alerts);
     return row.alerts.reduce(function (found, alert) {
       return alert.data.severity === worst && alert.at < found ? alert.at : found;
     }, "9");
   }
 
-  function weightier(one, other) {
+  function compareRows(one, other) {
     var difference = Shoe.worstSeverity(rows[other].alerts) - Shoe.worstSeverity(rows[one].alerts);
     if (difference) {
       return difference;
     }
-    return oldest(rows[one]) < oldest(rows[other]) ? -1 : 1;
+    return oldestAlert(rows[one]) < oldestAlert(rows[other]) ? -1 : 1;
   }
 
-  function arrangeAlarms() {
+  function arrangeAlertCards() {
     var first = Object.keys(rows).filter(function (key) { return rows[key].alerts.length; });
-    first.sort(weightier);
+    first.sort(compareRows);
     Shoe.arrange(byId("alarms"), first.map(function (key) {
-      alarms[key] = alarms[key] || Shoe.createAlertCard(key);
-      alarms[key].update(rows[key]);
-      alarms[key].ids = ids(key);
-      return alarms[key].node;
+      alertCards[key] = alertCards[key] || Shoe.createAlertCard(key);
+      alertCards[key].update(rows[key]);
+      alertCards[key].ids = alertIds(key);
+      return alertCards[key].node;
     }));
-    Object.keys(alarms).forEach(function (key) {
+    Object.keys(alertCards).forEach(function (key) {
       if (first.indexOf(key) < 0) {
-        delete alarms[key];
+        delete alertCards[key];
       }
     });
-    Shoe.setClass(byId("alarms"), "many", first.length > MANY);
+    Shoe.setClass(byId("alarms"), "many", first.length > COMPACT_ABOVE);
     Shoe.setClass(byId("calm"), "hidden", first.length > 0 || !Object.keys(rows).length);
   }
 
-  function fit() {
+  function fitTiles() {
     var before = roomy;
     roomy = Shoe.fitGrid(byId("tiles"), byId("floor"), Object.keys(tiles).length);
     if (roomy && !before) {
@@ -79,15 +80,15 @@
   }
 
   function arrangeTiles() {
-    var all = keys();
+    var all = orderedKeys();
     Shoe.arrange(byId("tiles"), all.map(function (key) { return tiles[key].node; }));
-    fit();
+    fitTiles();
     Shoe.setClass(byId("nothing"), "hidden", all.length > 0);
   }
 
-  /* What the numbers say. */
+  /* Counts. */
 
-  function count() {
+  function updateCounts() {
     var all = Object.keys(rows);
     var open = 0;
     var urgent = 0;
@@ -102,7 +103,8 @@
     Shoe.setText(byId("count-all"), all.length);
     Shoe.setText(byId("count-alerts"), open);
     Shoe.setText(byId("count-offline"), off);
-    Shoe.setText(byId("summary"), open ? Shoe.format.plural("alerts", open) : Shoe.word("alerts_none"));
+    Shoe.setText(byId("summary"),
+      open ? Shoe.format.plural("alerts", open) : Shoe.word("alerts_none"));
     Shoe.setClass(byId("filter-alerts"), "some", open > 0);
     Shoe.setClass(byId("filter-offline"), "some", off > 0);
     Shoe.setAttribute(document.body, "data-tables", all.length);
@@ -111,10 +113,10 @@
     document.title = (open ? "(" + open + (urgent ? "!" : "") + ") " : "") + Shoe.word("pit");
   }
 
-  /* New alerts are heard at once, also by a page that nobody looks at. */
+  /* New alerts sound at once, also on a hidden page. */
 
-  function fresh(row) {
-    var before = known && known[row.key] || {};
+  function takeNewAlerts(row) {
+    var before = knownAlerts && knownAlerts[row.key] || {};
     var now = {};
     var found = [];
     row.alerts.forEach(function (alert) {
@@ -123,10 +125,10 @@
         found.push(alert);
       }
     });
-    if (known) {
-      known[row.key] = now;
+    if (knownAlerts) {
+      knownAlerts[row.key] = now;
     }
-    return known ? found : [];
+    return knownAlerts ? found : [];
   }
 
   function announce(row, alerts) {
@@ -138,10 +140,10 @@
   }
 
   function flash(key) {
-    [tiles[key], alarms[key]].forEach(function (part) {
+    [tiles[key], alertCards[key]].forEach(function (part) {
       if (part) {
         part.node.classList.remove("new");
-        // Asking for its size starts the animation anew.
+        // Reading the size restarts the animation.
         part.node.getBoundingClientRect();
         part.node.classList.add("new");
       }
@@ -160,53 +162,53 @@
     if (!row.alerts.length) {
       tiles[key].node.classList.remove("new");
     }
-    if (alarms[key] && !row.alerts.length) {
-      alarms[key].close();
-    } else if (alarms[key] && alarms[key].ids === ids(key)) {
-      alarms[key].update(row);
+    if (alertCards[key] && !row.alerts.length) {
+      alertCards[key].close();
+    } else if (alertCards[key] && alertCards[key].ids === alertIds(key)) {
+      alertCards[key].update(row);
     }
   }
 
-  function ids(key) {
+  function alertIds(key) {
     return Shoe.alertIds(rows[key].alerts);
   }
 
-  function signature() {
+  function alertSignature() {
     return Object.keys(rows).filter(function (key) { return rows[key].alerts.length; })
-      .sort(weightier).map(function (key) { return key + ":" + ids(key); }).join(";");
+      .sort(compareRows).map(function (key) { return key + ":" + alertIds(key); }).join(";");
   }
 
   function paint() {
-    if (painting) {
+    if (paintScheduled) {
       paintAll();
     }
   }
 
   function paintAll() {
-    var changed = Object.keys(queue).filter(function (key) { return rows[key]; });
-    var fresh = changed.filter(function (key) { return queue[key] === "new"; });
-    var tilesNow = changed.some(function (key) { return !tiles[key]; });
-    painting = false;
-    queue = {};
+    var changed = Object.keys(changedRows).filter(function (key) { return rows[key]; });
+    var withNewAlerts = changed.filter(function (key) { return changedRows[key] === "new"; });
+    var hasNewTiles = changed.some(function (key) { return !tiles[key]; });
+    paintScheduled = false;
+    changedRows = {};
     changed.forEach(paintRow);
-    if (tilesNow || paintAll.order !== order.join()) {
+    if (hasNewTiles || paintAll.order !== order.join()) {
       paintAll.order = order.join();
       arrangeTiles();
     }
-    if (paintAll.alarms !== signature()) {
-      paintAll.alarms = signature();
-      Shoe.whenIdle(arrangeAlarms);
+    if (paintAll.alarms !== alertSignature()) {
+      paintAll.alarms = alertSignature();
+      Shoe.whenIdle(arrangeAlertCards);
     }
-    fresh.forEach(flash);
-    count();
+    withNewAlerts.forEach(flash);
+    updateCounts();
   }
 
-  function soon() {
-    if (!painting) {
-      painting = true;
+  function schedulePaint() {
+    if (!paintScheduled) {
+      paintScheduled = true;
       if (document.hidden) {
-        // Nothing is painted of a page that nobody sees, but its title is read.
-        window.setTimeout(paint, HIDDEN);
+        // A hidden page gets no animation frames, but its title is visible.
+        window.setTimeout(paint, HIDDEN_PAINT_DELAY_MS);
       } else {
         window.requestAnimationFrame(paint);
       }
@@ -218,15 +220,17 @@
   function takeRow(row) {
     var alerts;
     rows[row.key] = row;
-    alerts = fresh(row);
-    queue[row.key] = alerts.length || queue[row.key] === "new" ? "new" : "same";
+    alerts = takeNewAlerts(row);
+    changedRows[row.key] = alerts.length || changedRows[row.key] === "new" ? "new" : "same";
     if (alerts.length) {
       announce(row, alerts);
     }
-    if (!Object.keys(rows).some(function (key) { return Shoe.worstSeverity(rows[key].alerts) >= 3; })) {
+    if (!Object.keys(rows).some(function (key) {
+      return Shoe.worstSeverity(rows[key].alerts) >= 3;
+    })) {
       sound.quiet();
     }
-    soon();
+    schedulePaint();
   }
 
   function takePit(pit) {
@@ -239,16 +243,16 @@
     Shoe.setText(byId("broker-since"), broker.since
       ? Shoe.word("since", { time: Shoe.formatClock(broker.since) }) : "");
     Shoe.setText(byId("broker-detail"), broker.detail || "");
-    takeFaults(pit.faults);
+    showFaults(pit.faults);
     Object.keys(rows).forEach(function (key) {
       if (order.indexOf(key) < 0) {
         takeGone({ key: key });
       }
     });
-    soon();
+    schedulePaint();
   }
 
-  function takeFaults(faults) {
+  function showFaults(faults) {
     Shoe.setClass(byId("faults-button"), "some", faults.total > 0);
     Shoe.setText(byId("faults-count"), faults.total);
     Shoe.setClass(byId("faults-none"), "hidden", faults.total > 0);
@@ -267,41 +271,42 @@
     var tile = tiles[gone.key];
     delete rows[gone.key];
     delete tiles[gone.key];
-    delete queue[gone.key];
-    if (known) {
-      delete known[gone.key];
+    delete changedRows[gone.key];
+    if (knownAlerts) {
+      delete knownAlerts[gone.key];
     }
     if (tile && tile.node.parentNode) {
       tile.node.parentNode.removeChild(tile.node);
     }
-    soon();
+    schedulePaint();
   }
 
-  function lost(is, since) {
-    Shoe.setAttribute(document.body, "data-lost", is ? "true" : null);
-    Shoe.setClass(byId("lost-banner"), "hidden", !is);
-    Shoe.setText(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
+  function setLost(isLost, since) {
+    Shoe.setAttribute(document.body, "data-lost", isLost ? "true" : null);
+    Shoe.setClass(byId("lost-banner"), "hidden", !isLost);
+    Shoe.setText(byId("lost-since"), isLost
+      ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
   }
 
   /* Buttons. */
 
-  function filter(name) {
+  function setFilter(name) {
     Shoe.setAttribute(document.body, "data-filter", name);
     ["all", "alerts", "offline"].forEach(function (each) {
       Shoe.setAttribute(byId("filter-" + each), "aria-pressed", each === name ? "true" : "false");
     });
   }
 
-  function buttons() {
+  function initButtons() {
     ["all", "alerts", "offline"].forEach(function (name) {
       byId("filter-" + name).addEventListener("click", function () {
-        filter(name);
+        setFilter(name);
         window.location.replace("#" + name);
       });
     });
-    filter((window.location.hash.match(/^#(alerts|offline)$/) || [null, "all"])[1]);
+    setFilter((window.location.hash.match(/^#(alerts|offline)$/) || [null, "all"])[1]);
     Shoe.togglePanel(byId("faults-button"), byId("faults"));
-    window.addEventListener("resize", fit);
+    window.addEventListener("resize", fitTiles);
   }
 
   function start() {
@@ -313,16 +318,16 @@
     };
     Shoe.fillWords();
     sound = Shoe.alertSound(byId("sound"));
-    buttons();
+    initButtons();
     Shoe.handleInitial({ beat: handlers.beat, pit: takePit, rows: function (list) {
       list.forEach(takeRow);
     } });
-    known = {};
-    Object.keys(rows).forEach(function (key) { fresh(rows[key]); });
+    knownAlerts = {};
+    Object.keys(rows).forEach(function (key) { takeNewAlerts(rows[key]); });
     paintAll();
     Shoe.showPage();
     document.addEventListener("visibilitychange", paint);
-    Shoe.openStream(Shoe.page().live, handlers, lost);
+    Shoe.openStream(Shoe.page().live, handlers, setLost);
   }
 
   start();

@@ -1,19 +1,18 @@
 /*
- * One table for the pit: what waits for a person and what may be done, the round, the readers,
- * and all that happened.
+ * One table in the pit: alerts with their commands, the round, the readers, and the events.
  *
  * Documents: `board` (only whether the table is known), `row`, `pit`, `alerts`, `events`,
  * `event`, `beat`.
  *
  * For tests:
- *     body                 data-key, data-fresh (FRESH.is), data-lost, data-broker, data-round,
+ *     body                 data-key, data-fresh (fresh.is), data-lost, data-broker, data-round,
  *                          data-shoe, data-open (alerts), data-events (all, irregular),
  *                          data-known
- *     #alerts-list > article   see alert_details.js, the worst first
+ *     #alerts-list > article   see alert_details.js, the highest severity first
  *     #spots [data-slot]   the cards of the round, with data-card (empty: face down, "?": unread)
  *     #total-player, #total-banker
  *     #devices > li        data-device, data-state
- *     #event-log > li          see event_log.js, the newest first
+ *     #event-log > li      see event_log.js, the newest first
  */
 (function () {
   "use strict";
@@ -24,9 +23,9 @@
   var omitted = 0;
   var eventLog = null;
 
-  /* The head. */
+  /* Header. */
 
-  function head() {
+  function showHeader() {
     var state = row.state;
     var name = row.name || row.table;
     Shoe.setText(byId("name"), name);
@@ -37,14 +36,16 @@
     }) : "");
     document.title = (alerts.length ? "(" + alerts.length + ") " : "") + name;
     Shoe.setAttribute(document.body, "data-fresh", row.fresh.is);
-    Shoe.setAttribute(document.body, "data-round", state && state.round ? state.round.number : null);
+    Shoe.setAttribute(document.body, "data-round",
+      state && state.round ? state.round.number : null);
     Shoe.setAttribute(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
-    Shoe.setAttribute(byId("to-board"), "href", Shoe.pageUrl("/table/" + encodeURIComponent(row.key)));
+    Shoe.setAttribute(byId("to-board"), "href",
+      Shoe.pageUrl("/table/" + encodeURIComponent(row.key)));
     Shoe.setAttribute(byId("to-history"), "href",
       Shoe.pageUrl("/table/" + encodeURIComponent(row.key) + "/history"));
   }
 
-  function notices() {
+  function showBanners() {
     var state = row.state;
     var stale = row.fresh.is !== "live";
     Shoe.setClass(byId("stale-banner"), "hidden", !stale);
@@ -57,7 +58,7 @@
 
   /* Alerts. */
 
-  function waits(state) {
+  function isWaiting(state) {
     return Boolean(state) && (state.on_hold || state.held.length > 0);
   }
 
@@ -68,7 +69,7 @@
     Shoe.setAttribute(document.body, "data-open", alerts.length);
     Shoe.setText(byId("alerts-count"), alerts.length ? Shoe.format.plural("alerts", alerts.length)
       : Shoe.word("alerts_none"));
-    Shoe.setClass(byId("alerts-none"), "hidden", alerts.length > 0 || waits(state));
+    Shoe.setClass(byId("alerts-none"), "hidden", alerts.length > 0 || isWaiting(state));
     Shoe.setClass(byId("shows-only"), "hidden", !alerts.length && !(state && state.on_hold));
     Shoe.setClass(byId("alerts-omitted"), "hidden", !omitted);
     Shoe.setText(byId("alerts-omitted"), Shoe.word("alerts_omitted", { count: omitted }));
@@ -76,11 +77,11 @@
       !row || !row.staff_alerts_missing || row.fresh.is !== "live");
     if (showAlerts.key !== key) {
       showAlerts.key = key;
-      Shoe.whenIdle(function () { keepAlerts(sorted, state); });
+      Shoe.whenIdle(function () { arrangeAlerts(sorted, state); });
     }
   }
 
-  function keepAlerts(sorted, state) {
+  function arrangeAlerts(sorted, state) {
     var list = byId("alerts-list");
     var there = {};
     Array.prototype.forEach.call(list.children, function (node) {
@@ -94,7 +95,7 @@
     }));
   }
 
-  function holds() {
+  function showHolds() {
     var state = row.state;
     var text = [];
     if (state && state.on_hold) {
@@ -113,9 +114,9 @@
     });
   }
 
-  /* The round, and what is known of the table. */
+  /* The round, and facts about the table. */
 
-  function spot(card, round) {
+  function createSpot(card, round) {
     var shown = Shoe.shownCard(card, round);
     return Shoe.el("span", {
       "class": "spot" + (card.slot && card.slot.charAt(1) === "3" ? " third" : ""),
@@ -125,37 +126,39 @@
     }, Shoe.drawCard(shown));
   }
 
-  function hand(round, letter) {
+  function createHand(round, letter) {
     return (round ? round.cards : []).filter(function (card) {
       return card.slot ? card.slot.charAt(0) === letter : letter === "P";
-    }).map(function (card) { return spot(card, round); });
+    }).map(function (card) { return createSpot(card, round); });
   }
 
-  function why(round) {
-    // What waits for a card that nobody could read waits for no face to be turned.
+  function drawReason(round) {
+    // An unread card is shown as such; no face is turned later.
     return !round || !round.draw_due || round.finished || Shoe.isDrawUnknown(round)
       ? { text: "" } : Shoe.sentence(round.draw_due, round.draw_due.text);
   }
 
-  function round() {
+  function showRound() {
     var state = row.state;
     var now = state && state.round;
-    var said = state ? Shoe.format.round(state) : { text: Shoe.word("no_round"), tone: "quiet" };
+    var status = state ? Shoe.format.round(state) : { text: Shoe.word("no_round"), tone: "quiet" };
     Shoe.fillOnChange(byId("spots"), JSON.stringify(now && [now.cards, now.finished]), function () {
       return [
-        Shoe.el("div", { "class": "hand player" }, hand(now, "P")),
-        Shoe.el("div", { "class": "hand banker" }, hand(now, "B"))
+        Shoe.el("div", { "class": "hand player" }, createHand(now, "P")),
+        Shoe.el("div", { "class": "hand banker" }, createHand(now, "B"))
       ];
     });
     Shoe.setText(byId("total-player"), now ? Shoe.formatNumber(now.player_total) : "–");
     Shoe.setText(byId("total-banker"), now ? Shoe.formatNumber(now.banker_total) : "–");
-    Shoe.setText(byId("round-now"), said.text);
-    byId("round-now").className = "round-now " + said.tone;
-    Shoe.setSentence(byId("round-why"), why(now));
-    Shoe.fillOnChange(byId("strip"), row.outcomes, function () { return Shoe.createBeads(row.outcomes, 30); });
+    Shoe.setText(byId("round-now"), status.text);
+    byId("round-now").className = "round-now " + status.tone;
+    Shoe.setSentence(byId("round-why"), drawReason(now));
+    Shoe.fillOnChange(byId("strip"), row.outcomes, function () {
+      return Shoe.createBeads(row.outcomes, 30);
+    });
   }
 
-  function facts() {
+  function showFacts() {
     var state = row.state;
     var pairs = !state ? [] : [
       [Shoe.word("policy"), Shoe.format.policy(state)],
@@ -173,28 +176,29 @@
     });
   }
 
-  function expects(state, id) {
+  function readerState(state, id) {
     var found = (state ? state.readers : []).filter(function (reader) {
       return reader.source === id || state.readers.length === 1 && row.devices.length === 1;
     })[0];
     return found ? Shoe.format.reader(found) : "";
   }
 
-  function devices() {
+  function showDevices() {
     Shoe.setClass(byId("devices-none"), "hidden", row.devices.length > 0);
-    Shoe.fillOnChange(byId("devices"), JSON.stringify([row.devices, row.state && row.state.readers]),
+    Shoe.fillOnChange(byId("devices"),
+      JSON.stringify([row.devices, row.state && row.state.readers]),
       function () {
         return row.devices.map(function (device) {
-          var said = Shoe.format.device(device);
+          var status = Shoe.format.device(device);
           return Shoe.el("li", {
             "class": "device " + device.state,
             "data-device": device.id,
             "data-state": device.state
           }, [
-            Shoe.el("i", { "class": said.good ? "lamp" : "lamp bad", "aria-hidden": "true" }),
+            Shoe.el("i", { "class": status.good ? "lamp" : "lamp bad", "aria-hidden": "true" }),
             Shoe.el("b", { text: device.id }),
-            Shoe.el("span", { "class": "device-says", text: said.text }),
-            Shoe.el("span", { "class": "device-more", text: [expects(row.state, device.id),
+            Shoe.el("span", { "class": "device-says", text: status.text }),
+            Shoe.el("span", { "class": "device-more", text: [readerState(row.state, device.id),
               Shoe.word("reader_frames", { count: device.frames, noise: device.noise })]
               .filter(Boolean).join(" · ") })
           ]);
@@ -210,13 +214,13 @@
     }
     row = found;
     Shoe.commands.setTable(row, Shoe.page().order_options);
-    head();
-    notices();
-    holds();
+    showHeader();
+    showBanners();
+    showHolds();
     showAlerts();
-    round();
-    facts();
-    devices();
+    showRound();
+    showFacts();
+    showDevices();
   }
 
   function takeBoard(found) {
@@ -234,12 +238,12 @@
     omitted = found ? found.omitted : 0;
     showAlerts();
     if (row) {
-      head();
+      showHeader();
     }
   }
 
   function takeEvents(found) {
-    eventLog.whole(found.events, found.since);
+    eventLog.replace(found.events, found.since);
     Shoe.setText(byId("events-since"), found.since
       ? Shoe.word("events_since", { time: Shoe.formatClock(found.since) }) : "");
   }
@@ -252,13 +256,14 @@
     Shoe.setText(byId("broker-detail"), pit.broker.detail || "");
   }
 
-  function lost(is, since) {
-    Shoe.setAttribute(document.body, "data-lost", is ? "true" : null);
-    Shoe.setClass(byId("lost-banner"), "hidden", !is);
-    Shoe.setText(byId("lost-since"), is ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
+  function setLost(isLost, since) {
+    Shoe.setAttribute(document.body, "data-lost", isLost ? "true" : null);
+    Shoe.setClass(byId("lost-banner"), "hidden", !isLost);
+    Shoe.setText(byId("lost-since"), isLost
+      ? Shoe.word("since", { time: Shoe.formatClock(since) }) : "");
   }
 
-  function filter(name) {
+  function setFilter(name) {
     Shoe.setAttribute(document.body, "data-events", name);
     ["all", "irregular"].forEach(function (each) {
       Shoe.setAttribute(byId("events-" + each), "aria-pressed", String(each === name));
@@ -282,12 +287,12 @@
       (Shoe.page().order_options || []).indexOf("FILE") < 0);
     eventLog = Shoe.eventLog(byId("event-log-box"), byId("event-log"), byId("events-new"));
     ["all", "irregular"].forEach(function (name) {
-      byId("events-" + name).addEventListener("click", function () { filter(name); });
+      byId("events-" + name).addEventListener("click", function () { setFilter(name); });
     });
-    filter("all");
+    setFilter("all");
     Shoe.handleInitial(handlers);
     Shoe.showPage();
-    Shoe.openStream(Shoe.page().live, handlers, lost);
+    Shoe.openStream(Shoe.page().live, handlers, setLost);
   }
 
   start();

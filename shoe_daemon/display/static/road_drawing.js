@@ -1,23 +1,23 @@
 /*
- * The five roads and the asks, drawn from the document `roads`.
+ * Drawings of the five roads and of the asks, from the document `roads`.
  *
- * Shoe.drawRoad(kind, roads, options)   an <svg class="road" data-road=kind data-first=column>, its first
- *   column drawn, data-columns=how many there is room for
+ * Shoe.drawRoad(kind, roads, options)   an <svg class="road" data-road=kind data-first=column>, its
+ *   first column drawn, data-columns=number of columns that fit
  *     kind:    "bead", "big", "big_eye", "small" or "cockroach"
- *     roads:   the document; null draws the empty paper
- *     options: {width, height} in pixels of the box that it fills, {fresh: true} where the last
- *              cell shall blink, {paper: false} without ground and grid
- *   The height makes six rows; what does not fit into the width goes, whole columns from the left,
- *   the last column but one of the four roads is the newest (the bead plate uses every column).
- *   A cell is <g class="cell" data-col data-row> and says what it shows:
+ *     roads:   the document; null draws the empty grid
+ *     options: {width, height} of the box in pixels, {fresh: true} if the last cell blinks,
+ *              {paper: false} without ground and grid
+ *   The height is divided into six rows. If the width is too small, whole columns are left out on
+ *   the left; the last column stays empty, except on the bead plate.
+ *   A cell is <g class="cell" data-col data-row> with the attributes:
  *     bead: data-outcome, data-player-pair, data-banker-pair, data-natural ("true" or absent)
  *     big:  data-side, data-ties, data-player-pair, data-banker-pair
  *     big_eye, small, cockroach: data-mark ("red", "blue")
  *   The newest cell has data-last.
- * Shoe.roadKey(kind, roads)         a text that changes when the drawing would
- * Shoe.drawAsk(side, roads)             an <svg class="ask" data-ask=side> of three marks, with
+ * Shoe.roadKey(kind, roads)         a text that changes with the drawing
+ * Shoe.drawAsk(side, roads)         an <svg class="ask" data-ask=side> of three marks, with
  *                                   data-big-eye, data-small, data-cockroach ("red", "blue", "")
- * Shoe.drawDisc(side)                   an <svg class="disc">: the side's glyph, as on the bead plate
+ * Shoe.drawDisc(side)               an <svg class="disc">: the side's glyph, as on the bead plate
  *
  * A natural has a gold ring on the bead plate.
  * Red marks are drawn heavier than blue ones, so that they differ without colour too.
@@ -35,26 +35,26 @@ window.Shoe = Shoe;
   var PAPER = "var(--paper)";
   var GRID = "var(--paper-grid)";
   var COLOUR = { player: BLUE, banker: RED, tie: GREEN, red: RED, blue: BLUE };
-  var NEAR = 0.02;
+  var EDGE_TOLERANCE = 0.02;
 
-  function truth(value) {
+  function trueOrNull(value) {
     return value ? "true" : null;
   }
 
-  function dot(x, y, r, colour) {
+  function createDot(x, y, r, colour) {
     return Shoe.svg("circle", {
       cx: x, cy: y, r: r, fill: colour, stroke: "var(--white)", "stroke-width": r * 0.4
     });
   }
 
-  function pairs(cell, far, r) {
+  function createPairDots(cell, far, r) {
     return [
-      cell.banker_pair ? dot(-far, -far, r, RED) : null,
-      cell.player_pair ? dot(far, far, r, BLUE) : null
+      cell.banker_pair ? createDot(-far, -far, r, RED) : null,
+      cell.player_pair ? createDot(far, far, r, BLUE) : null
     ];
   }
 
-  function letter(side, size) {
+  function createLetter(side, size) {
     return Shoe.svg("text", {
       y: size * (Shoe.page().glyphs === "chinese" ? 0.37 : 0.36), "font-size": size,
       "text-anchor": "middle", "font-weight": 700, fill: "var(--white)",
@@ -62,19 +62,19 @@ window.Shoe = Shoe;
     });
   }
 
-  function disc(side) {
-    return [Shoe.svg("circle", { r: 44, fill: COLOUR[side] }), letter(side, 58)];
+  function createDisc(side) {
+    return [Shoe.svg("circle", { r: 44, fill: COLOUR[side] }), createLetter(side, 58)];
   }
 
-  /* Every drawing stands in a square from -50 to 50. */
-  var DRAW = {
+  /* Every drawing has the coordinates -50 to 50. */
+  var CELL_DRAWINGS = {
     bead: function (cell) {
       return [
-        disc(cell.outcome),
+        createDisc(cell.outcome),
         cell.natural ? Shoe.svg("circle", {
           r: 40, fill: "none", stroke: "var(--road-natural)", "stroke-width": 6
         }) : null,
-        pairs(cell, 32, 13)
+        createPairDots(cell, 32, 13)
       ];
     },
     big: function (cell) {
@@ -83,8 +83,8 @@ window.Shoe = Shoe;
           r: 36, fill: "none", stroke: COLOUR[cell.side],
           "stroke-width": cell.side === "banker" ? 14 : 10
         }),
-        cell.ties || cell.side === "tie" ? tie(cell.ties) : null,
-        pairs(cell, 30, 13)
+        cell.ties || cell.side === "tie" ? createTieMark(cell.ties) : null,
+        createPairDots(cell, 30, 13)
       ];
     },
     big_eye: function (cell) {
@@ -108,7 +108,7 @@ window.Shoe = Shoe;
     }
   };
 
-  function tie(ties) {
+  function createTieMark(ties) {
     return [
       Shoe.svg("path", {
         d: "M-34 34L34 -34", stroke: GREEN, "stroke-width": 13, "stroke-linecap": "round"
@@ -121,7 +121,7 @@ window.Shoe = Shoe;
     ];
   }
 
-  function says(cell) {
+  function cellAttributes(cell) {
     return {
       "class": "cell",
       "data-col": cell.col,
@@ -130,19 +130,19 @@ window.Shoe = Shoe;
       "data-side": cell.side,
       "data-ties": cell.ties,
       "data-mark": cell.mark,
-      "data-player-pair": truth(cell.player_pair),
-      "data-banker-pair": truth(cell.banker_pair),
-      "data-natural": truth(cell.natural)
+      "data-player-pair": trueOrNull(cell.player_pair),
+      "data-banker-pair": trueOrNull(cell.banker_pair),
+      "data-natural": trueOrNull(cell.natural)
     };
   }
 
-  function widest(cells) {
+  function columnCount(cells) {
     return cells.reduce(function (most, cell) {
       return Math.max(most, cell.col + 1);
     }, 0);
   }
 
-  function grid(columns, width, height) {
+  function createGrid(columns, width, height) {
     var lines = "";
     var i;
     for (i = 1; i < columns; i += 1) {
@@ -156,30 +156,30 @@ window.Shoe = Shoe;
     });
   }
 
-  function placed(kind, cell, first, wide, high) {
+  function createCell(kind, cell, first, wide, high) {
     var size = Math.min(wide, high) / 100;
-    var attrs = says(cell);
+    var attrs = cellAttributes(cell);
     attrs.transform = "translate(" + ((cell.col - first + 0.5) * wide).toFixed(2) + " " +
       ((cell.row + 0.5) * high).toFixed(2) + ") scale(" + size.toFixed(4) + ")";
-    return Shoe.svg("g", attrs, Shoe.svg("g", {}, DRAW[kind](cell)));
+    return Shoe.svg("g", attrs, Shoe.svg("g", {}, CELL_DRAWINGS[kind](cell)));
   }
 
   Shoe.drawRoad = function (kind, roads, options) {
     var cells = roads && roads[kind] || [];
     var height = options.height;
-    var columns = Math.max(1, Math.floor(options.width / (height / ROWS) + NEAR));
+    var columns = Math.max(1, Math.floor(options.width / (height / ROWS) + EDGE_TOLERANCE));
     var wide = options.width / columns;
-    var first = Math.max(0, widest(cells) + (kind === "bead" ? 0 : 1) - columns);
+    var first = Math.max(0, columnCount(cells) + (kind === "bead" ? 0 : 1) - columns);
     var last = cells[cells.length - 1];
     return Shoe.svg("svg", {
       "class": "road", "data-road": kind, "data-first": first, "data-columns": columns,
       viewBox: "0 0 " + options.width + " " + height, "aria-hidden": "true", focusable: "false"
     }, [
-      options.paper === false ? null : grid(columns, options.width, height),
+      options.paper === false ? null : createGrid(columns, options.width, height),
       cells.filter(function (cell) {
         return cell.col >= first;
       }).map(function (cell) {
-        var node = placed(kind, cell, first, wide, height / ROWS);
+        var node = createCell(kind, cell, first, wide, height / ROWS);
         if (cell === last) {
           node.setAttribute("data-last", "");
           if (options.fresh) {
@@ -204,8 +204,9 @@ window.Shoe = Shoe;
       var mark = ask[kind] ? ask[kind].mark : "";
       attrs["data-" + kind.replace("_", "-")] = mark;
       return Shoe.svg("g", { transform: "translate(" + (50 + 110 * i) + " 50)" },
-        mark ? DRAW[kind]({ mark: mark }) : Shoe.svg("path", {
-          d: "M-16 0h32", stroke: "var(--road-ask-empty)", "stroke-width": 6, "stroke-linecap": "round"
+        mark ? CELL_DRAWINGS[kind]({ mark: mark }) : Shoe.svg("path", {
+          d: "M-16 0h32", stroke: "var(--road-ask-empty)", "stroke-width": 6,
+          "stroke-linecap": "round"
         }));
     }));
   };
@@ -214,6 +215,6 @@ window.Shoe = Shoe;
     return Shoe.svg("svg", {
       "class": "disc", viewBox: "-50 -50 100 100", "aria-hidden": "true", focusable: "false",
       "data-side": side
-    }, disc(side));
+    }, createDisc(side));
   };
 }());

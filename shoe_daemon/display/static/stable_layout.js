@@ -1,13 +1,12 @@
 /*
- * Moves things on the page only when nobody is about to touch them.
+ * Moves elements only while the person does not use the page.
  *
- * Shoe.whenIdle(move)        calls move() now; or, while a finger or a button is down, or the mouse,
- *                         the wheel or the page was moved a moment ago, as soon as it is quiet,
- *                         and after 3 s at the latest (never while a finger is down). Several calls
- *                         meanwhile are one. What the person looks at stays where it is on the
- *                         screen, what had the focus keeps it.
- * Shoe.arrange(parent, nodes)  puts the nodes into the parent in this order, moving as few as
- *                         possible, and removes all others; true if it moved any
+ * Shoe.whenIdle(move)     calls move() now; but while a finger or a button is down, or the mouse,
+ *                         the wheel or the page moved a moment ago, as soon as that is over, and
+ *                         after 3 s at the latest (never while a finger is down). Only the last of
+ *                         several calls counts. The scroll position and the focus are kept.
+ * Shoe.arrange(parent, nodes)  makes the nodes the children of the parent, in this order, moving
+ *                         as few as possible; returns whether any child was moved or removed
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -15,19 +14,20 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var QUIET = 900;
-  var LONGEST = 3000;
-  var down = false;
-  var touched = 0;
-  var wanted = null;
-  var since = 0;
+  var IDLE_AFTER_MS = 900;
+  var MAX_DELAY_MS = 3000;
+  var pressed = false;
+  var lastInput = 0;
+  var pendingMove = null;
+  var pendingSince = 0;
   var timer = null;
 
-  function busy() {
-    return down || Date.now() - touched < QUIET && Date.now() - since < LONGEST;
+  function isBusy() {
+    var now = Date.now();
+    return pressed || now - lastInput < IDLE_AFTER_MS && now - pendingSince < MAX_DELAY_MS;
   }
 
-  function anchor() {
+  function findAnchor() {
     var found = null;
     if (window.pageYOffset > 0) {
       Array.prototype.some.call(document.querySelectorAll("[data-anchor]"), function (node) {
@@ -41,11 +41,11 @@ window.Shoe = Shoe;
     return found;
   }
 
-  function run() {
-    var move = wanted;
-    var kept = anchor();
+  function runMove() {
+    var move = pendingMove;
+    var kept = findAnchor();
     var focused = document.activeElement;
-    wanted = null;
+    pendingMove = null;
     move();
     if (focused && focused !== document.activeElement && document.body.contains(focused)) {
       focused.focus();
@@ -55,22 +55,22 @@ window.Shoe = Shoe;
     }
   }
 
-  function look() {
+  function check() {
     timer = null;
-    if (wanted && busy()) {
-      timer = window.setTimeout(look, 150);
-    } else if (wanted) {
-      run();
+    if (pendingMove && isBusy()) {
+      timer = window.setTimeout(check, 150);
+    } else if (pendingMove) {
+      runMove();
     }
   }
 
   Shoe.whenIdle = function (move) {
-    if (!wanted) {
-      since = Date.now();
+    if (!pendingMove) {
+      pendingSince = Date.now();
     }
-    wanted = move;
+    pendingMove = move;
     if (timer === null) {
-      look();
+      check();
     }
   };
 
@@ -91,17 +91,17 @@ window.Shoe = Shoe;
     return moved;
   };
 
-  function on(names, listener) {
+  function listen(names, listener) {
     names.forEach(function (name) {
       document.addEventListener(name, listener, true);
     });
   }
 
-  on(["mousedown", "touchstart"], function () { down = true; touched = Date.now(); });
-  on(["mouseup", "touchend", "touchcancel", "dragend"], function () {
-    down = false;
-    touched = Date.now();
+  listen(["mousedown", "touchstart"], function () { pressed = true; lastInput = Date.now(); });
+  listen(["mouseup", "touchend", "touchcancel", "dragend"], function () {
+    pressed = false;
+    lastInput = Date.now();
   });
-  on(["mousemove", "wheel", "scroll", "keydown"], function () { touched = Date.now(); });
-  window.addEventListener("blur", function () { down = false; });
+  listen(["mousemove", "wheel", "scroll", "keydown"], function () { lastInput = Date.now(); });
+  window.addEventListener("blur", function () { pressed = false; });
 }());

@@ -1,13 +1,13 @@
 /*
- * What the pages for staff have in common.
+ * What the pages of the pit, the history and the list of tables have in common.
  *
- * Shoe.fillWords()                fills in the words of the page: [data-word] its text, [data-label]
- *                             its aria-label; sets the title from <title data-word>; and the
- *                             languages into #languages; [data-href] its address in this language
- * Shoe.pageUrl(path)          the path in the language and the signs of this page
- * Shoe.showPage()                all is there: the page is seen (its body was `waiting`)
- * Shoe.togglePanel(button, panel)   the button opens and closes the panel (aria-expanded); Esc, or a
- *                             click elsewhere, closes it
+ * Shoe.fillWords()            sets the words of the page: [data-word] the text, [data-label] the
+ *                             aria-label, [data-href] an address in this language; and adds the
+ *                             languages to #languages
+ * Shoe.pageUrl(path)          the path with the language and the glyphs of this page
+ * Shoe.showPage()             shows the page, which is hidden (class `waiting`) until it is built
+ * Shoe.togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
+ *                             or a click elsewhere closes it
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -15,8 +15,8 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  function each(selector, act) {
-    Array.prototype.forEach.call(document.querySelectorAll(selector), act);
+  function forEachNode(selector, action) {
+    Array.prototype.forEach.call(document.querySelectorAll(selector), action);
   }
 
   Shoe.pageUrl = function (path) {
@@ -24,15 +24,15 @@ window.Shoe = Shoe;
     return path + (kept ? "?" + kept.join("&") : "");
   };
 
-  function inLanguage(code) {
+  function urlInLanguage(code) {
     var glyphs = window.location.search.match(/glyphs=[a-z]+/);
     return window.location.pathname + "?lang=" + code + (glyphs ? "&" + glyphs[0] : "");
   }
 
-  function languages(place) {
+  function addLanguages(place) {
     (Shoe.page().languages || []).forEach(function (language) {
       place.appendChild(Shoe.el("a", {
-        href: inLanguage(language[0]),
+        href: urlInLanguage(language[0]),
         lang: language[0],
         text: language[1],
         "aria-current": language[0] === Shoe.page().language ? "true" : null
@@ -41,17 +41,17 @@ window.Shoe = Shoe;
   }
 
   Shoe.fillWords = function () {
-    each("[data-word]", function (node) {
+    forEachNode("[data-word]", function (node) {
       Shoe.setText(node, Shoe.word(node.getAttribute("data-word")));
     });
-    each("[data-label]", function (node) {
+    forEachNode("[data-label]", function (node) {
       Shoe.setAttribute(node, "aria-label", Shoe.word(node.getAttribute("data-label")));
     });
-    each("[data-href]", function (node) {
+    forEachNode("[data-href]", function (node) {
       Shoe.setAttribute(node, "href", Shoe.pageUrl(node.getAttribute("data-href")));
     });
     if (Shoe.byId("languages")) {
-      languages(Shoe.byId("languages"));
+      addLanguages(Shoe.byId("languages"));
     }
   };
 
@@ -60,25 +60,25 @@ window.Shoe = Shoe;
   };
 
   Shoe.togglePanel = function (button, panel) {
-    function open(is) {
-      Shoe.setClass(panel, "hidden", !is);
-      Shoe.setAttribute(button, "aria-expanded", is ? "true" : "false");
+    function setOpen(isOpen) {
+      Shoe.setClass(panel, "hidden", !isOpen);
+      Shoe.setAttribute(button, "aria-expanded", isOpen ? "true" : "false");
     }
 
     button.addEventListener("click", function () {
-      open(button.getAttribute("aria-expanded") !== "true");
+      setOpen(button.getAttribute("aria-expanded") !== "true");
     });
     document.addEventListener("click", function (event) {
       if (!panel.contains(event.target) && !button.contains(event.target)) {
-        open(false);
+        setOpen(false);
       }
     });
     document.addEventListener("keydown", function (event) {
       if (event.keyCode === 27 && button.getAttribute("aria-expanded") === "true") {
-        open(false);
+        setOpen(false);
         button.focus();
       }
     });
-    open(false);
+    setOpen(false);
   };
 }());

@@ -1,10 +1,10 @@
 /*
- * What the board says in its middle: whose card is due, who won, what the table waits for.
+ * Status of the board, between the hands: card due, result, or what the table waits for.
  *
- * Shoe.drawStatus(state, notice)   draws it and marks the winning hand
- *     notice: {loud: true for the seconds after a result, revised: the seq of a result that took
- *              the place of another one}
- *   returns {say, text}: what it is, and the sentence for those who listen ("" for nothing)
+ * Shoe.drawStatus(state, notice)   draws the status and marks the winning hand
+ *     notice: {loud: true for some seconds after a result, revised: seq of a result that
+ *              replaced another one}
+ *   returns {say, text}: the kind of status, and the sentence for screen readers ("" for none)
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -18,7 +18,7 @@ window.Shoe = Shoe;
   var el = Shoe.el;
   var byId = Shoe.byId;
 
-  function resultOf(state) {
+  function resultOfShoe(state) {
     var last = state.last_result;
     return last && state.shoe && last.shoe === state.shoe.number ? last : null;
   }
@@ -29,33 +29,33 @@ window.Shoe = Shoe;
   }
 
   function hasOpenResult(state) {
-    var last = resultOf(state);
+    var last = resultOfShoe(state);
     return last && (!state.round || (state.round.finished && state.round.number === last.round));
   }
 
-  function dealing(state) {
+  function isDealing(state) {
     return Boolean(state.round) && !state.round.finished;
   }
 
-  /* A result that is held waits; the round after it may be under way meanwhile. */
-  function waits(state) {
+  /* A held result; the next round may be under way meanwhile. */
+  function isWaiting(state) {
     return state.held.length > 0 &&
-      (!dealing(state) || state.held.indexOf(state.round.number) >= 0);
+      (!isDealing(state) || state.held.indexOf(state.round.number) >= 0);
   }
 
-  /* What stands in the middle: {say, main, more, wait}. */
-  function situation(state, loud) {
+  /* The status to show: {say, main, more, wait}. */
+  function currentStatus(state, loud) {
     var round = state.round;
     if (state.on_hold) {
       return { say: "hold", main: word("on_hold"), more: word("supervisor_decides"), wait: true };
     }
-    if (waits(state)) {
+    if (isWaiting(state)) {
       return {
         say: "held", main: word("supervisor_decides"), more: word("result_held"), wait: true
       };
     }
-    if (dealing(state) && round.draw_due) {
-      return { say: "draw", main: drawWord(round), more: "" };
+    if (isDealing(state) && round.draw_due) {
+      return { say: "draw", main: drawText(round), more: "" };
     }
     if (hasOpenResult(state) && (round || loud)) {
       return { say: "result", main: outcomeWord(state.last_result.data.outcome), more: "" };
@@ -65,10 +65,10 @@ window.Shoe = Shoe;
         say: "complete", main: word(round.partial ? "no_result" : "draw_complete"), more: ""
       };
     }
-    return between(state);
+    return statusBetweenRounds(state);
   }
 
-  function between(state) {
+  function statusBetweenRounds(state) {
     var more = state.shoe && state.shoe.last_round ? word("last_round_next") : "";
     if (!state.shoe) {
       return { say: "shoe_change", main: word("shoe_change"), more: word("waiting_for_shoe") };
@@ -88,7 +88,7 @@ window.Shoe = Shoe;
     return { say: "first_card", main: word("waiting_for_first_card"), more: "" };
   }
 
-  function drawWord(round) {
+  function drawText(round) {
     var due = round.draw_due;
     var key = "draw_" + due.code + (due.code === "dealing" ? "_" + due.hand : "");
     if (Shoe.isDrawUnknown(round)) {
@@ -101,19 +101,19 @@ window.Shoe = Shoe;
     return Shoe.hasWord("wager_" + id) ? word("wager_" + id) : id.replace(/_/g, " ");
   }
 
-  function chip(kind, text, odds, note) {
-    return el("li", { "data-chip": kind, "class": note ? "note" : null }, [
+  function createChip(kind, text, odds, isNote) {
+    return el("li", { "data-chip": kind, "class": isNote ? "note" : null }, [
       text, odds ? el("b", { text: " " + odds }) : null
     ]);
   }
 
-  function won(last) {
+  function wonWagers(last) {
     return last.data.wagers.filter(function (wager) {
       return wager.result === "win" && wager.wager !== "player" && wager.wager !== "banker";
     });
   }
 
-  function naturalOf(last) {
+  function naturalTotal(last) {
     var best = SIDES.filter(function (side) {
       return last.data[side].natural;
     }).map(function (side) {
@@ -122,67 +122,67 @@ window.Shoe = Shoe;
     return best.length ? Math.max.apply(null, best) : null;
   }
 
-  function notes(last, revised) {
-    var list = [];
+  function resultNotes(last, revised) {
+    var notes = [];
     if (revised === last.seq) {
-      list.push(["revised", "result_revised"]);
+      notes.push(["revised", "result_revised"]);
     }
     if (last.entered) {
-      list.push(["entered", "result_entered"]);
+      notes.push(["entered", "result_entered"]);
     }
     if (last.data.kind === "free" || last.data.kind === "dummy") {
-      list.push([last.data.kind, last.data.kind + "_hand"]);
+      notes.push([last.data.kind, last.data.kind + "_hand"]);
     }
     if (last.data.partial) {
-      list.push(["partial", "partial_round"]);
+      notes.push(["partial", "partial_round"]);
     }
-    return list.map(note);
+    return notes.map(createNote);
   }
 
-  function note(kind) {
-    return chip(kind[0], word(kind[1]), null, true);
+  function createNote(kind) {
+    return createChip(kind[0], word(kind[1]), null, true);
   }
 
-  /* Of a round that goes on: that something of it is missing, or that an earlier one waits. */
-  function remarks(state) {
+  /* Notes during a round: it is partial, or an earlier result is held. */
+  function roundNotes(state) {
     return [
-      state.round && state.round.partial ? note(["partial", "partial_round"]) : null,
-      state.held.length && !waits(state) ? note(["held", "result_held"]) : null
+      state.round && state.round.partial ? createNote(["partial", "partial_round"]) : null,
+      state.held.length && !isWaiting(state) ? createNote(["held", "result_held"]) : null
     ];
   }
 
-  function chips(last, revised) {
-    var wagers = won(last);
+  function resultChips(last, revised) {
+    var wagers = wonWagers(last);
     var paid = {};
-    var natural = naturalOf(last);
+    var natural = naturalTotal(last);
     wagers.forEach(function (wager) {
       paid[wager.wager] = true;
     });
     return [
-      natural === null ? null : chip("natural", word("natural_total", { total: natural })),
+      natural === null ? null : createChip("natural", word("natural_total", { total: natural })),
       SIDES.map(function (side) {
         var kind = side + "_pair";
-        return last.data[side].pair && !paid[kind] ? chip(kind, word(kind)) : null;
+        return last.data[side].pair && !paid[kind] ? createChip(kind, word(kind)) : null;
       }),
       wagers.map(function (wager) {
-        return chip(wager.wager, wagerName(wager.wager), wager.pays);
+        return createChip(wager.wager, wagerName(wager.wager), wager.pays);
       }),
-      notes(last, revised)
+      resultNotes(last, revised)
     ];
   }
 
-  function score(last) {
+  function scoreText(last) {
     return word("player") + " " + Shoe.formatNumber(last.data.player.total) + "  ·  " +
       word("banker") + " " + Shoe.formatNumber(last.data.banker.total);
   }
 
-  function before(state) {
-    var last = resultOf(state);
+  function previousResult(state) {
+    var last = resultOfShoe(state);
     return last && state.held.indexOf(last.round) < 0
       ? word("round_number", { number: last.round }) + ": " + outcomeWord(last.data.outcome) : "";
   }
 
-  function winners(result) {
+  function markWinner(result) {
     SIDES.forEach(function (side) {
       var won = Boolean(result) && result.data.outcome === side;
       Shoe.fillOnChange(byId(side).querySelector("h2"), String(won), function () {
@@ -190,51 +190,53 @@ window.Shoe = Shoe;
       });
       Shoe.setClass(byId(side), "won", won);
       Shoe.setClass(byId(side), "tied", Boolean(result) && result.data.outcome === "tie");
-      Shoe.setClass(byId(side), "lost", Boolean(result) && result.data.outcome === other(side));
+      Shoe.setClass(byId(side), "lost", Boolean(result) && result.data.outcome === otherSide(side));
     });
   }
 
-  function other(side) {
+  function otherSide(side) {
     return side === "player" ? "banker" : "player";
   }
 
-  /* Made anew where anything of it differs, so that nothing in it moves. */
-  function lines(what, result, list) {
-    var chipList = el("ul", { id: "chips" }, list);
+  /* Created again on any difference, so that nothing in it moves. */
+  function createLines(status, result, chips) {
+    var chipList = el("ul", { id: "chips" }, chips);
     Shoe.setClass(byId("status"), "busy", chipList.children.length > 2);
     Shoe.setClass(chipList, "many", chipList.children.length > 4);
     return [
-      result ? el("p", { id: "kicker", text: score(result) }) : null,
-      el("p", { id: "say", text: what.main, "data-size": Shoe.textSize(what.main) }),
-      what.more ? el("p", { id: "more", text: what.more }) : null,
+      result ? el("p", { id: "kicker", text: scoreText(result) }) : null,
+      el("p", { id: "say", text: status.main, "data-size": Shoe.textSize(status.main) }),
+      status.more ? el("p", { id: "more", text: status.more }) : null,
       chipList
     ];
   }
 
-  function paint(what, result, loud) {
+  function applyClasses(status, result, loud) {
     var node = byId("centre");
-    Shoe.setAttribute(node, "data-say", what.say);
+    Shoe.setAttribute(node, "data-say", status.say);
     Shoe.setAttribute(node, "data-outcome", result ? result.data.outcome : null);
     Shoe.setClass(node, "loud", loud);
     Shoe.setClass(node, "calm", Boolean(result) && !loud);
-    Shoe.setClass(node, "wait", Boolean(what.wait));
+    Shoe.setClass(node, "wait", Boolean(status.wait));
     Shoe.setClass(document.body, "loud-result", loud);
-    winners(result);
+    markWinner(result);
   }
 
   Shoe.drawStatus = function (state, notice) {
-    var what = situation(state, notice.loud);
-    var result = what.say === "result" ? state.last_result : null;
-    var shown = [what, result || [state.round && state.round.partial, state.held], notice.revised];
-    paint(what, result, Boolean(result) && notice.loud);
+    var status = currentStatus(state, notice.loud);
+    var result = status.say === "result" ? state.last_result : null;
+    var details = result || [state.round && state.round.partial, state.held];
+    var shown = [status, details, notice.revised];
+    applyClasses(status, result, Boolean(result) && notice.loud);
     Shoe.fillOnChange(byId("status"), JSON.stringify(shown), function () {
-      return lines(what, result, result ? chips(result, notice.revised) : remarks(state));
+      return createLines(status, result,
+        result ? resultChips(result, notice.revised) : roundNotes(state));
     });
-    Shoe.setText(byId("before"), result ? "" : before(state));
+    Shoe.setText(byId("before"), result ? "" : previousResult(state));
     return {
-      say: what.say,
-      text: result ? before(state) + ". " + score(result)
-        : what.wait ? what.main + ". " + what.more : ""
+      say: status.say,
+      text: result ? previousResult(state) + ". " + scoreText(result)
+        : status.wait ? status.main + ". " + status.more : ""
     };
   };
 }());

@@ -1,8 +1,8 @@
 /*
- * The list of tables, which is the page of `/`, and what stands on every wrong address.
+ * The list of tables: the page of `/` and of every unknown address.
  *
- * Document `lost`: {"why": "home" | "not_found" | "ambiguous" | "full", "tables": [{"key","name",
- * "url"}], "pit": url or null}. There is no stream.
+ * Document `table_list`: {"why": "home" | "not_found" | "ambiguous" | "full", "tables": [{"key",
+ * "name", "url"}], "pit": url or null}. There is no stream.
  *
  * For tests: body data-why, data-tables; #tables > li with data-key; #find filters them.
  */
@@ -10,7 +10,7 @@
   "use strict";
 
   var byId = Shoe.byId;
-  var MANY = 12;
+  var SHOW_FILTER_ABOVE = 12;
   var TITLES = {
     home: "table_list",
     not_found: "page_not_found",
@@ -18,7 +18,7 @@
     full: "lost_full"
   };
 
-  function table(each) {
+  function createItem(each) {
     return Shoe.el("li", {
       "data-key": each.key,
       "data-find": (each.name + " " + each.key).toLowerCase()
@@ -36,32 +36,32 @@
     ]);
   }
 
-  function find() {
+  function applyFilter() {
     var wanted = byId("find").value.trim().toLowerCase();
     Array.prototype.forEach.call(byId("tables").children, function (item) {
       Shoe.setClass(item, "hidden", item.getAttribute("data-find").indexOf(wanted) < 0);
     });
   }
 
-  function show(lost) {
-    Shoe.setAttribute(document.body, "data-why", lost.why);
-    Shoe.setAttribute(document.body, "data-tables", lost.tables.length);
-    Shoe.setText(byId("title"), Shoe.word(TITLES[lost.why] || "page_not_found"));
-    document.title = Shoe.word(TITLES[lost.why] || "page_not_found");
-    Shoe.setClass(byId("list-title"), "hidden", lost.why !== "not_found" || !lost.tables.length);
-    Shoe.setChildren(byId("tables"), lost.tables.map(table));
-    Shoe.setClass(byId("nothing"), "hidden", lost.tables.length > 0 || lost.why === "full");
-    Shoe.setClass(byId("find-box"), "hidden", lost.tables.length <= MANY);
-    Shoe.setClass(byId("pit"), "hidden", !lost.pit);
-    Shoe.setAttribute(byId("pit"), "href", Shoe.pageUrl(lost.pit || "/pit"));
-    if (lost.why === "full" || !lost.tables.length) {
-      // Who waits for room, or for the first table, need not ask again by hand.
+  function showTables(data) {
+    Shoe.setAttribute(document.body, "data-why", data.why);
+    Shoe.setAttribute(document.body, "data-tables", data.tables.length);
+    Shoe.setText(byId("title"), Shoe.word(TITLES[data.why] || "page_not_found"));
+    document.title = Shoe.word(TITLES[data.why] || "page_not_found");
+    Shoe.setClass(byId("list-title"), "hidden", data.why !== "not_found" || !data.tables.length);
+    Shoe.setChildren(byId("tables"), data.tables.map(createItem));
+    Shoe.setClass(byId("nothing"), "hidden", data.tables.length > 0 || data.why === "full");
+    Shoe.setClass(byId("find-box"), "hidden", data.tables.length <= SHOW_FILTER_ABOVE);
+    Shoe.setClass(byId("pit"), "hidden", !data.pit);
+    Shoe.setAttribute(byId("pit"), "href", Shoe.pageUrl(data.pit || "/pit"));
+    if (data.why === "full" || !data.tables.length) {
+      // Without tables, or without a free stream, the page tries again.
       window.setTimeout(function () { window.location.reload(); }, 10000);
     }
   }
 
   Shoe.fillWords();
-  byId("find").addEventListener("input", find);
-  Shoe.handleInitial({ table_list: show });
+  byId("find").addEventListener("input", applyFilter);
+  Shoe.handleInitial({ table_list: showTables });
   Shoe.showPage();
 }());

@@ -1,13 +1,13 @@
 /*
- * One table of the pit, at its place among the others.
+ * The tile of one table in the pit.
  *
- * Shoe.createTile(key)          a link to /pit/table/<key>, with all there is to see at a glance
- *     .node               <a class="tile"> with data-key, data-fresh (FRESH.is), data-severity
- *                         (the worst open alert, 0 for none), data-round, data-shoe, data-alerts
- *     .update(row, roomy) shows a row, with its cards where there is room for them; what has not
- *                         changed is not touched
- * Shoe.createBeads(sequence, most)  the last outcomes of "BpPTn…", the newest first, as discs
- * Shoe.worstSeverity(alerts)      the highest severity among them, 0 for none
+ * Shoe.createTile(key)    a link to /pit/table/<key> with a summary of the table
+ *     .node               <a class="tile"> with data-key, data-fresh (fresh.is), data-severity
+ *                         (the highest of the open alerts, 0 for none), data-round, data-shoe,
+ *                         data-alerts
+ *     .update(row, roomy) shows a row, with cards if roomy; only differences are drawn
+ * Shoe.createBeads(sequence, max)  the last outcomes of "BpPTn…", the newest first, as discs
+ * Shoe.worstSeverity(alerts)       the highest severity, 0 for none
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -15,8 +15,8 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var BEADS = 24;
-  var SIDES = { P: "player", B: "banker", T: "tie" };
+  var MAX_BEADS = 24;
+  var SIDE_OF_LETTER = { P: "player", B: "banker", T: "tie" };
 
   Shoe.worstSeverity = function (alerts) {
     return alerts.reduce(function (worst, alert) {
@@ -24,45 +24,48 @@ window.Shoe = Shoe;
     }, 0);
   };
 
-  function last(sequence, most) {
+  function lastOutcomes(sequence, max) {
     return (sequence || "").split("").filter(function (letter) {
-      return SIDES[letter];
-    }).slice(-most).reverse();
+      return SIDE_OF_LETTER[letter];
+    }).slice(-max).reverse();
   }
 
-  Shoe.createBeads = function (sequence, most) {
-    return last(sequence, most).map(function (letter) {
-      return Shoe.el("b", { "class": "bead " + SIDES[letter], text: Shoe.glyph(SIDES[letter]) });
+  Shoe.createBeads = function (sequence, max) {
+    return lastOutcomes(sequence, max).map(function (letter) {
+      var side = SIDE_OF_LETTER[letter];
+      return Shoe.el("b", { "class": "bead " + side, text: Shoe.glyph(side) });
     });
   };
 
-  function label(letters) {
+  function outcomesLabel(letters) {
     return Shoe.word("last_results") + ": " + letters.slice(0, 10).map(function (letter) {
-      return Shoe.word(SIDES[letter]);
+      return Shoe.word(SIDE_OF_LETTER[letter]);
     }).join(Shoe.word("list_comma"));
   }
 
-  function strip(node, row) {
-    var letters = last(row.outcomes, BEADS);
+  function showBeads(node, row) {
+    var letters = lastOutcomes(row.outcomes, MAX_BEADS);
     var key = letters.join("");
-    if (node.shoeKey && key.slice(1) === node.shoeKey.slice(0, BEADS - 1)) {
-      // One more round: only its bead is new.
+    if (node.shoeKey && key.slice(1) === node.shoeKey.slice(0, MAX_BEADS - 1)) {
+      // One more round: insert its bead only.
       node.insertBefore(Shoe.createBeads(row.outcomes, 1)[0], node.firstChild);
-      if (node.children.length > BEADS) {
+      if (node.children.length > MAX_BEADS) {
         node.removeChild(node.lastChild);
       }
       node.shoeKey = key;
     } else {
-      Shoe.fillOnChange(node, key, function () { return Shoe.createBeads(row.outcomes, BEADS); });
+      Shoe.fillOnChange(node, key, function () {
+        return Shoe.createBeads(row.outcomes, MAX_BEADS);
+      });
     }
-    Shoe.setAttribute(node, "aria-label", label(letters));
+    Shoe.setAttribute(node, "aria-label", outcomesLabel(letters));
   }
 
-  function tag(name, word) {
+  function createTag(name, word) {
     return Shoe.el("span", { "class": "tag " + name, text: word });
   }
 
-  function tags(node, row) {
+  function showTags(node, row) {
     var state = row.state;
     var shoe = state && state.shoe;
     var bad = row.devices.filter(function (device) { return device.state !== "connected"; });
@@ -73,20 +76,20 @@ window.Shoe = Shoe;
       .concat(bad.map(function (device) { return device.id; })).join();
     Shoe.fillOnChange(node, key, function () {
       return [
-        staff ? tag("staff-only", Shoe.word("alert_staff_only")) : null,
-        missing ? tag("bad", Shoe.word("tag_staff_missing")) : null,
-        state && state.alarm ? tag("bad", Shoe.word("tag_alarm")) : null,
-        state && state.on_hold ? tag("wait", Shoe.word("tag_on_hold")) : null,
-        state && state.held.length ? tag("wait", Shoe.word("tag_held")) : null,
-        shoe && shoe.last_round ? tag("last", Shoe.word("tag_last_round"))
-          : shoe && shoe.cut_card ? tag("last", Shoe.word("cut_card")) : null,
-        row.faults ? tag("bad", Shoe.word("tag_faults", { count: row.faults })) : null,
-        bad.map(function (device) { return tag("bad", device.id); })
+        staff ? createTag("staff-only", Shoe.word("alert_staff_only")) : null,
+        missing ? createTag("bad", Shoe.word("tag_staff_missing")) : null,
+        state && state.alarm ? createTag("bad", Shoe.word("tag_alarm")) : null,
+        state && state.on_hold ? createTag("wait", Shoe.word("tag_on_hold")) : null,
+        state && state.held.length ? createTag("wait", Shoe.word("tag_held")) : null,
+        shoe && shoe.last_round ? createTag("last", Shoe.word("tag_last_round"))
+          : shoe && shoe.cut_card ? createTag("last", Shoe.word("cut_card")) : null,
+        row.faults ? createTag("bad", Shoe.word("tag_faults", { count: row.faults })) : null,
+        bad.map(function (device) { return createTag("bad", device.id); })
       ];
     });
   }
 
-  function readers(node, row) {
+  function showReaders(node, row) {
     var key = row.devices.map(function (device) { return device.id + device.state; }).join();
     Shoe.fillOnChange(node, key, function () {
       return row.devices.map(function (device) {
@@ -104,34 +107,34 @@ window.Shoe = Shoe;
     });
   }
 
-  function worstAlert(row) {
+  function worstAlertOf(row) {
     return row.alerts.slice().sort(function (one, other) {
       return other.data.severity - one.data.severity;
     })[0];
   }
 
-  function now(parts, row) {
-    var alert = worstAlert(row);
+  function showStatus(parts, row) {
+    var alert = worstAlertOf(row);
     var stale = row.fresh.is === "live" ? "" : Shoe.word("fresh_short_" + row.fresh.is);
-    var said = row.state ? Shoe.format.round(row.state) : { text: "", tone: "quiet" };
-    var text = alert ? Shoe.format.kind(alert.data.kind) : stale || said.text;
+    var statusText = row.state ? Shoe.format.round(row.state) : { text: "", tone: "quiet" };
+    var text = alert ? Shoe.format.kind(alert.data.kind) : stale || statusText.text;
     Shoe.setText(parts.now, text);
     Shoe.setAttribute(parts.now, "title", text);
-    parts.now.className = "now " + (alert ? "alarmed" : stale ? "stale" : said.tone);
+    parts.now.className = "now " + (alert ? "alarmed" : stale ? "stale" : statusText.tone);
     Shoe.showAge(parts.age, alert ? alert.at : stale ? row.fresh.since : null);
   }
 
-  function score(parts, row) {
+  function showTotals(parts, row) {
     var round = row.state && row.state.round;
     Shoe.setText(parts.player, round ? Shoe.formatNumber(round.player_total) : "");
     Shoe.setText(parts.banker, round ? Shoe.formatNumber(round.banker_total) : "");
     Shoe.setClass(parts.score, "none", !round || !round.cards.length);
-    // Where something is to be said, totals that are not known take no room.
+    // Beside an alert or a notice, unknown totals take no room.
     Shoe.setClass(parts.score, "gone", (row.alerts.length > 0 || row.fresh.is !== "live") &&
       !(round && (round.player_total !== null || round.banker_total !== null)));
   }
 
-  function spots(side, round) {
+  function createSpots(side, round) {
     return Shoe.el("span", { "class": "hand " + side }, round.cards.filter(function (card) {
       return card.slot && card.slot.charAt(0) === side.charAt(0).toUpperCase();
     }).map(function (card) {
@@ -140,21 +143,21 @@ window.Shoe = Shoe;
     }));
   }
 
-  function hands(node, row) {
+  function showHands(node, row) {
     var round = row.state && row.state.round;
     Shoe.fillOnChange(node, JSON.stringify(round && [round.cards, round.finished]), function () {
-      return round ? [spots("player", round), spots("banker", round)] : null;
+      return round ? [createSpots("player", round), createSpots("banker", round)] : null;
     });
   }
 
-  function build(key) {
+  function createParts(key) {
     var parts = {};
     ["name", "where", "tags", "strip", "hands", "now", "age", "player", "banker", "readers"]
       .forEach(function (name) { parts[name] = Shoe.el("span", { "class": name }); });
     parts.strip.setAttribute("role", "img");
     parts.player.className = "points player";
     parts.banker.className = "points banker";
-    // The shoe has what room the name and the round leave; it is shown whole or not at all.
+    // The shoe is shown if there is room beside name and round, and hidden otherwise.
     parts.round = Shoe.el("span", { "class": "round" });
     parts.shoe = Shoe.el("span");
     Shoe.setChildren(parts.where, parts.shoe);
@@ -164,7 +167,8 @@ window.Shoe = Shoe;
       "data-key": key,
       href: Shoe.pageUrl("/pit/table/" + encodeURIComponent(key))
     }, [
-      Shoe.el("span", { "class": "line head" }, [parts.name, parts.where, parts.round, parts.readers]),
+      Shoe.el("span", { "class": "line head" },
+        [parts.name, parts.where, parts.round, parts.readers]),
       Shoe.el("span", { "class": "line middle" }, [parts.strip, parts.tags]),
       parts.hands,
       Shoe.el("span", { "class": "line foot" }, [parts.score, parts.now, parts.age])
@@ -172,15 +176,16 @@ window.Shoe = Shoe;
     return parts;
   }
 
-  function where(parts, state) {
+  function showRound(parts, state) {
     var shoe = state && state.shoe;
     Shoe.setText(parts.round, shoe ? Shoe.word("round_short", {
       round: state.round ? state.round.number : state.counts.rounds
     }) : "");
-    Shoe.setText(parts.shoe, shoe ? Shoe.word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
+    Shoe.setText(parts.shoe,
+      shoe ? Shoe.word("shoe_short", { shoe: shoe.number }) + " ·\u00a0" : "");
   }
 
-  function mark(node, row) {
+  function setAttributes(node, row) {
     var state = row.state;
     Shoe.setAttribute(node, "data-fresh", row.fresh.is);
     Shoe.setAttribute(node, "data-severity", Shoe.worstSeverity(row.alerts));
@@ -191,23 +196,23 @@ window.Shoe = Shoe;
   }
 
   Shoe.createTile = function (key) {
-    var parts = build(key);
+    var parts = createParts(key);
     Shoe.setText(parts.name, key);
     return {
       node: parts.node,
       update: function (row, roomy) {
         Shoe.setText(parts.name, row.name || row.table);
         Shoe.setAttribute(parts.name, "title", row.name || row.table);
-        where(parts, row.state);
-        mark(parts.node, row);
-        tags(parts.tags, row);
-        strip(parts.strip, row);
-        now(parts, row);
-        score(parts, row);
+        showRound(parts, row.state);
+        setAttributes(parts.node, row);
+        showTags(parts.tags, row);
+        showBeads(parts.strip, row);
+        showStatus(parts, row);
+        showTotals(parts, row);
         if (roomy) {
-          hands(parts.hands, row);
+          showHands(parts.hands, row);
         }
-        readers(parts.readers, row);
+        showReaders(parts.readers, row);
       }
     };
   };

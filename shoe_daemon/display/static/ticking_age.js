@@ -1,13 +1,13 @@
 /*
- * The server's clock, and ages that tick.
+ * The server's clock, and ages that count up.
  *
- * Shoe.syncClock(rfc3339)            the server says what time it is; ages count by its clock, since
- *                               that of a kiosk is often wrong
- * Shoe.age(rfc3339)             milliseconds since then, never below 0; null for no moment
- * Shoe.formatDuration(milliseconds)       "0:07", "12:40", "3:05:00", "2 d": how long, in any language
- * Shoe.showAge(node, rfc3339)   the node's text is that moment's span from now on, every second,
- *                               until another moment is given, or none (null), or it is removed
- *                               from the page; `data-ticking` holds the moment
+ * Shoe.syncClock(rfc3339)       sets the server's time; ages use it, since the clock of a kiosk is
+ *                               often wrong
+ * Shoe.age(rfc3339)             milliseconds since then, at least 0; null for null
+ * Shoe.formatDuration(milliseconds)  "0:07", "12:40", "3:05:00", "2 d", in any language
+ * Shoe.showAge(node, rfc3339)   shows the age of that time in the node, updated every second until
+ *                               another time is set, or null, or the node is removed from the
+ *                               page; `data-ticking` is the time
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -15,74 +15,76 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
-  var SECOND = 1000;
-  var DAY = 86400000;
-  var FORGET = 60;
-  var ahead = 0;
+  var SECOND_MS = 1000;
+  var DAY_MS = 86400000;
+  var MAX_MISSED_TICKS = 60;
+  var MAX_LEAD_ERROR_MS = 30000;
+  var serverLead = 0;
   var synced = false;
-  var clocks = [];
+  var nodes = [];
 
-  function two(number) {
+  function twoDigits(number) {
     return (number < 10 ? "0" : "") + number;
   }
 
-  Shoe.syncClock = function (moment) {
-    var now = new Date(moment).getTime();
-    var found = now - Date.now();
+  Shoe.syncClock = function (time) {
+    var now = new Date(time).getTime();
+    var lead = now - Date.now();
     if (isNaN(now)) {
       return;
     }
-    // What comes late makes the server look slow: a quick word counts at once, a slow one little.
-    ahead = !synced || found > ahead || ahead - found > 30000 ? found : ahead + (found - ahead) / 8;
+    // A delay makes the server look slow: a larger lead counts at once, a smaller one little.
+    serverLead = !synced || lead > serverLead || serverLead - lead > MAX_LEAD_ERROR_MS
+      ? lead : serverLead + (lead - serverLead) / 8;
     synced = true;
   };
 
-  Shoe.age = function (moment) {
-    var then = moment ? new Date(moment).getTime() : NaN;
-    return isNaN(then) ? null : Math.max(0, Date.now() + ahead - then);
+  Shoe.age = function (time) {
+    var then = time ? new Date(time).getTime() : NaN;
+    return isNaN(then) ? null : Math.max(0, Date.now() + serverLead - then);
   };
 
   Shoe.formatDuration = function (milliseconds) {
-    var seconds = Math.floor(milliseconds / SECOND);
+    var seconds = Math.floor(milliseconds / SECOND_MS);
     var hours = Math.floor(seconds / 3600);
     var minutes = Math.floor(seconds / 60) % 60;
     if (milliseconds === null || isNaN(seconds)) {
       return "–";
     }
-    if (milliseconds >= DAY) {
-      return Math.floor(milliseconds / DAY) + " d";
+    if (milliseconds >= DAY_MS) {
+      return Math.floor(milliseconds / DAY_MS) + " d";
     }
     return hours > 0
-      ? hours + ":" + two(minutes) + ":" + two(seconds % 60)
-      : minutes + ":" + two(seconds % 60);
+      ? hours + ":" + twoDigits(minutes) + ":" + twoDigits(seconds % 60)
+      : minutes + ":" + twoDigits(seconds % 60);
   };
 
-  function show(node) {
+  function update(node) {
     Shoe.setText(node, Shoe.formatDuration(Shoe.age(node.getAttribute("data-ticking"))));
   }
 
-  Shoe.showAge = function (node, moment) {
-    Shoe.setAttribute(node, "data-ticking", moment);
-    if (!moment) {
+  Shoe.showAge = function (node, time) {
+    Shoe.setAttribute(node, "data-ticking", time);
+    if (!time) {
       Shoe.setText(node, "");
       return node;
     }
-    if (clocks.indexOf(node) < 0) {
-      clocks.push(node);
+    if (nodes.indexOf(node) < 0) {
+      nodes.push(node);
       node.shoeMissed = 0;
     }
-    show(node);
+    update(node);
     return node;
   };
 
   function tick() {
-    clocks = clocks.filter(function (node) {
-      // A node may be made some time before it is put on the page.
+    nodes = nodes.filter(function (node) {
+      // A node may be created some time before it is added to the page.
       node.shoeMissed = document.body.contains(node) ? 0 : node.shoeMissed + 1;
-      return node.hasAttribute("data-ticking") && node.shoeMissed < FORGET;
+      return node.hasAttribute("data-ticking") && node.shoeMissed < MAX_MISSED_TICKS;
     });
-    clocks.forEach(show);
+    nodes.forEach(update);
   }
 
-  window.setInterval(tick, SECOND);
+  window.setInterval(tick, SECOND_MS);
 }());

@@ -1,19 +1,19 @@
 /*
- * The page's data block, and its words.
+ * The data block of the page, and its translations.
  *
- * Shoe.page()              what the data block says: key, live, language, glyphs, words, first …
- * Shoe.word(key, values)   the word in the page's language; "{name}" in it is taken from values;
- *                          the key itself where the language has no such word
- * Shoe.hasWord(key)            whether the language has it
+ * Shoe.page()              the data block: key, live, language, glyphs, words, first …
+ * Shoe.word(key, values)   a word in the page's language, "{name}" replaced from values; the key
+ *                          itself if the language lacks the word
+ * Shoe.hasWord(key)        whether the language has the word
  * Shoe.glyph(side)         "player", "banker", "tie" as one character, Latin or Chinese
- * Shoe.sentence(data, english)  a sentence of the table in the page's language: {text, lang}. data
- *                          has its detail_code and detail_values; where the page has no such
- *                          sentence, or a value is missing, it is the English one; lang is "en"
- *                          where a page in another language shows that, else null
- * Shoe.phrase(english)     the same for a phrase that has no code: {text, lang}
- * Shoe.formatClock(moment)       "14:05:09" in this computer's zone; with the date where that is not
- *                          today's; moment: RFC 3339 or a Date; "–" for none
- * Shoe.formatNumber(n)           a number as people read it; "–" for null
+ * Shoe.sentence(data, english)  a sentence of the table: {text, lang}. data has detail_code and
+ *                          detail_values. The English sentence is used if the page has no
+ *                          translation, or if a value is missing; lang is then "en" on pages in
+ *                          another language, else null
+ * Shoe.phrase(english)     the same for a phrase without a code: {text, lang}
+ * Shoe.formatClock(time)   "14:05:09" in this computer's time zone, with the date if that is not
+ *                          today; time: RFC 3339 or a Date; "–" for null
+ * Shoe.formatNumber(n)     the number as text; "–" for null
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -41,23 +41,23 @@ window.Shoe = Shoe;
     });
   };
 
-  /* Sentences of the table. Their brackets and values: see docs/mqtt.md. */
+  /* Sentences of the table; docs/mqtt.md describes their brackets and values. */
 
-  function own(object, name) {
+  function ownProperty(object, name) {
     return object && Object.prototype.hasOwnProperty.call(object, name) ? object[name] : null;
   }
 
   function template(code) {
-    return code ? own(Shoe.page().sentences, code) : null;
+    return code ? ownProperty(Shoe.page().sentences, code) : null;
   }
 
-  function readable(name, values) {
-    var value = own(values, name);
+  function formatValue(name, values) {
+    var value = ownProperty(values, name);
     if (value === null) {
       return null;
     }
     if (name === "because") {
-      return filled(template(value), values);
+      return fillTemplate(template(value), values);
     }
     if (name === "card") {
       return Shoe.cardName(value);
@@ -68,59 +68,66 @@ window.Shoe = Shoe;
     return name === "hand" || /_(declared|cards)$/.test(name) ? Shoe.word(String(value)) : value;
   }
 
-  function filled(text, values) {
-    var whole = true;
+  function fillTemplate(text, values) {
+    var complete = true;
     if (text === null) {
       return null;
     }
-    function put(part) {
+    function replaceNames(part) {
       return part.replace(/\{(\w+)\}/g, function (all, name) {
-        var value = readable(name, values);
-        whole = whole && value !== null;
+        var value = formatValue(name, values);
+        complete = complete && value !== null;
         return value;
       });
     }
-    text = put(text.replace(/\[([^\]]*)\]/g, function (all, part) {
+    text = replaceNames(text.replace(/\[([^\]]*)\]/g, function (all, part) {
       var names = part.match(/\w+(?=\})/g) || [];
-      return names.every(function (name) { return own(values, name) !== null; }) ? part : "";
+      return names.every(function (name) {
+        return ownProperty(values, name) !== null;
+      }) ? part : "";
     }));
-    return whole ? text : null;
+    return complete ? text : null;
   }
 
-  function said(text, english) {
+  function textOrEnglish(text, english) {
     return text !== null ? { text: text, lang: null }
       : { text: english, lang: Shoe.page().language === "en" || !english ? null : "en" };
   }
 
   Shoe.sentence = function (data, english) {
-    return said(filled(template(data.detail_code), data.detail_values), english || "");
+    return textOrEnglish(
+      fillTemplate(template(data.detail_code), data.detail_values), english || "");
   };
 
   Shoe.phrase = function (english) {
-    return said(template(english), english || "");
+    return textOrEnglish(template(english), english || "");
   };
 
   Shoe.glyph = function (side) {
     return Shoe.word("glyph_" + Shoe.page().glyphs + "_" + side);
   };
 
-  function two(number) {
+  function twoDigits(number) {
     return (number < 10 ? "0" : "") + number;
   }
 
-  function day(date) {
+  function formatDay(date) {
     return date.toDateString() === new Date().toDateString() ? "" : Shoe.word("date", {
-      year: date.getFullYear(), month: two(date.getMonth() + 1), day: two(date.getDate())
+      year: date.getFullYear(),
+      month: twoDigits(date.getMonth() + 1),
+      day: twoDigits(date.getDate())
     }) + " ";
   }
 
-  Shoe.formatClock = function (moment) {
-    var date = new Date(moment);
-    if (!moment || isNaN(date.getTime())) {
+  Shoe.formatClock = function (time) {
+    var date = new Date(time);
+    if (!time || isNaN(date.getTime())) {
       return "–";
     }
-    return day(date) + Shoe.word("clock", {
-      hour: two(date.getHours()), minute: two(date.getMinutes()), second: two(date.getSeconds())
+    return formatDay(date) + Shoe.word("clock", {
+      hour: twoDigits(date.getHours()),
+      minute: twoDigits(date.getMinutes()),
+      second: twoDigits(date.getSeconds())
     });
   };
 
