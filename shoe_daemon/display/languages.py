@@ -1,13 +1,12 @@
 """
-The words of the pages: one file a language in ``languages/``, found by being there.
+Words of the pages in all languages: one TOML file for each language in ``languages/``.
 
-English is the measure. What another file lacks, or fills in with other
-placeholders, is said in English; `faults` names it, and a test has none of it.
+English is the reference. Words that another file lacks, or that have other placeholders, are
+shown in English; `faults` lists them, and a test requires the list to be empty.
 
-The sentences of tables are English on the wire. A file of another language
-translates them under ``[sentences]``: by their code where they have one
-(`shoe_daemon.table.detail_texts`, and the rulings of policies), else by the English
-phrase itself. Sentences without a translation are shown as the table wrote them.
+Tables publish sentences in English. The files of other languages translate them under
+``[sentences]``: by their code if they have one (`shoe_daemon.table.detail_texts`, and the rulings
+of policies), else by the English phrase itself. Other sentences are shown as published.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ __all__ = [
 ]
 
 BASE: Final = "en"
-"""The language that every other one translates."""
+"""The reference language."""
 
 Glyphs = Literal["chinese", "letters"]
 GLYPHS: Final[tuple[Glyphs, ...]] = ("chinese", "letters")
 """Characters in the discs of the roads; each language file defines both sets."""
 
 FOLDER: Final = Path(__file__).with_name("languages")
-"""The languages that come with the project."""
+"""The language files of the project."""
 
 STAFF_ONLY: Final = (
     "action_",
@@ -75,10 +74,10 @@ STAFF_ONLY: Final = (
     "unverified",
     "verified",
 )
-"""How keys begin that the pages of the pit alone show."""
+"""Prefixes of keys that only the pages of the pit use."""
 
-PLAYERS_SENTENCES: Final = ("cards_too_fast", "not_recorded")
-"""The sentences that players read too: why a board may not be up to date."""
+PLAYER_SENTENCES: Final = ("cards_too_fast", "not_recorded")
+"""Codes of sentences that boards show: reasons for an outdated board."""
 
 _CODE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
@@ -99,12 +98,12 @@ class Language(Struct, frozen=True, kw_only=True):
     One language of the pages.
 
     Attributes:
-        code: What the address and the configuration call it: ``zh-hant``.
-        name: What it calls itself.
-        lang: The same for the browser, ``zh-Hant``.
-        glyphs: What its discs show where nobody says otherwise.
-        words: A sentence for every key of the English file, with placeholders in braces.
-        sentences: The sentences of tables, by code or English phrase; of English none.
+        code: Code in addresses and in the configuration: ``zh-hant``.
+        name: Name in the language itself.
+        lang: Code for the browser, ``zh-Hant``.
+        glyphs: Default characters in the discs of the roads.
+        words: A text for every key of the English file, with placeholders in braces.
+        sentences: Sentences of tables, by code or English phrase; empty for English.
     """
 
     code: str
@@ -116,16 +115,16 @@ class Language(Struct, frozen=True, kw_only=True):
 
     def for_players(self) -> Language:
         """
-        Return the language without the words and sentences that only staff are told.
+        Return the language without the words and sentences for staff only.
         """
         words = {key: text for key, text in self.words.items() if not key.startswith(STAFF_ONLY)}
-        told = {key: self.sentences[key] for key in PLAYERS_SENTENCES if key in self.sentences}
-        return replace(self, words=words, sentences=told)
+        sentences = {key: self.sentences[key] for key in PLAYER_SENTENCES if key in self.sentences}
+        return replace(self, words=words, sentences=sentences)
 
     @property
     def texts(self) -> list[str]:
         """
-        Every text of the language, for the fonts of its pages.
+        All texts of the language, for the fonts of its pages.
         """
         return [*self.words.values(), *self.sentences.values()]
 
@@ -140,18 +139,18 @@ def languages() -> Mapping[str, Language]:
 
 def language(code: str | None, otherwise: str = BASE) -> Language:
     """
-    Return the language of a code; another one where there is none of that code.
+    Return the language of a code, or else that of `otherwise`, or else English.
     """
-    known = languages()
-    return known.get(code or "") or known.get(otherwise) or known[BASE]
+    found = languages()
+    return found.get(code or "") or found.get(otherwise) or found[BASE]
 
 
 def load(folder: Path) -> Mapping[str, Language]:
     """
-    Read a folder of languages; each has all words, in English where it has none of its own.
+    Read a folder of language files; missing words are those of English.
 
     Raises:
-        UserError: A file is no language, in one line.
+        UserError: Invalid file, in one line.
     """
     files = _files(folder)
     base = files[BASE].words
@@ -160,7 +159,7 @@ def load(folder: Path) -> Mapping[str, Language]:
 
 def faults(folder: Path) -> list[str]:
     """
-    Say in lines what the languages lack, or say that English does not.
+    Return one line for each missing, superfluous or wrong text of the language files.
     """
     files = _files(folder)
     base = files[BASE].words
@@ -174,7 +173,9 @@ def faults(folder: Path) -> list[str]:
 def _files(folder: Path) -> dict[str, _File]:
     paths = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if BASE not in paths:
-        raise UserError(f"{folder}: {BASE}.toml is missing; all other languages rest upon it")
+        raise UserError(
+            f"{folder}: {BASE}.toml is missing; expected the reference of all other languages"
+        )
     return {code: _read(paths[code]) for code in (BASE, *(each for each in paths if each != BASE))}
 
 

@@ -1,5 +1,5 @@
 """
-What tables say, made by hand: every payload is of the types that the daemon sends.
+Messages of tables for tests, of the types that the daemon publishes.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from tests.mqtt.generated_messages import least, most
 __all__ = [
     "BEGIN",
     "PATIENT",
-    "Told",
+    "ModelFeeder",
     "alert",
     "at",
+    "document",
     "event",
-    "heard",
+    "live_model",
     "payload",
     "roads",
-    "said",
     "topic",
 ]
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""How long an example takes is the machine's affair."""
+"""No time limit for an example: the machine may be slow."""
 
 BEGIN = 1_795_253_400_000_000
 """2026-11-21T09:30:00Z; monotonic 1000.0 in these tests."""
@@ -51,7 +51,7 @@ BEGIN = 1_795_253_400_000_000
 
 def at(seconds: float) -> Moment:
     """
-    Return a moment so many seconds after the beginning.
+    Return the moment so many seconds after `BEGIN`.
     """
     return Moment(1000.0 + seconds, from_microseconds(BEGIN + int(seconds * 1e6)))
 
@@ -81,9 +81,9 @@ def _least_json(kind: str) -> str:
     return json.dumps(least(_KINDS[kind]))
 
 
-def said(suffix: str, *, seq: int = 1, session: str = "s1", **more: Any) -> dict[str, Any]:  # noqa: ANN401
+def document(suffix: str, *, seq: int = 1, session: str = "s1", **more: Any) -> dict[str, Any]:  # noqa: ANN401
     """
-    Return the least document of a topic, as JSON's own types.
+    Return the smallest document of a topic, as builtin types.
     """
     facts = _least(suffix.partition("/")[0] if "device" in suffix else suffix)
     facts |= {"schema": "1.0", "seq": seq, "session": session}
@@ -96,9 +96,9 @@ def said(suffix: str, *, seq: int = 1, session: str = "s1", **more: Any) -> dict
 
 def payload(suffix: str, **more: Any) -> bytes:  # noqa: ANN401
     """
-    Return the same as a payload.
+    Return the smallest document of a topic as a payload.
     """
-    return json.dumps(said(suffix, **more)).encode()
+    return json.dumps(document(suffix, **more)).encode()
 
 
 def alert(number: int = 1, **more: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -127,15 +127,15 @@ def event(seq: int, kind: str = "round_started", **data: Any) -> bytes:  # noqa:
     return json.dumps(envelope | more).encode()
 
 
-class Told:
+class ModelFeeder:
     """
-    FloorModel, and what they said would interest pages.
+    A model, and messages for it.
     """
 
     def __init__(self, tables: FloorModel | None = None) -> None:
         self.tables = FloorModel() if tables is None else tables
 
-    def hear(  # noqa: PLR0913 - every test names the one or two that it is about
+    def feed(  # noqa: PLR0913 - every test names the one or two that it is about
         self,
         suffix: str,
         content: bytes | None = None,
@@ -147,7 +147,7 @@ class Told:
         **more: Any,  # noqa: ANN401
     ) -> list[Change]:
         """
-        Take one message, its least payload where none is given.
+        Apply one message; without content the smallest payload of the topic.
         """
         if content is None:
             names = {"site": site, "table": table} if suffix == "state" else {}
@@ -156,14 +156,16 @@ class Told:
         return self.tables.receive(message, at(after))
 
 
-def heard(table: str = "table-1", *, site: str = "house", told: Told | None = None) -> Told:
+def live_model(
+    table: str = "table-1", *, site: str = "house", model: ModelFeeder | None = None
+) -> ModelFeeder:
     """
-    Return tables that have just been connected, with one that is live.
+    Return a connected model with one live table.
     """
     from shoe_daemon.display.freshness import Link
 
-    told = told or Told()
-    told.tables.set_link(Link(connected=True, since=at(0).wall), at(0).monotonic)
-    told.hear("state", table=table, site=site)
-    told.hear("status", table=table, site=site)
-    return told
+    model = model or ModelFeeder()
+    model.tables.set_link(Link(connected=True, since=at(0).wall), at(0).monotonic)
+    model.feed("state", table=table, site=site)
+    model.feed("status", table=table, site=site)
+    return model

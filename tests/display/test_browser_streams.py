@@ -1,5 +1,5 @@
 """
-Every browser has the latest of everything that it watches, and a slow one costs nothing.
+Every browser receives the latest documents of its subscription; a slow browser costs nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, S
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.json_views import JsonViews
-from tests.display.table_messages import Told, alert, at, event, heard, roads
+from tests.display.table_messages import ModelFeeder, alert, at, event, live_model, roads
 
 BOARD = Subscription(("board", "roads"), "table-1")
 PIT = Subscription(("row",), None, pit=True)
@@ -29,17 +29,17 @@ class OpenFloor:
     A model, its streams, and what a browser reads.
     """
 
-    def __init__(self, told: Told, *wanted: str) -> None:
-        self.told = told
+    def __init__(self, model: ModelFeeder, *wanted: str) -> None:
+        self.model = model
         self.streams = StreamRegistry(
-            told.tables, JsonViews(told.tables, wanted), lambda: "now", "v1"
+            model.tables, JsonViews(model.tables, wanted), lambda: "now", "v1"
         )
 
     def watch(self, watched: Subscription, heartbeat: float = 30.0) -> AsyncGenerator[bytes, None]:
         return BrowserStream(self.streams, watched, heartbeat=heartbeat).run()
 
     def say(self, *arguments: Any, **more: Any) -> None:  # noqa: ANN401
-        self.streams.publish(self.told.hear(*arguments, **more))
+        self.streams.publish(self.model.feed(*arguments, **more))
 
 
 async def events_of(stream: AsyncGenerator[bytes, None]) -> list[tuple[str, Any]]:
@@ -62,7 +62,7 @@ def names(found: list[tuple[str, Any]]) -> list[str]:
 
 def test_a_browser_gets_everything_first_and_then_what_changes() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         floor.say("roads", roads("BP"))
         stream = floor.watch(BOARD)
         first = await events_of(stream)
@@ -83,7 +83,7 @@ def test_a_browser_gets_everything_first_and_then_what_changes() -> None:
 
 def test_players_are_not_told_what_is_irregular() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         floor.say("state", seq=2, alerts=[alert()], alerts_omitted=3)
         floor.say("alert/active", alerts=[alert()])
         first = await events_of(floor.watch(BOARD))
@@ -98,7 +98,7 @@ def test_players_are_not_told_what_is_irregular() -> None:
 
 def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard(told=Told(FloorModel(staff_alerts=True))))
+        floor = OpenFloor(live_model(model=ModelFeeder(FloorModel(staff_alerts=True))))
         everything = BOARD._replace(names=(*BOARD.names, "history"))
         streams = {name: floor.watch(each) for name, each in PIT_PAGES.items()}
         board = floor.watch(everything)
@@ -107,7 +107,7 @@ def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
         floor.say("alert/active", alerts=[alert(7)], omitted=0)
         floor.say("staff/alert/active", alerts=[alert(8), alert(9)], omitted=2)
         for name, stream in streams.items():
-            (shown,) = [told for kind, told in await events_of(stream) if kind == name]
+            (shown,) = [model for kind, model in await events_of(stream) if kind == name]
             marks = {each["data"]["id"]: each.get("staff_only") for each in shown["alerts"]}
             assert marks == {7: None, 8: True, 9: True}
             assert shown.get("omitted", 2) == 2
@@ -118,33 +118,33 @@ def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
 
 
 def test_an_alert_that_becomes_public_is_shown_once_and_without_the_mark() -> None:
-    told = heard(told=Told(FloorModel(staff_alerts=True)))
-    told.hear("staff/alert/active", alerts=[alert(8)])
-    told.hear("alert/active", alerts=[alert(8)])
-    (shown,) = json.loads(row_of(told))["alerts"]
+    model = live_model(model=ModelFeeder(FloorModel(staff_alerts=True)))
+    model.feed("staff/alert/active", alerts=[alert(8)])
+    model.feed("alert/active", alerts=[alert(8)])
+    (shown,) = json.loads(row_of(model))["alerts"]
     assert "staff_only" not in shown
-    told.hear("staff/alert/active", alerts=[], seq=2)
-    told.hear("alert/active", alerts=[], seq=2)
-    assert json.loads(row_of(told))["alerts"] == []
+    model.feed("staff/alert/active", alerts=[], seq=2)
+    model.feed("alert/active", alerts=[], seq=2)
+    assert json.loads(row_of(model))["alerts"] == []
 
 
 def test_the_pit_is_told_where_alerts_for_staff_do_not_arrive() -> None:
-    told = heard()
-    assert json.loads(row_of(told))["staff_alerts_missing"] is False
-    told = heard(told=Told(FloorModel(staff_alerts=True)))
-    assert json.loads(row_of(told))["staff_alerts_missing"] is True
-    told.hear("staff/alert/active")
-    assert json.loads(row_of(told))["staff_alerts_missing"] is False
+    model = live_model()
+    assert json.loads(row_of(model))["staff_alerts_missing"] is False
+    model = live_model(model=ModelFeeder(FloorModel(staff_alerts=True)))
+    assert json.loads(row_of(model))["staff_alerts_missing"] is True
+    model.feed("staff/alert/active")
+    assert json.loads(row_of(model))["staff_alerts_missing"] is False
 
 
-def row_of(told: Told) -> bytes:
-    (table,) = told.tables
-    return JsonViews(told.tables).table("row", table)
+def row_of(model: ModelFeeder) -> bytes:
+    (table,) = model.tables
+    return JsonViews(model.tables).table("row", table)
 
 
 def test_a_slow_browser_gets_the_latest_and_once() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         stream = floor.watch(PIT)
         await events_of(stream)
         for number in range(2, 2000):
@@ -158,7 +158,7 @@ def test_a_slow_browser_gets_the_latest_and_once() -> None:
 
 def test_of_events_a_slow_browser_gets_the_last_ones() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         floor.say("event/round_started", event(1))
         stream = floor.watch(PIT_TABLE)
         first = dict(await events_of(stream))
@@ -175,7 +175,7 @@ def test_of_events_a_slow_browser_gets_the_last_ones() -> None:
 
 def test_a_sign_of_life_comes_where_nothing_else_does() -> None:
     async def run() -> None:
-        stream = OpenFloor(heard()).watch(BOARD, heartbeat=0.01)
+        stream = OpenFloor(live_model()).watch(BOARD, heartbeat=0.01)
         await events_of(stream)
         assert await events_of(stream) == [("beat", {"now": "now", "version": "v1"})]
 
@@ -184,14 +184,14 @@ def test_a_sign_of_life_comes_where_nothing_else_does() -> None:
 
 def test_a_board_waits_for_its_table() -> None:
     async def run() -> None:
-        floor = OpenFloor(Told())
+        floor = OpenFloor(ModelFeeder())
         by_id, by_key = floor.watch(BOARD), floor.watch(BOARD._replace(table="house.table-1"))
         for stream in (by_id, by_key):
             first = await events_of(stream)
             assert names(first) == ["board", "roads", "beat"]
             assert first[0][1]["known"] is False
             assert first[0][1]["fresh"]["is"] == "no_broker"
-        floor.streams.publish(floor.told.tables.set_link(Link(connected=True, since="x"), 1000.0))
+        floor.streams.publish(floor.model.tables.set_link(Link(connected=True, since="x"), 1000.0))
         for stream in (by_id, by_key):
             assert [each["fresh"]["is"] for _, each in await events_of(stream)] == ["unknown"]
         floor.say("state")
@@ -215,7 +215,7 @@ def test_a_board_waits_for_its_table() -> None:
 
 def test_the_pit_sees_tables_come_and_go() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         stream = floor.watch(PIT)
         assert names(await events_of(stream)) == ["pit", "row", "beat"]
         floor.say("state", table="table-2")
@@ -232,7 +232,7 @@ def test_the_pit_sees_tables_come_and_go() -> None:
 
 def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard("table-10"), "table-2", "house.table-3")
+        floor = OpenFloor(live_model("table-10"), "table-2", "house.table-3")
         stream = floor.watch(PIT)
         first = await events_of(stream)
         rows = [each for name, each in first if name == "row"]
@@ -251,7 +251,9 @@ def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
         third = await events_of(stream)
         assert ("gone", {"key": "house.table-2"}) in third
         assert dict(third)["row"]["key"] == "table-2"
-        floor.streams.publish(floor.told.tables.set_link(Link(connected=False, since="x"), 1001.0))
+        floor.streams.publish(
+            floor.model.tables.set_link(Link(connected=False, since="x"), 1001.0)
+        )
         rows = [each for name, each in await events_of(stream) if name == "row"]
         assert [each["fresh"]["is"] for each in rows] == ["no_broker"] * 3
 
@@ -260,7 +262,7 @@ def test_the_pit_waits_for_the_tables_of_its_configuration() -> None:
 
 def test_faults_are_told_once_a_second_however_many_there_are() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         stream = floor.watch(PIT, heartbeat=0.01)
         await events_of(stream)
         for number in range(1000):
@@ -275,10 +277,10 @@ def test_faults_are_told_once_a_second_however_many_there_are() -> None:
 
 
 def test_tables_stand_in_the_order_of_their_numbers() -> None:
-    told = heard("table-10")
+    model = live_model("table-10")
     for name in ("table-9", "vip", "table-9-b", "9"):
-        told.hear("state", table=name)
-    assert JsonViews(told.tables, ["vip"]).order() == [
+        model.feed("state", table=name)
+    assert JsonViews(model.tables, ["vip"]).order() == [
         "house.vip",
         "house.table-9",
         "house.table-9-b",
@@ -288,12 +290,12 @@ def test_tables_stand_in_the_order_of_their_numbers() -> None:
 
 
 def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
-    told = heard()
-    told.hear("roads", roads("BpPTBbn"))
-    told.hear("device/shoe", state="stale", noise=7)
-    table = told.tables.get("house.table-1")
+    model = live_model()
+    model.feed("roads", roads("BpPTBbn"))
+    model.feed("device/shoe", state="stale", noise=7)
+    table = model.tables.get("house.table-1")
     assert table is not None
-    row = json.loads(JsonViews(told.tables).table("row", table))
+    row = json.loads(JsonViews(model.tables).table("row", table))
     assert row["outcomes"] == "BpPTBbn"
     assert [(each["id"], each["state"], each["noise"]) for each in row["devices"]] == [
         ("shoe", "stale", 7)
@@ -303,7 +305,7 @@ def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
 
 def test_all_streams_end_at_once() -> None:
     async def run() -> None:
-        floor = OpenFloor(heard())
+        floor = OpenFloor(live_model())
         streams = [floor.watch(each) for each in (BOARD, PIT, PIT_TABLE)]
         for stream in streams:
             await events_of(stream)

@@ -1,6 +1,5 @@
 """
-What is known of tables follows from what was rightly said, in any order, by anybody;
-what was wrong is counted and changes nothing.
+The model follows from the valid messages; an invalid message is counted and changes nothing.
 """
 
 from __future__ import annotations
@@ -18,60 +17,60 @@ from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES, topic_filt
 from shoe_daemon.display.table_model import Limits, Message, Table
 from tests.display.table_messages import (
     PATIENT,
-    Told,
+    ModelFeeder,
     alert,
     at,
+    document,
     event,
-    heard,
+    live_model,
     payload,
     roads,
-    said,
     topic,
 )
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u2028&amp;'
 
 
-def the(told: Told, key: str = "house.table-1") -> Table:
-    table = told.tables.get(key)
+def table_of(model: ModelFeeder, key: str = "house.table-1") -> Table:
+    table = model.tables.get(key)
     assert table is not None
     return table
 
 
-def what(changes: list[Any]) -> list[str]:
+def kinds_of(changes: list[Any]) -> list[str]:
     return [each.what for each in changes]
 
 
 def test_a_table_is_known_from_its_first_document_on() -> None:
-    told = Told()
-    assert what(told.hear("state")) == ["new", "board", "row"]
-    assert the(told).body("state").seq == 1
-    assert told.tables.faults.total == 0
+    model = ModelFeeder()
+    assert kinds_of(model.feed("state")) == ["new", "board", "row"]
+    assert table_of(model).body("state").seq == 1
+    assert model.tables.faults.total == 0
 
 
 def test_an_event_alone_makes_no_table() -> None:
-    told = Told()
-    assert told.hear("event/round_started", event(1)) == []
-    assert len(told.tables) == 0
+    model = ModelFeeder()
+    assert model.feed("event/round_started", event(1)) == []
+    assert len(model.tables) == 0
 
 
 def test_a_heartbeat_that_says_nothing_new_is_told_nobody() -> None:
-    told = heard()
-    assert told.hear("state", published=at(10).wall, after=10) == []
-    assert what(told.hear("state", seq=2, after=11)) == ["board", "row"]
+    model = live_model()
+    assert model.feed("state", published=at(10).wall, after=10) == []
+    assert kinds_of(model.feed("state", seq=2, after=11)) == ["board", "row"]
 
 
 def test_every_document_has_its_audience() -> None:
-    told = heard()
-    assert what(told.hear("roads", roads("BpPTBbn"))) == ["roads", "row"]
-    assert what(told.hear("history")) == ["history"]
-    assert what(told.hear("alert/active", alerts=[alert()])) == ["alerts", "row"]
-    assert what(told.hear("device/shoe")) == ["device", "row"]
-    assert what(told.hear("device/shoe", bytes=5)) == ["device"]
-    assert what(told.hear("device/shoe", state="stale")) == ["device", "row"]
-    assert what(told.hear("event/round_started", event(2))) == ["event"]
-    assert told.hear("history") == []
-    assert told.tables.faults.total == 0
+    model = live_model()
+    assert kinds_of(model.feed("roads", roads("BpPTBbn"))) == ["roads", "row"]
+    assert kinds_of(model.feed("history")) == ["history"]
+    assert kinds_of(model.feed("alert/active", alerts=[alert()])) == ["alerts", "row"]
+    assert kinds_of(model.feed("device/shoe")) == ["device", "row"]
+    assert kinds_of(model.feed("device/shoe", bytes=5)) == ["device"]
+    assert kinds_of(model.feed("device/shoe", state="stale")) == ["device", "row"]
+    assert kinds_of(model.feed("event/round_started", event(2))) == ["event"]
+    assert model.feed("history") == []
+    assert model.tables.faults.total == 0
 
 
 # --- what is wrong ---
@@ -117,70 +116,70 @@ def test_every_document_has_its_audience() -> None:
 def test_what_is_wrong_is_counted_and_changes_nothing(
     suffix: str, content: bytes, told_is: str
 ) -> None:
-    told = heard()
-    before = the(told).documents.copy()
-    changes = told.hear(suffix, content, after=1)
-    assert told.tables.faults.total == 1
-    last = told.tables.faults.last[-1]
+    model = live_model()
+    before = table_of(model).documents.copy()
+    changes = model.feed(suffix, content, after=1)
+    assert model.tables.faults.total == 1
+    last = model.tables.faults.last[-1]
     assert told_is in last.what
     assert last.at == at(1).wall
     assert last.topic == topic(suffix)
     assert {each.what for each in changes} <= {"pit", "row"}
-    assert the(told).documents == before
-    assert the(told).freshness.state == "live"
+    assert table_of(model).documents == before
+    assert table_of(model).freshness.state == "live"
 
 
 @pytest.mark.parametrize("table", ["TABLE", "ta_ble", "", "a" * 41, "<b>", "..", "tisch-ä"])
 def test_a_table_with_a_wrong_name_is_none(table: str) -> None:
-    told = Told()
-    told.hear("state", table=table)
-    assert len(told.tables) == 0
-    assert told.tables.faults.total == 1
+    model = ModelFeeder()
+    model.feed("state", table=table)
+    assert len(model.tables) == 0
+    assert model.tables.faults.total == 1
 
 
 def test_a_long_topic_is_told_short() -> None:
-    told = Told()
-    told.tables.receive(Message("shoe/v1/" + "x" * 60_000, b"{}"), at(0))
-    assert len(told.tables.faults.last[-1].topic) < 200
+    model = ModelFeeder()
+    model.tables.receive(Message("shoe/v1/" + "x" * 60_000, b"{}"), at(0))
+    assert len(model.tables.faults.last[-1].topic) < 200
 
 
 def test_of_many_faults_the_latest_are_told() -> None:
-    told = heard()
+    model = live_model()
     for number in range(50):
-        told.hear("state", b"{", after=number)
-    assert told.tables.faults.total == the(told).faults == 50
-    assert [each.at for each in told.tables.faults.last] == [at(n).wall for n in range(30, 50)]
+        model.feed("state", b"{", after=number)
+    assert model.tables.faults.total == table_of(model).faults == 50
+    assert [each.at for each in model.tables.faults.last] == [at(n).wall for n in range(30, 50)]
 
 
 def test_unknown_fields_are_let_drop() -> None:
-    told = heard()
-    later = said("state", seq=2) | {"later_version": {"x": [1.5]}}
-    told.hear("state", json.dumps(later).encode())
-    assert told.tables.faults.total == 0
-    assert the(told).body("state").seq == 2
-    assert b"later_version" not in the(told).documents["state"].json
+    model = live_model()
+    later = document("state", seq=2) | {"later_version": {"x": [1.5]}}
+    model.feed("state", json.dumps(later).encode())
+    assert model.tables.faults.total == 0
+    assert table_of(model).body("state").seq == 2
+    assert b"later_version" not in table_of(model).documents["state"].json
 
 
 def test_an_older_daemon_that_does_not_tell_its_heartbeat_is_understood() -> None:
-    facts = said("state")
+    facts = document("state")
     del facts["heartbeat"]
-    told = Told()
-    told.hear("state", json.dumps(facts).encode())
-    assert the(told).contact.heartbeat == 10
+    model = ModelFeeder()
+    model.feed("state", json.dumps(facts).encode())
+    assert table_of(model).contact.heartbeat == 10
 
 
 def test_an_event_of_a_later_version_is_kept() -> None:
-    told = heard()
-    assert what(told.hear("event/moon_phase", event(2, "moon_phase", full=True))) == ["event"]
+    model = live_model()
+    assert kinds_of(model.feed("event/moon_phase", event(2, "moon_phase", full=True))) == ["event"]
 
 
 @PATIENT
 @given(st.binary(max_size=300))
 def test_no_bytes_do_any_harm(content: bytes) -> None:
-    told = heard()
+    model = live_model()
     for suffix in ("state", "status", "roads", "device/x", "event/cut_card", "alert/active"):
-        told.hear(suffix, content)
-        assert content == b"" or the(told).body("state").seq == 1
+        model.feed(suffix, content)
+        assert content == b"" or table_of(model).body("state").seq == 1
 
 
 _JSON = st.recursive(
@@ -193,204 +192,204 @@ _JSON = st.recursive(
 @PATIENT
 @given(st.data())
 def test_no_single_wrong_value_does_any_harm(data: st.DataObject) -> None:
-    told = heard()
+    model = live_model()
     suffix = data.draw(st.sampled_from(["state", "alert/active", "device/x", "result/last"]))
-    facts = said(suffix)
+    facts = document(suffix)
     facts[data.draw(st.sampled_from(sorted(facts)))] = data.draw(_JSON)
-    told.hear(suffix, json.dumps(facts).encode())
-    table = the(told)
-    for document in table.documents.values():
-        json.loads(document.json)
+    model.feed(suffix, json.dumps(facts).encode())
+    table = table_of(model)
+    for stored in table.documents.values():
+        json.loads(stored.json)
 
 
 @PATIENT
 @given(st.text(max_size=60), st.binary(max_size=20))
 def test_no_topic_does_any_harm(name: str, content: bytes) -> None:
-    told = heard()
-    told.tables.receive(Message(name, content), at(1))
-    told.tables.receive(Message(f"shoe/v1/{name}", content), at(1))
-    assert list(told.tables.keys()) == ["house.table-1"]
+    model = live_model()
+    model.tables.receive(Message(name, content), at(1))
+    model.tables.receive(Message(f"shoe/v1/{name}", content), at(1))
+    assert list(model.tables.keys()) == ["house.table-1"]
 
 
 # --- sessions and numbers ---
 
 
 def test_within_a_session_no_number_goes_back() -> None:
-    told = heard()
-    told.hear("state", seq=10, name="new")
-    changes = told.hear("state", seq=9, name="old")
-    assert the(told).body("state").name == "new"
-    assert told.tables.faults.last[-1].what == "seq went back from 10 to 9"
-    assert "row" in what(changes)
+    model = live_model()
+    model.feed("state", seq=10, name="new")
+    changes = model.feed("state", seq=9, name="old")
+    assert table_of(model).body("state").name == "new"
+    assert model.tables.faults.last[-1].what == "seq went back from 10 to 9"
+    assert "row" in kinds_of(changes)
 
 
 def test_the_same_number_again_is_no_fault() -> None:
-    told = heard()
-    told.hear("state", seq=10)
-    told.hear("state", seq=10, on_hold=True)
-    assert the(told).body("state").on_hold
-    assert told.tables.faults.total == 0
+    model = live_model()
+    model.feed("state", seq=10)
+    model.feed("state", seq=10, on_hold=True)
+    assert table_of(model).body("state").on_hold
+    assert model.tables.faults.total == 0
 
 
 def test_an_older_copy_that_the_broker_kept_is_no_news_and_no_fault() -> None:
-    told = heard()
-    told.hear("state", seq=10)
-    assert told.hear("state", seq=9, retained=True) == []
-    assert the(told).body("state").seq == 10
-    assert told.tables.faults.total == 0
+    model = live_model()
+    model.feed("state", seq=10)
+    assert model.feed("state", seq=9, retained=True) == []
+    assert table_of(model).body("state").seq == 10
+    assert model.tables.faults.total == 0
 
 
 def test_a_number_that_was_too_high_does_not_keep_the_table_away_for_ever() -> None:
-    told = heard()
-    told.hear("state", seq=10**15, after=1)
-    told.hear("state", seq=11, after=20)
-    assert the(told).body("state").seq == 10**15
-    told.hear("state", seq=12, after=31)
-    assert the(told).body("state").seq == 12
-    assert the(told).freshness.state == "live"
+    model = live_model()
+    model.feed("state", seq=10**15, after=1)
+    model.feed("state", seq=11, after=20)
+    assert table_of(model).body("state").seq == 10**15
+    model.feed("state", seq=12, after=31)
+    assert table_of(model).body("state").seq == 12
+    assert table_of(model).freshness.state == "live"
 
 
 def test_a_new_session_may_begin_to_count_anew() -> None:
-    told = heard()
-    told.hear("state", seq=10)
-    told.hear("event/round_started", event(9))
-    told.hear("state", seq=1, session="s2")
-    told.hear("status", session="s2")
-    assert told.tables.faults.total == 0
-    assert the(told).freshness.state == "live"
-    assert len(the(told).events) == 0
+    model = live_model()
+    model.feed("state", seq=10)
+    model.feed("event/round_started", event(9))
+    model.feed("state", seq=1, session="s2")
+    model.feed("status", session="s2")
+    assert model.tables.faults.total == 0
+    assert table_of(model).freshness.state == "live"
+    assert len(table_of(model).events) == 0
 
 
 def test_a_session_that_is_over_is_not_believed() -> None:
-    told = heard()
-    told.hear("state", seq=2, session="s2")
-    told.hear("status", session="s2")
+    model = live_model()
+    model.feed("state", seq=2, session="s2")
+    model.feed("status", session="s2")
     for suffix in ("state", "device/x", "alert/active"):
-        told.hear(suffix, seq=99, session="s1")
-    assert told.tables.faults.total == 3
-    assert "is over: another one has replaced it" in told.tables.faults.last[-1].what
-    assert the(told).body("state").session == "s2"
-    assert the(told).freshness.state == "live"
+        model.feed(suffix, seq=99, session="s1")
+    assert model.tables.faults.total == 3
+    assert "is over: another one has replaced it" in model.tables.faults.last[-1].what
+    assert table_of(model).body("state").session == "s2"
+    assert table_of(model).freshness.state == "live"
 
 
 def test_of_two_daemons_the_one_that_says_online_is_believed() -> None:
-    told = heard()
-    told.hear("state", session="s2")
-    told.hear("status", session="s2")
-    told.hear("status", session="s1")
-    told.hear("state", session="s1", seq=3)
-    assert the(told).freshness.state == "live"
-    assert the(told).body("state").session == "s1"
+    model = live_model()
+    model.feed("state", session="s2")
+    model.feed("status", session="s2")
+    model.feed("status", session="s1")
+    model.feed("state", session="s1", seq=3)
+    assert table_of(model).freshness.state == "live"
+    assert table_of(model).body("state").session == "s1"
 
 
 def test_readers_of_a_session_that_is_over_are_no_more() -> None:
-    told = heard()
-    told.hear("device/old")
-    told.hear("state", session="s2")
-    told.hear("device/new", session="s2")
-    assert [name for name, _ in the(told).devices] == ["new"]
+    model = live_model()
+    model.feed("device/old")
+    model.feed("state", session="s2")
+    model.feed("device/new", session="s2")
+    assert [name for name, _ in table_of(model).devices] == ["new"]
 
 
 # --- events ---
 
 
 def test_events_are_kept_in_their_order_and_once() -> None:
-    told = heard()
+    model = live_model()
     for seq in (5, 7, 6, 7, 5):
-        told.hear("event/round_started", event(seq))
-    assert list(the(told).events) == [5, 6, 7]
+        model.feed("event/round_started", event(seq))
+    assert list(table_of(model).events) == [5, 6, 7]
 
 
 def test_of_the_events_the_latest_are_kept() -> None:
-    told = heard()
+    model = live_model()
     for seq in range(1, 500):
-        told.hear("event/round_started", event(seq))
-    assert list(the(told).events) == list(range(300, 500))
-    assert told.hear("event/round_started", event(3)) == []
+        model.feed("event/round_started", event(seq))
+    assert list(table_of(model).events) == list(range(300, 500))
+    assert model.feed("event/round_started", event(3)) == []
 
 
 def test_long_events_are_fewer() -> None:
-    told = heard(told=Told(FloorModel(limits=Limits(event_bytes=100_000))))
+    model = live_model(model=ModelFeeder(FloorModel(limits=Limits(event_bytes=100_000))))
     for seq in range(1, 100):
-        told.hear("event/cut_card2", event(seq, "cut_card2", x="y" * 20_000))
-    assert list(the(told).events) == [96, 97, 98, 99]
+        model.feed("event/cut_card2", event(seq, "cut_card2", x="y" * 20_000))
+    assert list(table_of(model).events) == [96, 97, 98, 99]
 
 
 # --- what can grow ---
 
 
 def test_there_are_no_more_tables_than_allowed() -> None:
-    told = Told(FloorModel(limits=Limits(tables=3)))
+    model = ModelFeeder(FloorModel(limits=Limits(tables=3)))
     for number in range(10):
-        told.hear("state", table=f"table-{number}")
-    assert len(told.tables) == 3
-    assert told.tables.faults.last[-1].what == "more than 3 tables"
+        model.feed("state", table=f"table-{number}")
+    assert len(model.tables) == 3
+    assert model.tables.faults.last[-1].what == "more than 3 tables"
 
 
 def test_a_table_has_no_more_devices_than_allowed() -> None:
-    told = heard()
+    model = live_model()
     for number in range(100):
-        told.hear(f"device/shoe-{number}")
-    assert sum(1 for _ in the(told).devices) == 16
+        model.feed(f"device/shoe-{number}")
+    assert sum(1 for _ in table_of(model).devices) == 16
 
 
 def test_all_tables_together_are_not_larger_than_allowed() -> None:
-    told = heard(told=Told(FloorModel(limits=Limits(bytes=20_000))))
+    model = live_model(model=ModelFeeder(FloorModel(limits=Limits(bytes=20_000))))
     for number in range(100):
-        told.hear("state", table=f"table-{number}", name="x" * 3000)
-    assert len(told.tables) < 8
-    assert "bytes for all tables together" in told.tables.faults.last[-1].what
+        model.feed("state", table=f"table-{number}", name="x" * 3000)
+    assert len(model.tables) < 8
+    assert "bytes for all tables together" in model.tables.faults.last[-1].what
     # What was there before is told on.
-    told.hear("state", seq=2)
-    assert the(told).body("state").seq == 2
+    model.feed("state", seq=2)
+    assert table_of(model).body("state").seq == 2
 
 
 def test_what_is_forgotten_makes_room() -> None:
-    told = Told(FloorModel(limits=Limits(bytes=20_000, tables=3)))
+    model = ModelFeeder(FloorModel(limits=Limits(bytes=20_000, tables=3)))
     for number in range(500):
         name = f"table-{number}"
-        told.hear("state", table=name, name="x" * 3000)
-        told.hear("event/cut_card2", event(1, "cut_card2"), table=name)
-        assert told.hear("state", b"", table=name)
-    assert told.tables.faults.total == 499  # all but one event name another table
-    assert len(told.tables) == 0
-    told.hear("state")
-    assert len(told.tables) == 1
+        model.feed("state", table=name, name="x" * 3000)
+        model.feed("event/cut_card2", event(1, "cut_card2"), table=name)
+        assert model.feed("state", b"", table=name)
+    assert model.tables.faults.total == 499  # all but one event name another table
+    assert len(model.tables) == 0
+    model.feed("state")
+    assert len(model.tables) == 1
 
 
 # --- what is cleared ---
 
 
 def test_a_table_whose_state_was_cleared_is_gone() -> None:
-    told = heard()
-    assert what(told.hear("state", b"")) == ["gone", "pit"]
-    assert told.tables.get("house.table-1") is None
-    assert told.tables.named("table-1") == []
-    assert told.hear("roads", b"") == []
-    assert what(told.hear("state"))[0] == "new"
+    model = live_model()
+    assert kinds_of(model.feed("state", b"")) == ["gone", "pit"]
+    assert model.tables.get("house.table-1") is None
+    assert model.tables.named("table-1") == []
+    assert model.feed("roads", b"") == []
+    assert kinds_of(model.feed("state"))[0] == "new"
 
 
 def test_other_topics_may_be_cleared_alone() -> None:
-    told = heard()
-    told.hear("device/shoe")
-    assert "row" in what(told.hear("device/shoe", b""))
-    assert list(the(told).devices) == []
-    told.hear("status", b"")
-    assert the(told).freshness.state == "stale"
+    model = live_model()
+    model.feed("device/shoe")
+    assert "row" in kinds_of(model.feed("device/shoe", b""))
+    assert list(table_of(model).devices) == []
+    model.feed("status", b"")
+    assert table_of(model).freshness.state == "stale"
 
 
 # --- names ---
 
 
 def test_a_bare_id_means_every_table_of_that_id() -> None:
-    told = heard()
-    told.hear("state", site="other")
-    assert [each.key for each in told.tables.named("table-1")] == [
+    model = live_model()
+    model.feed("state", site="other")
+    assert [each.key for each in model.tables.named("table-1")] == [
         "house.table-1",
         "other.table-1",
     ]
-    assert [each.key for each in told.tables.named("other.table-1")] == ["other.table-1"]
-    assert told.tables.named("other.table-2") == []
+    assert [each.key for each in model.tables.named("other.table-1")] == ["other.table-1"]
+    assert model.tables.named("other.table-2") == []
 
 
 def test_nothing_of_staff_and_no_order_is_asked_for() -> None:
@@ -406,71 +405,74 @@ def test_nothing_of_staff_and_no_order_is_asked_for() -> None:
 
 
 def test_hostile_names_are_only_text() -> None:
-    told = heard()
-    told.hear("state", seq=2, name=HOSTILE, limits={HOSTILE: HOSTILE})
-    assert the(told).body("state").name == HOSTILE
-    assert told.tables.faults.total == 0
+    model = live_model()
+    model.feed("state", seq=2, name=HOSTILE, limits={HOSTILE: HOSTILE})
+    assert table_of(model).body("state").name == HOSTILE
+    assert model.tables.faults.total == 0
 
 
 def test_without_a_broker_nothing_is_fresh() -> None:
-    told = heard()
+    model = live_model()
     lost = Link(connected=False, since=at(5).wall, detail="the line is closed")
     told_are = {"pit", "link", "board", "row"}
-    assert set(what(told.tables.set_link(lost, at(5).monotonic))) == told_are
-    assert (the(told).freshness.state, the(told).freshness.since) == ("no_broker", at(5).wall)
+    assert set(kinds_of(model.tables.set_link(lost, at(5).monotonic))) == told_are
+    assert (table_of(model).freshness.state, table_of(model).freshness.since) == (
+        "no_broker",
+        at(5).wall,
+    )
     again = Link(connected=True, since=at(7).wall)
-    assert set(what(told.tables.set_link(again, at(7).monotonic))) == {*told_are, "events"}
-    assert the(told).events_since == at(7).wall
-    assert the(told).freshness.state == "live"
+    assert set(kinds_of(model.tables.set_link(again, at(7).monotonic))) == {*told_are, "events"}
+    assert table_of(model).events_since == at(7).wall
+    assert table_of(model).freshness.state == "live"
 
 
 # --- what the broker no longer has ---
 
 
-def missed(*there: str) -> Told:
+def missed(*there: str) -> ModelFeeder:
     """
     Return two tables, after it was found out of which ones the broker has anything.
     """
-    told = heard("table-2", told=heard())
-    told.tables.expire_missing(frozenset(there), at(10).monotonic)
-    return told
+    model = live_model("table-2", model=live_model())
+    model.tables.expire_missing(frozenset(there), at(10).monotonic)
+    return model
 
 
-def left(told: Told, after: float) -> set[str]:
-    told.tables.advance_time(at(after).monotonic)
-    return set(told.tables.keys())
+def left(model: ModelFeeder, after: float) -> set[str]:
+    model.tables.advance_time(at(after).monotonic)
+    return set(model.tables.keys())
 
 
 def test_a_table_of_which_the_broker_has_nothing_is_no_more_after_half_a_minute() -> None:
-    told = missed("house.table-2", "house.table-7")
-    assert len(left(told, 39.9)) == 2
-    assert {"gone", "pit"} <= set(what(told.tables.advance_time(at(40).monotonic)))
-    assert left(told, 40) == {"house.table-2"}
-    assert told.tables.named("table-1") == []
-    assert what(told.hear("state", after=50)) == ["new", "board", "row"]
-    assert left(told, 1000) == {"house.table-1", "house.table-2"}
+    model = missed("house.table-2", "house.table-7")
+    assert len(left(model, 39.9)) == 2
+    assert {"gone", "pit"} <= set(kinds_of(model.tables.advance_time(at(40).monotonic)))
+    assert left(model, 40) == {"house.table-2"}
+    assert model.tables.named("table-1") == []
+    assert kinds_of(model.feed("state", after=50)) == ["new", "board", "row"]
+    assert left(model, 1000) == {"house.table-1", "house.table-2"}
 
 
 @pytest.mark.parametrize("content", [None, b"{"])
 def test_a_table_that_says_anything_meanwhile_stays(content: bytes | None) -> None:
-    told = missed()
-    told.hear("status", content, after=39)
-    assert left(told, 40) == {"house.table-1"}
+    model = missed()
+    model.feed("status", content, after=39)
+    assert left(model, 40) == {"house.table-1"}
 
 
 def test_to_clear_a_topic_is_to_say_nothing() -> None:
-    told = missed("house.table-2")
-    told.hear("roads", b"", after=39)
-    assert left(told, 40) == {"house.table-2"}
+    model = missed("house.table-2")
+    model.feed("roads", b"", after=39)
+    assert left(model, 40) == {"house.table-2"}
 
 
 def test_without_a_broker_nothing_is_given_up() -> None:
-    told = missed()
-    told.tables.set_link(Link(connected=False, since="x"), at(39).monotonic)
-    assert len(left(told, 1000)) == 2
+    model = missed()
+    model.tables.set_link(Link(connected=False, since="x"), at(39).monotonic)
+    assert len(left(model, 1000)) == 2
 
 
 def test_a_table_that_is_cleared_while_it_is_missed_is_gone_once() -> None:
-    told = missed("house.table-2")
-    told.hear("state", b"", after=11)
-    assert left(told, 40) == {"house.table-2"}
+    model = missed("house.table-2")
+    model.feed("state", b"", after=11)
+    assert left(model, 40) == {"house.table-2"}

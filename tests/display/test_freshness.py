@@ -1,5 +1,5 @@
 """
-Nothing stale is ever shown as if it were fresh, and what is fresh is not greyed.
+A stale table is never shown as live, and a live table never as stale.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.freshness import DeadlineQueue, Freshness, LastContact, Link, freshness_of
-from tests.display.table_messages import PATIENT, Told, at, heard
+from tests.display.table_messages import PATIENT, ModelFeeder, at, live_model
 
 HERE = Link(connected=True, since="x")
 LIVE: dict[str, Any] = {
@@ -52,35 +52,35 @@ def test_the_heartbeat_is_the_tables_own() -> None:
 
 
 def test_time_alone_makes_a_table_stale_once() -> None:
-    told = heard()
+    model = live_model()
     for second in range(1, 30):
-        assert told.tables.advance_time(at(second).monotonic) == []
-    changes = told.tables.advance_time(at(30).monotonic)
+        assert model.tables.advance_time(at(second).monotonic) == []
+    changes = model.tables.advance_time(at(30).monotonic)
     assert [each.what for each in changes] == ["board", "row"]
-    assert told.tables.advance_time(at(31).monotonic) == []
-    assert [each.what for each in told.hear("state", after=40)] == ["board", "row"]
-    assert told.tables.advance_time(at(69).monotonic) == []
-    assert told.tables.advance_time(at(70).monotonic) != []
+    assert model.tables.advance_time(at(31).monotonic) == []
+    assert [each.what for each in model.feed("state", after=40)] == ["board", "row"]
+    assert model.tables.advance_time(at(69).monotonic) == []
+    assert model.tables.advance_time(at(70).monotonic) != []
 
 
 def test_a_heartbeat_puts_it_off() -> None:
-    told = heard()
+    model = live_model()
     for second in range(10, 1000, 10):
-        told.hear("state", after=second)
-        assert told.tables.advance_time(at(second + 9).monotonic) == []
+        model.feed("state", after=second)
+        assert model.tables.advance_time(at(second + 9).monotonic) == []
 
 
 def test_a_copy_that_the_broker_kept_is_as_old_as_it_says() -> None:
-    told = Told(FloorModel())
-    told.tables.set_link(HERE, at(100).monotonic)
-    told.hear("state", after=100, retained=True, published=at(95).wall)
-    told.hear("status", after=100, retained=True)
-    table = told.tables.get("house.table-1")
+    model = ModelFeeder(FloorModel())
+    model.tables.set_link(HERE, at(100).monotonic)
+    model.feed("state", after=100, retained=True, published=at(95).wall)
+    model.feed("status", after=100, retained=True)
+    table = model.tables.get("house.table-1")
     assert table is not None
     assert table.freshness == Freshness("live")
-    told.tables.advance_time(at(106).monotonic)
+    model.tables.advance_time(at(106).monotonic)
     assert table.freshness == Freshness("live")
-    told.tables.advance_time(at(107).monotonic)
+    model.tables.advance_time(at(107).monotonic)
     assert table.freshness == Freshness("stale", at(95).wall)
 
 
@@ -94,26 +94,26 @@ def test_a_copy_is_good_for_one_heartbeat_and_what_is_heard_for_three() -> None:
     assert freshness_of(quick, HERE, 105.0, stale_after=5.0).state == "stale"
 
 
-def reconnected(lost: float, back: float, **copy: Any) -> Told:  # noqa: ANN401
+def reconnected(lost: float, back: float, **copy: Any) -> ModelFeeder:  # noqa: ANN401
     """
     Return tables that lost their broker and have it again, with the copy that it had kept.
     """
-    told = heard()
-    told.tables.set_link(Link(connected=False, since="x"), at(lost).monotonic)
-    told.tables.set_link(HERE, at(back).monotonic)
-    told.hear("state", after=back, retained=True, **copy)
-    told.hear("status", after=back, retained=True)
-    return told
+    model = live_model()
+    model.tables.set_link(Link(connected=False, since="x"), at(lost).monotonic)
+    model.tables.set_link(HERE, at(back).monotonic)
+    model.feed("state", after=back, retained=True, **copy)
+    model.feed("status", after=back, retained=True)
+    return model
 
 
-def states(told: Told, *seconds: float) -> list[str]:
+def states(model: ModelFeeder, *seconds: float) -> list[str]:
     """
     Let time pass, and say how fresh the table was at each of these moments.
     """
     found: list[str] = []
     for second in seconds:
-        told.tables.advance_time(at(second).monotonic)
-        (table,) = told.tables
+        model.tables.advance_time(at(second).monotonic)
+        (table,) = model.tables
         found.append(table.freshness.state)
     return found
 
@@ -121,76 +121,76 @@ def states(told: Told, *seconds: float) -> list[str]:
 def test_after_the_broker_was_away_the_next_heartbeat_is_waited_for_and_no_more() -> None:
     assert states(reconnected(3, 5), 5, 11.9, 12) == ["live", "live", "stale"]
     assert states(reconnected(3, 13), 13) == ["stale"]
-    told = reconnected(3, 5)
-    told.hear("state", after=10)
-    assert states(told, 12, 39.9, 40) == ["live", "live", "stale"]
+    model = reconnected(3, 5)
+    model.feed("state", after=10)
+    assert states(model, 12, 39.9, 40) == ["live", "live", "stale"]
 
 
 def test_a_broker_that_has_lost_its_memory_makes_nobody_live_for_longer() -> None:
-    told = heard()
-    told.tables.set_link(Link(connected=False, since="x"), at(3).monotonic)
-    told.tables.set_link(HERE, at(5).monotonic)
-    assert states(told, 11.9, 12) == ["live", "stale"]
+    model = live_model()
+    model.tables.set_link(Link(connected=False, since="x"), at(3).monotonic)
+    model.tables.set_link(HERE, at(5).monotonic)
+    assert states(model, 11.9, 12) == ["live", "stale"]
 
 
 @pytest.mark.parametrize("ahead", [-300.0, 0.0, 300.0])
 def test_a_clock_that_goes_wrong_is_reckoned_with_once_it_was_heard(ahead: float) -> None:
-    told = heard()
-    told.hear("state", published=at(ahead).wall)
-    told.tables.set_link(Link(connected=False, since="x"), at(3).monotonic)
-    told.tables.set_link(HERE, at(20).monotonic)
-    told.hear("state", after=20, retained=True, published=at(15 + ahead).wall, seq=2)
-    assert states(told, 20, 26.9, 27) == ["live", "live", "stale"]
+    model = live_model()
+    model.feed("state", published=at(ahead).wall)
+    model.tables.set_link(Link(connected=False, since="x"), at(3).monotonic)
+    model.tables.set_link(HERE, at(20).monotonic)
+    model.feed("state", after=20, retained=True, published=at(15 + ahead).wall, seq=2)
+    assert states(model, 20, 26.9, 27) == ["live", "live", "stale"]
 
 
 @pytest.mark.parametrize("ahead", [0.0, 300.0])
 def test_of_a_clock_that_nobody_has_heard_no_copy_is_good_for_longer(ahead: float) -> None:
-    told = Told()
-    told.tables.set_link(HERE, at(0).monotonic)
-    told.hear("state", retained=True, published=at(ahead).wall)
-    told.hear("status", retained=True)
-    assert states(told, 11.9, 12) == ["live", "stale"]
+    model = ModelFeeder()
+    model.tables.set_link(HERE, at(0).monotonic)
+    model.feed("state", retained=True, published=at(ahead).wall)
+    model.feed("status", retained=True)
+    assert states(model, 11.9, 12) == ["live", "stale"]
 
 
 def test_a_copy_from_yesterday_is_stale_at_once() -> None:
-    told = Told(FloorModel())
-    told.tables.set_link(HERE, at(86_400).monotonic)
-    told.hear("state", after=86_400, retained=True)
-    told.hear("status", after=86_400, retained=True)
-    table = told.tables.get("house.table-1")
+    model = ModelFeeder(FloorModel())
+    model.tables.set_link(HERE, at(86_400).monotonic)
+    model.feed("state", after=86_400, retained=True)
+    model.feed("status", after=86_400, retained=True)
+    table = model.tables.get("house.table-1")
     assert table is not None
     assert table.freshness == Freshness("stale", at(0).wall)
 
 
 def test_a_copy_of_what_was_heard_itself_is_as_old_as_that() -> None:
     """The two clocks may differ: what came over the line itself is the better measure."""
-    told = heard()
-    told.hear("state", after=20, published=at(-300).wall)
-    told.hear("state", after=22, retained=True, published=at(-300).wall)
-    table = told.tables.get("house.table-1")
+    model = live_model()
+    model.feed("state", after=20, published=at(-300).wall)
+    model.feed("state", after=22, retained=True, published=at(-300).wall)
+    table = model.tables.get("house.table-1")
     assert table is not None
     assert table.freshness == Freshness("live")
 
 
 @pytest.mark.parametrize("state", ["offline", "stopping"])
 def test_what_a_table_says_of_itself_is_told_at_once(state: str) -> None:
-    told = heard()
-    changes = told.hear("status", state=state, after=3)
+    model = live_model()
+    changes = model.feed("status", state=state, after=3)
     assert [each.what for each in changes] == ["board", "row"]
-    table = told.tables.get("house.table-1")
+    table = model.tables.get("house.table-1")
     assert table is not None
     assert table.freshness == Freshness(state, at(3).wall)  # type: ignore[arg-type]
 
 
 def test_a_table_whose_state_has_expired_is_known_by_its_status() -> None:
-    told = Told()
-    told.tables.set_link(HERE, at(0).monotonic)
-    assert [each.what for each in told.hear("status", state="offline", retained=True)] == [
+    model = ModelFeeder()
+    model.tables.set_link(HERE, at(0).monotonic)
+    assert [each.what for each in model.feed("status", state="offline", retained=True)] == [
         "new",
         "board",
         "row",
     ]
-    table = told.tables.get("house.table-1")
+    table = model.tables.get("house.table-1")
     assert table is not None
     assert table.freshness == Freshness("offline", None)
 
