@@ -1,8 +1,8 @@
 """
-What the roads must show, worked out from the journal's events alone.
+Roads expected from the journal's events alone.
 
-Nothing here is the project's own counting: the events are read as what they are, JSON, and the
-roads are drawn by the tests' own way of drawing them.
+Nothing of the project's own counting is used: the events are read as JSON, and the roads are
+drawn by the tests' own implementation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-All that stands behind a page, each a process of its own that can be killed: the broker, the
-daemon of a table, the display; and the shoe, which the test holds.
+Broker, daemons and display behind a page, each a process that tests can kill; and the shoe, which
+the test deals from.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What a board shows, read from what is painted.
+What a board shows, read from the painted page.
 
-A cell's place is where it lies on the paper, and its colour what the browser paints: neither is
-taken from what the page's script says of itself.
+A cell's place is its position on the page, and its colour the painted one: neither is read from
+the attributes that the script sets.
 """
 
 from __future__ import annotations

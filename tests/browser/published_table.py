@@ -1,7 +1,7 @@
 """
-A table without a daemon: the pure fold, and its documents published as a daemon publishes them.
+A table without a daemon: the pure core, its documents published as a daemon publishes them.
 
-It starts at once, any observation can be made, and the pages get the documents of the real types.
+It starts at once and accepts any observation; the pages receive documents of the real types.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Open pages follow the display when it is upgraded: once, never in a loop, and under nobody's hands.
+Open pages reload after an upgrade of the display: once, never in a loop, and never while in use.
 """
 
 from __future__ import annotations

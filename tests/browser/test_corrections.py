@@ -1,5 +1,5 @@
 """
-What people change about the past is on the board at once, everywhere that it shows.
+Corrections of the past are shown at once, on every part of the board.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Whatever fails, the board says so within its limits, keeps what it shows, and heals by itself.
+After any failure the board says so within its limits, keeps its content, and recovers by itself.
 """
 
 from __future__ import annotations

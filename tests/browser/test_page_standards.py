@@ -1,6 +1,6 @@
 """
-The pages are light, can be read, reached by keyboard, and are still where people want them still;
-in all languages, and in browsers of ten years ago.
+The pages are light, readable, usable by keyboard, and without motion if that is preferred; in all
+languages, and in browsers of ten years ago.
 """
 
 from __future__ import annotations

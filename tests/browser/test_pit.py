@@ -1,6 +1,6 @@
 """
-What needs a person stands first in the pit, with all that they need to decide, until they have;
-and nothing moves under a finger.
+Alerts come first in the pit, with everything needed for a decision; and nothing moves while it is
+touched.
 """
 
 from __future__ import annotations

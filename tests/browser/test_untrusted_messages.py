@@ -1,6 +1,6 @@
 """
-Whatever comes from the broker stays text: no markup, no script, no dialog, no page that breaks;
-and the pit says that something came that no table sends.
+Text from the broker stays text: no markup, no script, no dialog, no broken page; and the pit
+counts messages that no table sends.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The real display as a process, and browsers that read what it sends.
+The real display as a process, and a client that reads its pages and streams.
 """
 
 from __future__ import annotations

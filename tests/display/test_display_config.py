@@ -1,5 +1,5 @@
 """
-A display's configuration is accepted or refused in one line that says what to do.
+A configuration is accepted, or rejected in one line that says what to do.
 """
 
 from __future__ import annotations

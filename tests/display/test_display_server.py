@@ -1,5 +1,5 @@
 """
-From the broker to the browser, through the real server: complete, at once, and safe.
+From the broker to the browser, through the real server: completely, at once, and safely.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What the documents show of the display is what it does.
+The documentation of the display agrees with the program.
 """
 
 from __future__ import annotations

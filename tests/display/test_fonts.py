@@ -1,6 +1,6 @@
 """
-The pages bring the fonts that a fresh kiosk lacks: every character that they say, and no more
-than a slow line carries.
+The fonts of the pages contain every character that the pages use, and stay small enough for slow
+lines.
 """
 
 from __future__ import annotations

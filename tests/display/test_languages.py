@@ -1,5 +1,5 @@
 """
-Every word of the pages is there in every language, and one more file is one more language.
+Every language has every word of the pages; a further file adds a language.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-The display's line to the broker: it comes about as the configuration says, it says
-why it does not, and nothing that comes over it ends the display.
+The connection to the broker follows the configuration, reports its failures, and no message ends
+the display.
 """
 
 from __future__ import annotations

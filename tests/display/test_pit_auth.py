@@ -1,6 +1,6 @@
 """
-The pit is for staff: who knows the password comes in quickly, who guesses waits, and
-nobody holds anybody else up.
+The pit needs a password: a right one is accepted quickly, guessing is slowed down, and nobody
+delays others.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Whatever a broker says, nothing of it becomes markup; files are what they were named.
+No text from the broker becomes markup; only files of the folder are served.
 """
 
 from __future__ import annotations
