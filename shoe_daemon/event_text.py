@@ -33,11 +33,11 @@ __all__ = [
     "aborted_text",
     "action_text",
     "card_text",
-    "extras",
+    "event_line",
+    "event_lines",
     "hand_text",
-    "narrate",
+    "result_notes",
     "result_text",
-    "tell",
 ]
 
 WINNERS: Final = {
