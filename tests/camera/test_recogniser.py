@@ -16,7 +16,7 @@ from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.rendered_photos import DECKS, photo
-from tests.volume import volume
+from tests.volume import sample, volume
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_blank_paper_is_no_card(recogniser: Recogniser) -> None:
 
 
 def test_a_card_read_crosswise_is_not_named(recogniser: Recogniser) -> None:
-    for seed, card in enumerate(DECK):
+    for seed, card in sample(enumerate(DECK), 2):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
         assert recogniser.read(image, np.roll(quad, 1, 0)).card is None, (seed, card)
@@ -89,14 +89,14 @@ def test_the_table_is_no_card(recogniser: Recogniser) -> None:
 
 
 def test_a_soft_card_is_not_named(recogniser: Recogniser) -> None:
-    for seed, card in enumerate(DECK):
+    for seed, card in sample(enumerate(DECK), 2):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed, blur=7)
         assert recogniser.read(image, quad).card is None, (seed, card)
 
 
 def test_blur_makes_fewer_readings_but_no_wrong_ones(recogniser: Recogniser) -> None:
-    for blur in (1.5, 2.5, 3.5, 4.5):
+    for blur in sample((1.5, 2.5, 3.5, 4.5), 2):
         for seed, card in enumerate(DECK[::3]):
             deck = DECKS[seed % len(DECKS)]
             image, quad = photo(face(card, deck, 160), deck, seed, blur=blur)

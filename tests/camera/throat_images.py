@@ -51,6 +51,10 @@ FPS = 25.0
 OUT = 110.0
 """Position at which a card is no longer visible; the shoe is on the other side."""
 
+_SPARE = 61
+_NOISE = np.random.default_rng(1).normal(0, 2, (HEIGHT + _SPARE, WIDTH + _SPARE, 1)).astype("f4")
+"""Drawn once; each picture has another part of it."""
+
 Card = tuple[str | None, float]
 """A card, and the position of its middle; None for a finger."""
 
@@ -70,8 +74,9 @@ def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHOR
         else:
             _lay(layer, name, x, ahead)
     cv2.copyTo(layer, inside, image)
-    grain = np.random.default_rng(number).normal(0, 2, (HEIGHT, WIDTH, 1))
-    return np.clip(image * light + grain, 0, 255).astype(np.uint8)
+    down, right = (number * 37) % _SPARE, (number * 53) % _SPARE
+    grain = _NOISE[down : down + HEIGHT, right : right + WIDTH]
+    return np.asarray(np.clip(image * np.float32(light) + grain, 0, 255), np.uint8)
 
 
 def passing(name: str, seconds: float = 0.36, lag: float = 0.0) -> list[Card]:
