@@ -1,0 +1,61 @@
+"""
+The documents point to what is there: links, headings, files, and the index by reader.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "systemd").glob("*.md")]
+)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """
+    Return the anchors of a page's headings.
+    """
+    text = CODE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        if link.startswith(("http:", "https:")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert pages <= set(re.findall(r"[\w-]+\.md", index))
+
+
+def test_the_decisions_are_listed() -> None:
+    folder = ROOT / "docs/decisions"
+    listed = set(LINK.findall((folder / "README.md").read_text(encoding="utf-8")))
+    assert listed == {page.name for page in folder.glob("*.md")} - {"README.md"}
+
+
+def test_the_recipes_name_files_that_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert text.count("\n## Add ") == 6
+    display = "shoe_daemon/display/"
+    for cell in re.findall(r"^\| (.+?) \|", text, re.MULTILINE):
+        for name in re.findall(r"`([\w./-]+/[\w./-]*)`", cell):
+            if "NAME" in name or "ID" in name or "CODE" in name:
+                continue
+            place = display + name if name.startswith(("languages/", "static/")) else name
+            assert (ROOT / place).exists(), name
