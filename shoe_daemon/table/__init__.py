@@ -8,9 +8,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
-- `make_detail`, `Detail`, `DETAIL_VALUES`: the sentences of irregularities;
-  `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: the commands
-  that a table accepts.
+- `make_detail`, `Detail`, `DETAILS`, `DETAIL_VALUES`: the sentences of irregularities.
+- `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: its commands.
 
 Drivers import `shoe_daemon.table.observations` instead, which loads no table.
 
@@ -66,6 +65,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import DETAIL_VALUES, Detail, make_detail
+from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAILS, Detail, detail
 from shoe_daemon.table.events import (
     EVENT_TYPES,
     SCHEMA,
@@ -162,6 +162,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMANDS",
+    "DETAILS",
     "DETAIL_VALUES",
     "EVENT_TYPES",
     "SCHEMA",
