@@ -65,7 +65,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import DETAIL_VALUES, Detail, make_detail
-from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAILS, Detail, detail
+from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAILS, Detail, make_detail
 from shoe_daemon.table.events import (
     EVENT_TYPES,
     SCHEMA,
