@@ -8,7 +8,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
-- `make_detail`, `Detail`, `DETAILS`, `DETAIL_VALUES`: the sentences of irregularities.
+- `make_detail`, `Detail`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities.
 - `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: its commands.
 
 Drivers import `shoe_daemon.table.observations` instead, which loads no table.
@@ -64,8 +64,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
-from shoe_daemon.table.detail_texts import DETAIL_VALUES, Detail, make_detail
-from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAILS, Detail, make_detail
+from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAIL_TEMPLATES, Detail, make_detail
 from shoe_daemon.table.events import (
     EVENT_TYPES,
     SCHEMA,
@@ -162,7 +161,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMANDS",
-    "DETAILS",
+    "DETAIL_TEMPLATES",
     "DETAIL_VALUES",
     "EVENT_TYPES",
     "SCHEMA",
