@@ -64,7 +64,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
-from shoe_daemon.table.detail_texts import DETAIL_VALUES, DETAIL_TEMPLATES, Detail, make_detail
+from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES, DETAIL_VALUES, Detail, make_detail
 from shoe_daemon.table.events import (
     EVENT_TYPES,
     SCHEMA,
