@@ -1,15 +1,14 @@
 """
-Every English sentence about a table, by its code.
+The English sentences of a table, each with a code.
 
-A sentence on the wire is always made from its code and its values, and both
-are published beside it, so that a display can make the same sentence in
-another language. In a sentence
+A sentence on the wire is always made from its code and its values, and both are published
+beside it, so that a display can translate it. In a sentence
 
 - ``{name}`` is replaced by the value of that name;
-- a part in brackets is left out where one of its values is null;
+- a part in brackets is omitted if one of its values is null;
 - ``{hand}`` is ``player`` or ``banker`` as a value, and a name in the sentence;
 - ``{because}`` is the code of another sentence, one of `DRAW_CODES`, whose
-  values stand beside it: it is put in with a small first letter.
+  values stand beside it: it is inserted with a small first letter.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _FAULT_PART: Final = "[ (code {code})][: {text}]."
 
 DETAIL_TEMPLATES: Final[dict[str, str]] = {
     **_DRAW_TEMPLATES,
-    # a card too many
+    # excess cards
     "excess_after_end": "{card} was drawn and is no part of this round: {because}",
     "excess_after_end_unseen": "A card was drawn and is no part of this round: {because}",
     "excess_out_of_order": (
@@ -68,7 +67,7 @@ DETAIL_TEMPLATES: Final[dict[str, str]] = {
     ),
     "excess_by_correction": "By the corrected cards {card} is no part of round {round}.",
     "excess_by_reader": "The reader says that a card too many was drawn.",
-    # a card missing
+    # missing draws
     "missing_at_result": f"A result was declared{_DUE_PART}",
     "missing_at_confirmation": f"The result was confirmed{_DUE_PART}",
     "missing_at_betting": f"Betting was opened{_DUE_PART}",
@@ -77,7 +76,7 @@ DETAIL_TEMPLATES: Final[dict[str, str]] = {
     "missing_at_clearing": f"The table was cleared{_DUE_PART}",
     "missing_at_correction": f"A card was corrected{_DUE_PART}",
     "missing_by_correction": "By the corrected cards round {round} lacks a card.",
-    # a card with the wrong hand, or at the wrong moment
+    # cards with the wrong hand, or at the wrong moment
     "player_third_unauthorised": (
         "A third card was given to the Player, who stands; "
         "the Banker is to draw, and by the order out of the shoe it is the Banker's."
@@ -148,27 +147,27 @@ DETAIL_TEMPLATES: Final[dict[str, str]] = {
     "fault_card_code": f"The reader reports that its card code is wrong{_FAULT_PART}",
     "fault_timeout": f"The reader reports that a draw took too long{_FAULT_PART}",
     "fault": f"The reader reports an error{_FAULT_PART}",
-    # what a person reports
+    # reports of a person
     "said_by_person": "{text}",
     "voided_by_person": "A supervisor made the round void.",
     **{f"reported_{kind}": IRREGULARITIES[kind].text for kind in sorted(REPORTABLE_KINDS)},
-    # why the daemon cannot do its work: the alarm in `state`
+    # faults of the daemon: the alarm in `state`
     "not_recorded": "Nothing can be recorded, so no round goes on: {reason}",
     "cards_too_fast": "Cards come faster than they can be recorded.",
 }
-"""The sentence of every code. A display needs one for each, in each of its languages."""
+"""The sentence of every code. A display needs a translation of each."""
 
 DRAW_CODES: Final = tuple(_DRAW_TEMPLATES)
-"""The codes of whose card is due, which ``{because}`` may be."""
+"""The codes of `draw_due`, the values of ``{because}``."""
 
 HAND_NAMES: Final = {"player": "Player", "banker": "Banker"}
-"""What ``{hand}`` is in a sentence."""
+"""The text of ``{hand}`` in a sentence."""
 
 _OPTIONAL_PATTERN: Final = re.compile(r"\[([^]]*)\]")
 
 
 class Detail(NamedTuple):
-    """A sentence, and the code and the values that it is made of."""
+    """A sentence with its code and its values."""
 
     code: str
     values: dict[str, DetailValue]
@@ -177,7 +176,7 @@ class Detail(NamedTuple):
 
 def make_detail(code: str, /, **values: DetailValue) -> Detail:
     """Return the sentence of a code with these values."""
-    # A card and a slot are written as their plain text.
+    # Cards and slots are written as plain text.
     plain = {
         name: str(value) if isinstance(value, str) else value
         for name, value in sorted(values.items())
@@ -212,4 +211,4 @@ def _placeholder_names(template: str) -> tuple[str, ...]:
 DETAIL_VALUES: Final[dict[str, tuple[str, ...]]] = {
     code: _placeholder_names(template) for code, template in DETAIL_TEMPLATES.items()
 }
-"""The names of the values of every code; with ``because`` come those of that code."""
+"""The names of the values of every code; ``because`` adds those of its code."""

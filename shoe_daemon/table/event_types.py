@@ -1,8 +1,8 @@
 """
-What a table says, type by type: the `data` of its events.
+The data of each type of event.
 
-The fields of every struct stand in alphabetical order, so that the encoder
-writes sorted keys without sorting; a test holds this.
+The fields of every struct stand in alphabetical order, so that the encoder writes sorted keys
+without sorting; a test checks this.
 """
 
 from __future__ import annotations

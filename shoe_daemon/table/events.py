@@ -1,9 +1,7 @@
 """
-What a table says: the only output of the fold, the same JSON in the journal,
-in ``replay --json`` and on MQTT.
+The events of a table: the only output of the fold, the same JSON everywhere.
 
-Here is the envelope, and how it is written and read; what it may hold is in
-`event_kinds`, whose names are handed out here too.
+This module has the envelope and its encoding; `event_types` has the data of each type.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""
-What lies behind: the rounds of this shoe, as the roads and the history show them,
-and the shoes before it.
-"""
+"""The past rounds of this shoe and the past shoes, for the roads and the history."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
     from shoe_daemon.table.table_state import TableState
 
 MAX_PAST_SHOES: Final = 12
-"""Past shoes that are remembered."""
+"""Past shoes of which a summary is kept."""
 
 _UNKNOWN_HAND: Final = HandResult(cards=(), natural=None, pair=None, total=None)
 _EMPTY_ROUND: Final = PastRound(
@@ -44,10 +41,10 @@ _EMPTY_ROUND: Final = PastRound(
 
 def road_results(shoe: ShoeState | None) -> list[Result]:
     """
-    Return what is on the roads of a shoe, oldest first.
+    Return the results on the roads of a shoe, oldest first.
 
-    A round without a winner, a void one and one without wagers are on none. A pair
-    or a natural that nobody could see is not marked.
+    Rounds without a winner, void rounds and rounds without wagers are on no road. Unseen pairs
+    and naturals are not marked.
     """
     return [
         Result(
@@ -64,7 +61,7 @@ def road_results(shoe: ShoeState | None) -> list[Result]:
 
 
 def store_past_shoe(state: TableState) -> None:
-    """Keep what will be told of the shoe on the table, which is over."""
+    """Store the summary of the finished shoe."""
     shoe = state.shoe
     if shoe is None:
         return
@@ -84,7 +81,7 @@ def store_past_shoe(state: TableState) -> None:
 
 
 def public_history(state: TableState) -> PublicHistory:
-    """Return what anybody may know of the rounds that lie behind."""
+    """Return the public facts of the past rounds and shoes."""
     shoe = state.shoe
     return PublicHistory(
         rounds=() if shoe is None else _past_rounds(shoe, state.held),
@@ -111,13 +108,13 @@ def _past_unfinished_round(unfinished: UnfinishedRound) -> PastRound:
 
 
 def _past_held_round(held: HeldResult) -> PastRound:
-    # Neither its cards nor who won: a result that is held is not told.
+    # Without cards and winner: a held result is not public.
     return replace(_EMPTY_ROUND, at=held.at, held=True, round=held.number)
 
 
 def _past_played_round(played: PlayedRound) -> PastRound:
     data = played.data
-    # What a correction left without a result is not shown as if it had one.
+    # A round without a result after a correction is not shown with one.
     player, banker = (_UNKNOWN_HAND, _UNKNOWN_HAND) if played.lost else (data.player, data.banker)
     return PastRound(
         at=played.at,

@@ -1,9 +1,8 @@
 """
-What a reader, a clock, a person or a start of the daemon says: the only input
-of a table.
+The observations of a table: the only input of the fold.
 
-One JSON object a line in a log. Unknown fields are ignored, an unknown type is
-an error. `at` is empty until the one writer stamps it.
+A log holds one JSON object a line. Unknown fields are ignored, an unknown type is an error.
+`at` is empty until the writer stamps it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a table is told beside its house: when a round ends, what waits for whom."""
+"""The options of a table besides its house: when a round ends, and which results wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public snapshot of a table: see `snapshot` for what it can hold."""
+"""The public snapshot of a table, built from its state; the types are in `public_types`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def public_table(state: TableState, house: House, policy: Policy) -> PublicTable:
-    """Return what the players may know of a table."""
+    """Return the public facts of a table."""
     session = state.session
     return PublicTable(
         alerts=_open_alerts(state, staff_only=False),
@@ -55,7 +55,7 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
 
 
 def staff_alerts(state: TableState) -> tuple[Alert, ...]:
-    """Return the open irregularities that the players may not know of yet."""
+    """Return the open irregularities that are for staff only."""
     return _open_alerts(state, staff_only=True)
 
 
@@ -102,7 +102,7 @@ def _shoe_view(state: TableState) -> ShoeView | None:
 def _round_view(state: TableState) -> RoundView | None:
     round_ = state.round
     if round_ is None or (round_.ended and not round_.finished):
-        return None  # what came to nothing lies on the table no more
+        return None  # an aborted round is not shown
     player, banker = next_card.public_totals(round_.spots)
     return RoundView(
         banker_total=banker,

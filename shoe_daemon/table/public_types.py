@@ -1,9 +1,7 @@
 """
-The whole public table at one moment: what a display needs to draw itself from
-nothing.
+The types of the public snapshot of a table, complete for a display.
 
-These types cannot hold what the players have not seen.
-Fields stand in alphabetical order, as in `events`.
+These types cannot hold hidden faces. Fields stand in alphabetical order, as in `events`.
 """
 
 from __future__ import annotations

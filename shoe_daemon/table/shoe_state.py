@@ -17,17 +17,16 @@ class DrawnCard(Struct):
     One physical card of the round in progress.
 
     Attributes:
-        face: None while nobody could tell it.
-        declared: The place the reader named.
-        slot: The place it is held to be on.
+        face: None while unknown.
+        declared: The slot that the reader reported.
+        slot: The slot on which the table places it.
         public: The players have seen the face.
-        unread: It passed the reader unread: its face will not come by itself.
-        alert: The id of the irregularity that it is, as a card too many or with the
-            wrong hand.
+        unread: The reader could not read it: its face does not come by itself.
+        alert: The id of its irregularity, as an excess card or with the wrong hand.
         order: How many cards had left the shoe before it.
-        checked: The face that a checking reader read before this one was known.
-        unsaid: The ids of irregularities that are for staff alone until its face is public.
-        number: Of `Recent`, where the order of the cards is watched.
+        checked: The face that a checking reader read while this one was unknown.
+        unsaid: The ids of irregularities that are for staff only until its face is public.
+        number: `RecentCard.number`, if `suspect_run` is set.
     """
 
     face: Card | None = None
@@ -48,41 +47,39 @@ class RoundState(Struct):
 
     Attributes:
         number: From 1 within the shoe.
-        spots: The cards by place, in dealing order; None where none lies.
-        cards: The same cards, and those without a known place, as they came.
+        spots: The cards by slot, in dealing order; None for an empty slot.
+        cards: The same cards, and those without a known slot, in the order drawn.
         excess: Cards that belong to neither hand.
-        excess_decided: A person has said what becomes of a card too many before
-            it was seen.
+        excess_decided: A person has ruled on an excess card before it was seen.
         hidden: How many cards in `spots` are not public.
-        partial: Something of it is known to be missing.
-        torn: So much may be missing that its cards may be those of two rounds.
-        restarted: What is missing was lost in a restart.
-        interrupted: The reader started in mid-round, and its coup may go on.
+        partial: Cards or signals of it were missed.
+        torn: Its cards may belong to two rounds.
+        restarted: They were missed in a restart.
+        interrupted: The reader booted in mid-round, and its coup may go on.
         finished: Its result is published, or held back.
-        unread_result: It is partial only because of a card that was not read.
-        over: Its end has come, and waits for a card or for faces; once it is
+        unread_result: It is partial only because of an unread card.
+        over: Its end was declared, and waits for a card or for faces; once it is
             complete, the next card belongs to another round.
         ended: The next card belongs to another round.
-        unchecked: Third cards were taken at the reader's word, their draws
-            still to be checked when the faces come.
-        missing: A draw was found missing and has not been made good.
+        unchecked: Third cards lie on the reported slots, their draws not yet checked.
+        missing: A draw is missing.
         draw_ordered: A person has ordered that the missing card be drawn now.
-        relaid: A card was corrected, and its cards laid anew.
-        unread_pending: The reader has said that a card passed unread; no card tells where.
-        misplaced: A card was found on the wrong hand; the order governs.
+        relaid: A card was corrected, and its cards were placed again.
+        unread_pending: The reader has reported an unread card; its slot is unknown.
+        misplaced: A card was laid to the wrong hand; the order out of the shoe governs.
         declared: A result has been declared for it.
         cleared: Its cards have been taken off the table.
-        conflict: That two readers differ has been raised.
-        short: That the shoe has no card for it has been raised.
-        holder: The seat that draws its cards; None where the dealer does.
+        conflict: A `source_conflict` has been raised.
+        short: An `insufficient_cards` has been raised.
+        holder: The seat that draws its cards; None if the dealer draws them.
         seeded: Its first card was carried from the round before.
         out_before: Cards that had left the shoe when it began.
-        card_at: When its latest card was drawn, microseconds since 1970.
-        owns_rest: It ended before its coup did: cards that follow are of that coup.
+        card_at: The time of its latest card, microseconds since 1970.
+        owns_rest: It ended before its coup: further cards belong to that coup.
         rest: Those cards.
         bets_closed: Betting for it was closed before its first card.
         next_closed: Betting for the round after it is closed already.
-        due: What was last said about the next card.
+        due: The last published `draw_due`.
     """
 
     number: int
@@ -126,13 +123,12 @@ class PlayedRound(Struct):
     A round of this shoe that has a result.
 
     Attributes:
-        seq: Of its event; 0 where it was held back and never published.
-        voided: It is void: on no road, in no count.
+        seq: The `seq` of its event; 0 if it was never published.
+        voided: It is void: not on the roads, not counted.
         lost: By a correction it has no result any more.
         entered: A person entered its result.
-        dealt: Its cards in the order out of the shoe, once one was corrected
-            when they were on the table no more.
-        excess: Its cards too many of which nothing had been decided at its end.
+        dealt: Its cards in the order out of the shoe, after a later correction.
+        excess: Its excess cards that were undecided at its end.
     """
 
     number: int
@@ -148,11 +144,11 @@ class PlayedRound(Struct):
 
 class HeldResult(Struct):
     """
-    A result that waits for a person.
+    A result that waits for a decision of a person.
 
     Attributes:
         lost: By a correction the round has no result any more.
-        at: When it was held back.
+        at: The time at which it was held.
     """
 
     number: int
@@ -169,7 +165,7 @@ class UnfinishedRound(Struct):
     A round of this shoe that ended without a result.
 
     Attributes:
-        cause: Why it was aborted; None where a person made it void.
+        cause: The cause of the abort; None if a person voided it.
     """
 
     number: int
@@ -179,7 +175,8 @@ class UnfinishedRound(Struct):
 
 class DeclaredResult(Struct):
     """
-    What the device, or the dealer's button, declared for a round; None where nothing.
+    The result that the device, or the dealer's button, declared for a round; None where
+    nothing.
 
     Attributes:
         differing: The values in which the cards differed when they were last compared.
@@ -197,10 +194,10 @@ class RecentCard(Struct):
 
     Attributes:
         number: Counted from the first that was watched.
-        index: Its `Card.index`, -1 for one that is not known.
+        index: Its `Card.index`, -1 if unknown.
         seen: The players have seen it.
         alert: The id of the suspect sequence that it is part of.
-        told: The players have been told of one that it is part of.
+        told: A suspect sequence that it is part of was published.
     """
 
     number: int
@@ -216,28 +213,28 @@ class ShoeState(Struct):
 
     Attributes:
         number: From 1 per table, for ever.
-        started_at: When.
+        started_at: The time of its start.
         announced: Its start was signalled, so that its burn can be checked.
-        overrun: It started by a bare card after the last permitted round.
+        overrun: A bare card after the last permitted round started it.
         seen: Copies read of each card, by `Card.index`.
-        unseen: How many of these copies the players have not seen.
+        unseen: How many of these copies are not public.
         out: Cards that left it since it was shuffled.
-        burn_left: Burn cards still due; None where unknown.
+        burn_left: Burn cards still due; None if unknown.
         burned: How many were burned.
         burn_checked: Its burn was checked, at the first card of a round.
         burn_wrong: A burn error has been raised.
         cut_card: It has appeared.
-        cut_missed: That it is missing has been raised.
-        recent: The latest cards, where their order is watched.
+        cut_missed: A `cut_card_missing` has been raised.
+        recent: The latest cards, if `suspect_run` is set.
         rounds_left: Rounds permitted after the one in progress; None: no limit.
-        last_announced: ``last_round`` has been said.
+        last_announced: ``last_round`` was published.
         finished: The last permitted round has ended.
-        unwatched: The reader or the daemon has been away since it was begun: another
-            shoe may be on the table.
-        mixed: That has been said, because its cards are more than it holds.
+        unwatched: The reader or the daemon was down since it began: another shoe may be on
+            the table.
+        mixed: That was published, because more cards came than it holds.
         begun: The number of the latest round.
-        played: Its rounds that have, or had, a result.
-        declared: What was declared, by the number of the round.
+        played: Its rounds that have or had a result.
+        declared: The declared results, by the number of the round.
         unfinished: The rounds that ended without a result, oldest first.
     """
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.table import observations as seen
+from shoe_daemon.table import observations
 from shoe_daemon.table.commands import dispatch, undo
 from shoe_daemon.table.history import public_history, road_results
 from shoe_daemon.table.public_snapshot import public_table, staff_alerts
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
     from shoe_daemon.table.options import RoundEnd
     from shoe_daemon.table.public_types import Alert, PublicHistory, PublicTable
 
-_PLAY_ROLE: Final = seen.Role.PLAY
+_PLAY_ROLE: Final = observations.Role.PLAY
 
 _CHECKPOINT_HEADER: Final = b"table-2\n"
-"""What a checkpoint of this version begins with."""
+"""The first bytes of a checkpoint of this version."""
 
 
 class Table:
     """
-    One baccarat table.
+    One baccarat table: a pure fold of observations into events.
 
-    The same observations always give the same events, byte for byte: nothing
-    here does I/O, reads a clock or rolls a die. No observation raises.
+    The same observations always give the same events, byte for byte: without I/O, clock or
+    random numbers. No observation raises an exception.
     """
 
     def __init__(self, state: TableState | None = None) -> None:
         self.state = state or TableState()
         self._context = TableContext(self.state, _replay_observations)
 
-    def apply(self, observation: seen.Observation) -> list[Event]:
+    def apply(self, observation: observations.Observation) -> list[Event]:
         """
-        Take the next observation and return what it causes, in order.
+        Apply an observation and return the events that it causes, in order.
 
-        A deadline that lies before it is met first, at its own moment.
+        An earlier deadline is applied first, at its own time.
         """
         context, state = self._context, self.state
         events: list[Event] = []
@@ -73,28 +73,25 @@ class Table:
             results.release_results(context)
         return events
 
-    def may_finish_shoe(self, observation: seen.Observation) -> bool:
-        """Tell whether an observation could finish the shoe; seldom told without need."""
+    def may_finish_shoe(self, observation: observations.Observation) -> bool:
+        """Return whether an observation may finish the shoe; False is certain."""
         shoe = self.state.shoe
         if shoe is None or shoe.finished:
             return False
-        return shoe.rounds_left is not None or isinstance(observation, seen.Command)
+        return shoe.rounds_left is not None or isinstance(observation, observations.Command)
 
-    def refusal(self, command: seen.Command) -> str | None:
-        """Say why an order would be refused now; None where it fits the moment."""
+    def refusal(self, command: observations.Command) -> str | None:
+        """Return the reason to refuse a command now; None accepts it."""
         return dispatch.command_refusal(self._context, command)
 
     @property
     def mode(self) -> RoundEnd:
-        """What ends a round here; ``auto`` until a card has told."""
+        """The effective `Options.round_end`; ``auto`` until the first card."""
         return self._context.mode
 
     @property
     def deadline(self) -> tuple[int, str] | None:
-        """
-        The next deadline: microseconds since 1970, and its name; a `Tick` is
-        owed then.
-        """
+        """The next deadline, in microseconds since 1970, and its name; a `Tick` is due then."""
         reveal_at, quiet_at = self.state.reveal_at, self.state.quiet_at
         if reveal_at is None and quiet_at is None:
             return None
@@ -119,32 +116,32 @@ class Table:
                 results.release_results(context)
 
     def public(self) -> PublicTable:
-        """Return what a display may know, all of it."""
+        """Return the public table, complete for a display."""
         return public_table(self.state, self._context.house, self._context.policy)
 
     def staff_alerts(self) -> tuple[Alert, ...]:
-        """Return the open irregularities that only staff may know of yet."""
+        """Return the open irregularities that are for staff only."""
         return staff_alerts(self.state)
 
     def results(self) -> list[Result]:
-        """Return what is on the roads, oldest first."""
+        """Return the results on the roads, oldest first."""
         return road_results(self.state.shoe)
 
     def history(self) -> PublicHistory:
-        """Return what anybody may know of the rounds that lie behind."""
+        """Return the past rounds and shoes, public facts only."""
         return public_history(self.state)
 
     def checkpoint(self) -> bytes:
-        """Write the whole state down, for `restore`."""
+        """Return the whole state in bytes, for `restore`."""
         return _CHECKPOINT_HEADER + msgspec.msgpack.encode(self.state)
 
     @classmethod
     def restore(cls, body: bytes) -> Table:
         """
-        Read a state back.
+        Return the table of a checkpoint.
 
         Raises:
-            UserError: It was written by another version; fold from the start.
+            UserError: Another version wrote it; replay from the start.
         """
         try:
             if not body.startswith(_CHECKPOINT_HEADER):
@@ -155,24 +152,26 @@ class Table:
         return cls(state)
 
 
-def _replay_observations(state: TableState, observations: Iterable[seen.Observation]) -> bool:
+def _replay_observations(
+    state: TableState, sequence: Iterable[observations.Observation]
+) -> bool:
     table = Table(state)
-    for each in observations:
-        if isinstance(each, seen.Command) and table.refusal(each) is not None:
+    for each in sequence:
+        if isinstance(each, observations.Command) and table.refusal(each) is not None:
             return False
         table.apply(each)
     return True
 
 
-def _apply_session(context: TableContext, obs: seen.Session) -> None:
+def _apply_session(context: TableContext, obs: observations.Session) -> None:
     if next_card.round_in_progress(context) is None:
         context.apply_session(obs)
     else:
-        seen.house_of(obs)  # what is wrong with it is said now, not at the next round
+        observations.house_of(obs)  # an invalid house raises now, not at the next round
         context.state.next_session = obs
 
 
-def _apply_card(context: TableContext, obs: seen.CardDrawn) -> None:
+def _apply_card(context: TableContext, obs: observations.CardDrawn) -> None:
     if context.options.checkers and reader_faults.compare_checker_card(
         context, obs.source, obs.card
     ):
@@ -184,7 +183,7 @@ def _apply_card(context: TableContext, obs: seen.CardDrawn) -> None:
     context.is_double_feed = False
 
 
-def _apply_drawn_card(context: TableContext, obs: seen.CardDrawn) -> None:
+def _apply_drawn_card(context: TableContext, obs: observations.CardDrawn) -> None:
     if (
         obs.slot is None
         and shoe_lifecycle.awaits_ordered_burn(context)
@@ -194,13 +193,13 @@ def _apply_drawn_card(context: TableContext, obs: seen.CardDrawn) -> None:
     elif obs.role is _PLAY_ROLE:
         if not disclosure.apply_second_reading(context, obs.slot, obs.card):
             reader_faults.apply_played_card(context, obs)
-    elif obs.role is seen.Role.OUTSIDE:
+    elif obs.role is observations.Role.OUTSIDE:
         reader_faults.apply_outside_card(context, obs.card)
     else:
         _apply_burned_card(context, obs)
 
 
-def _apply_link(context: TableContext, obs: seen.Link) -> None:
+def _apply_link(context: TableContext, obs: observations.Link) -> None:
     reader_faults.apply_link(context, obs.source, up=obs.up)
     if obs.up:
         return
@@ -210,8 +209,8 @@ def _apply_link(context: TableContext, obs: seen.Link) -> None:
         card_draw.apply_drawn_card(context, DrawnCard(card))
 
 
-def _apply_burned_card(context: TableContext, obs: seen.CardDrawn) -> None:
-    first = obs.role is seen.Role.FIRST
+def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> None:
+    first = obs.role is observations.Role.FIRST
     round_ = next_card.round_in_progress(context)
     if (
         first
@@ -223,31 +222,33 @@ def _apply_burned_card(context: TableContext, obs: seen.CardDrawn) -> None:
     shoe = context.state.shoe
     if shoe is None or shoe.finished or (first and round_ is None and shoe.out):
         shoe = shoe_lifecycle.start_shoe(context, announced=first or shoe is not None)
-    declared = first or obs.role is seen.Role.BURN
+    declared = first or obs.role is observations.Role.BURN
     shoe_lifecycle.burn_card(context, shoe, obs.card, first=first, declared=declared)
 
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
-    seen.Session: _apply_session,
-    seen.CardDrawn: _apply_card,
-    seen.Disclosed: lambda context, obs: disclosure.disclose_face(context, obs.slot, obs.card),
-    seen.Withdrawn: reader_faults.apply_withdrawn_card,
-    seen.Carried: reader_faults.apply_carried_card,
-    seen.Unreadable: reader_faults.apply_unreadable_card,
-    seen.Placed: lambda context, obs: disclosure.apply_placed_card(
+    observations.Session: _apply_session,
+    observations.CardDrawn: _apply_card,
+    observations.Disclosed: lambda context, obs: disclosure.disclose_face(
+        context, obs.slot, obs.card
+    ),
+    observations.Withdrawn: reader_faults.apply_withdrawn_card,
+    observations.Carried: reader_faults.apply_carried_card,
+    observations.Unreadable: reader_faults.apply_unreadable_card,
+    observations.Placed: lambda context, obs: disclosure.apply_placed_card(
         context, obs.slot, obs.card, obs.source
     ),
-    seen.CutCardSeen: lambda context, _obs: round_end.apply_cut_card(context),
-    seen.Booted: reader_faults.apply_boot,
-    seen.TableCleared: lambda context, _obs: round_end.clear_table(context),
-    seen.Result: round_end.apply_result,
-    seen.DeviceError: reader_faults.apply_device_error,
-    seen.DeviceErrorCleared: reader_faults.clear_device_error,
-    seen.Lock: reader_faults.apply_lock,
-    seen.Link: _apply_link,
-    seen.Gap: reader_faults.apply_gap,
-    seen.NoMoreBets: lambda context, _obs: round_end.close_betting(context),
-    seen.BettingOpen: lambda context, _obs: round_end.open_betting(context),
-    seen.Command: dispatch.apply_command,
+    observations.CutCardSeen: lambda context, _obs: round_end.apply_cut_card(context),
+    observations.Booted: reader_faults.apply_boot,
+    observations.TableCleared: lambda context, _obs: round_end.clear_table(context),
+    observations.Result: round_end.apply_result,
+    observations.DeviceError: reader_faults.apply_device_error,
+    observations.DeviceErrorCleared: reader_faults.clear_device_error,
+    observations.Lock: reader_faults.apply_lock,
+    observations.Link: _apply_link,
+    observations.Gap: reader_faults.apply_gap,
+    observations.NoMoreBets: lambda context, _obs: round_end.close_betting(context),
+    observations.BettingOpen: lambda context, _obs: round_end.open_betting(context),
+    observations.Command: dispatch.apply_command,
 }
-"""What each observation does; a `Tick` and a `Standby` only bring the time."""
+"""The handler of each observation; a `Tick` and a `Standby` only advance the time."""

@@ -1,7 +1,4 @@
-"""
-Everything that a table remembers, as plain data: it can be written down whole
-and read back.
-"""
+"""The complete state of a table as plain data, which a checkpoint stores."""
 
 from __future__ import annotations
 
@@ -19,15 +16,15 @@ from shoe_daemon.table.shoe_state import DrawnCard, HeldResult, RoundState, Shoe
 
 class UndoableCommand(Struct):
     """
-    A command that changed something, so that it can be undone.
+    A command that can be undone.
 
     Attributes:
         verb: The command.
-        round: The round that it was about.
+        round: The round that it concerns.
         before: The table before it, encoded, without changes and observations.
-        seq: Of the last event before it.
-        begun: Rounds that it began.
-        since: Where in `TableState.since` the observations after it begin.
+        seq: The `seq` of the last event before it.
+        begun: The number of rounds that it began.
+        since: The index in `TableState.since` of the first observation after it.
     """
 
     verb: str
@@ -40,13 +37,13 @@ class UndoableCommand(Struct):
 
 class OpenAlert(Struct):
     """
-    An open irregularity, and what has spoken for it so far.
+    An open irregularity and its evidence so far.
 
     Attributes:
-        after: The latest round that had begun in this shoe when it arose.
-        evidence: ``card``, ``device``: each speaks once, so that a second
-            card or a second error is a second irregularity; of a fault of the
-            device, the error.
+        after: The latest round of this shoe when it was raised.
+        evidence: ``card``, ``device``: each is accepted once, so that a second
+            card or a second error is a second irregularity; for a device
+            fault, the error.
         staff_only: It follows from faces that the players have not seen.
     """
 
@@ -63,10 +60,13 @@ class OpenAlert(Struct):
 
 class ReaderState(Struct):
     """
-    One reader, as the table knows it; `errors` are the causes it has reported
-    and that have not ended; `places` tells a camera, which sees where cards lie;
-    `unread_at` is how many cards had left the shoe before the one of which it
-    reported that it passed unread.
+    The state of one reader.
+
+    Attributes:
+        errors: The causes that it has reported and that have not ended.
+        places: It is a camera, which sees where cards lie.
+        unread_at: The number of cards out of the shoe before the card that it reported as
+            unread.
     """
 
     link: str = "unknown"
@@ -79,23 +79,22 @@ class ReaderState(Struct):
 
 class CheckerState(Struct):
     """
-    How far a checking reader has read the same cards as the main reader.
+    The comparison of one checking reader with the main reader.
 
-    In step, one of the two lists is empty. Out of step, each holds the latest
-    cards that its reader has read since.
+    In step, one of the two lists is empty. Out of step, each holds the latest cards of its
+    reader.
 
     Attributes:
-        ahead: Cards that the checking reader has read, and the main reader has not.
-        behind: Cards that the main reader has read, and the checking reader has not.
+        ahead: Cards that only the checking reader has read so far.
+        behind: Cards that only the main reader has read so far.
         optional: How many of `behind`, from the first, the checking reader may
             never read: they were burned, or their round has ended.
         late_until: Until when those may still come, microseconds since 1970.
         in_step: Both readers agree which card is next.
-        unproven: A difference is none that is new: cards were missed, or a boundary
-            put the readers in step, and no card has matched since.
-        hidden: The latest round with or after which a card was compared that the players
-            never saw. Its effect may last until the boundary after the next round: until then
-            a difference is for staff alone.
+        unproven: A difference is not raised: cards were missed, or a boundary put the
+            readers in step, and no card has matched since.
+        hidden: The latest round with or after which a never public card was compared. Until
+            the boundary after the next round a difference is for staff only.
     """
 
     ahead: list[Card | None] = []
@@ -112,28 +111,28 @@ class TableState(Struct):
     The whole table.
 
     Attributes:
-        seq: Of the last event.
-        now: Of the last observation.
+        seq: The `seq` of the last event.
+        now: The time of the last observation.
         session: The configuration in force.
-        next_session: One that waits for the next round.
+        next_session: The configuration from the next round on.
         shoes: Shoes started so far.
-        mode: How rounds end here, once known.
-        cut_card: One has appeared and no shoe is known that it belongs to.
+        mode: The effective `round_end`, once known.
+        cut_card: It has appeared before the first shoe.
         unsynced: Cards may have been missed since the last clean boundary.
-        unread_pending: The reader has said between two rounds that a card passed unread.
+        unread_pending: The reader has reported an unread card between two rounds.
         betting: ``open``, ``closed``, or ``unknown`` on a table that gives no
             such signals.
-        placing: Only a camera has shown cards so far.
+        placing: Only a camera has reported cards so far.
         held: Results that wait for a person, oldest first.
         on_hold: A person has put the table on hold.
         changes: The commands of this shoe that can be undone, the latest last.
         since: The observations after the first of them.
         past: The latest shoes before this one, oldest first.
         seed: An excess card that begins the next round.
-        next_kind: Of the next round.
-        burn_due: Cards that a ruling wants burned before the next round.
-        rotation: Who draws the cards, where players do.
-        drawn_at: When the latest card was drawn, where that matters.
+        next_kind: The kind of the next round.
+        burn_due: Cards that a ruling expects to be burned before the next round.
+        rotation: The holder of the shoe, if players draw the cards.
+        drawn_at: The time of the latest card, if `least_gap` is set.
         checks: Each checking reader, compared with the main reader.
         quiet_at, reveal_at: Deadlines, microseconds since 1970.
     """
@@ -170,20 +169,20 @@ class TableState(Struct):
 
 
 def encode_state(state: TableState) -> bytes:
-    """Write a table down, without the changes that can be undone."""
+    """Encode a state, without the commands that can be undone."""
     return msgspec.msgpack.encode(replace(state, changes=[], since=[]))
 
 
 def decode_state(body: bytes) -> TableState:
     """
-    Read a table back.
+    Decode a state.
 
     Raises:
-        msgspec.DecodeError: It is no table of this version.
+        msgspec.DecodeError: The bytes are no state of this version.
     """
     state = msgspec.msgpack.decode(body, type=TableState)
     if state.round is not None:
-        # A card stands twice in a round: in dealing order and on its spot.
+        # A card occurs twice in a round: in `cards` and on its spot.
         state.round.spots = [None] * len(DEALING_ORDER)
         for card in state.round.cards:
             if card.slot is not None:

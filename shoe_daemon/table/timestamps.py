@@ -1,7 +1,7 @@
 """
-Moments, as the contract writes them: RFC 3339 in UTC.
+Timestamps: RFC 3339 in UTC, and microseconds since 1970.
 
-Pure: nothing here reads a clock.
+This module reads no clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def to_microseconds(at: str) -> int:
     Return the microseconds from 1970 to `at`.
 
     Raises:
-        ValueError: `at` is no RFC 3339 moment in UTC.
+        ValueError: `at` is not an RFC 3339 timestamp in UTC.
     """
     if not _RFC_3339.fullmatch(at):
         msg = f"{at!r} is no RFC 3339 moment in UTC, such as 2026-11-21T09:34:46.120Z"
@@ -30,8 +30,7 @@ def to_microseconds(at: str) -> int:
 
 def from_microseconds(microseconds: int) -> str:
     """
-    Write a moment, with microseconds only where it has any:
-    ``2026-11-21T09:34:46.120Z``.
+    Return a timestamp, with microseconds only if there are any: ``2026-11-21T09:34:46.120Z``.
     """
     moment = _EPOCH + timedelta(microseconds=microseconds)
     precision = "microseconds" if microseconds % 1000 else "milliseconds"

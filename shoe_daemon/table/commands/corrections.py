@@ -1,7 +1,4 @@
-"""
-What a person knows better: a card that was read wrongly, a result with no
-reader.
-"""
+"""Corrections by a person: a card that was read wrongly, and the result that follows."""
 
 from __future__ import annotations
 
@@ -35,13 +32,13 @@ if TYPE_CHECKING:
 
 
 def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult | None:
-    """Return the result of a round, published or held back."""
+    """Return the result of a round, published or held."""
     held = results.find_held_result(context, number)
     return held or results.find_played_round(context, number)
 
 
 def round_on_table(context: TableContext, number: int | None) -> RoundState | None:
-    """Return the round of a number, or any, if its cards are still on the table."""
+    """Return the round of this number, or any, if its cards are still on the table."""
     round_ = context.state.round
     return round_ if round_ is not None and number in {None, round_.number} else None
 
@@ -53,7 +50,7 @@ def publish_correction(
     before: Card | None,
     after: Card | None,
 ) -> None:
-    """Say what card it was, showing no more than the players have seen."""
+    """Publish a correction, with public faces only."""
     public_face = (
         round_.finished or card.public or placement.is_public_at_draw(context, round_, card.slot)
     )
@@ -70,13 +67,13 @@ def publish_correction(
 
 
 def correction_refusal(context: TableContext, command: Command) -> str | None:
-    """Say why a card cannot be corrected."""
+    """Return the reason why a card cannot be corrected; None if it can."""
     if command.card is None or command.slot is None:
         return "which card, on which place? give card and slot, such as 10H and B2"
     before = known_face(context, command.round, command.slot)
     if before is None:
         return f"no card that was read lies on {command.slot} of that round"
-    # Of a face that the players have not seen, the answer must not tell whether it is this one.
+    # The answer must not reveal whether a hidden face is this card.
     known = before is command.card and _is_face_public(context, command.round, command.slot)
     return "it is that card already" if known else None
 
@@ -88,7 +85,7 @@ def _is_face_public(context: TableContext, number: int | None, slot: Slot) -> bo
 
 
 def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | None:
-    """Return the card that is known to lie, or to have lain, on a place."""
+    """Return the known face of the card on a slot of a round."""
     round_ = round_on_table(context, number)
     if round_ is not None:
         card = round_.spots[DEALING_ORDER.index(slot)]
@@ -98,7 +95,7 @@ def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | 
 
 
 def correct_card(context: TableContext, command: Command) -> None:
-    """Say that a card was another one than was read; the result follows."""
+    """Replace a card that was read wrongly; the result follows."""
     if command.slot is None or command.card is None:
         return
     found = round_on_table(context, command.round) or past_corrections.find_record(
@@ -110,7 +107,7 @@ def correct_card(context: TableContext, command: Command) -> None:
 
 
 def _close_conflict(context: TableContext, number: int) -> None:
-    # Where readers differ, and a person was to say what card it is: that is done.
+    # Readers differed, and a person was to name the card: that is done.
     for alert in list(context.state.alerts):
         conflict = alert.data.kind == IrregularityKind.SOURCE_CONFLICT
         if conflict and alert.chosen is not None and alert.after == number:
@@ -120,7 +117,7 @@ def _close_conflict(context: TableContext, number: int) -> None:
 
 
 def replace_face(context: TableContext, number: int, slot: Slot, after: Card) -> None:
-    """Put another face on a place, and let all follow from it."""
+    """Replace the face on a slot, and update all that follows from it."""
     round_ = round_on_table(context, number)
     before = known_face(context, number, slot)
     if before is None:
@@ -137,7 +134,7 @@ def replace_face(context: TableContext, number: int, slot: Slot, after: Card) ->
     context.emit(
         events.CardCorrected(after, before, context.operator, context.reason, slot), number
     )
-    if context.house.reshuffle == "per_shoe":  # else it has been shuffled back
+    if context.house.reshuffle == "per_shoe":  # else the card has been shuffled back
         _recount(context, before, after, DrawnCard(after, public=True))
     record = past_corrections.find_record(context, number)
     if record is not None:
@@ -155,25 +152,25 @@ def _recount(context: TableContext, before: Card, after: Card, card: DrawnCard) 
 
 
 def _update_round(context: TableContext, round_: RoundState) -> None:
-    # Another face may make other cards due, or a card one too many; not in a round
-    # that came to nothing.
+    # Another face may make a card due, or in excess; not in a round
+    # that was aborted.
     if round_.ended and not round_.finished:
         return
     if round_.unread_result:
-        round_.partial = False  # all its cards lie there, if not all of them were read
+        round_.partial = False  # no card is missing; one was not read
     third_cards.correct_third_cards(context, round_)
     if round_.finished:
         update_result(context, round_)
     elif not round_.ended:
         if next_card.has_known_hidden_face(round_):
-            # Whether silence ends it is asked anew, by the faces as they are known now.
+            # Decide again, by the faces known now, whether the quiet gap ends the round.
             round_.over, context.state.quiet_at = False, None
             lifecycle.await_quiet_end(context, round_)
         lifecycle.advance_round(context, round_, repeat=False)
 
 
 def update_result(context: TableContext, round_: RoundState) -> None:
-    """Work the result of a finished round out anew from its cards."""
+    """Compute the result of a finished round again from its cards."""
     if results.find_voided_round(context, round_.number) is not None:
         return
     result = find_result(context, round_.number)
@@ -181,11 +178,11 @@ def update_result(context: TableContext, round_: RoundState) -> None:
         round_.partial = any(card.face is None for card in round_.cards)
         round_.unread_result = round_.partial
         if not round_.partial:
-            # Its third cards were taken at the reader's word.
+            # Its third cards were placed on the reported slots.
             third_cards.correct_third_cards(context, round_)
     outcome = None if result is None else result.data.outcome
     if not round_.partial and any(card.face is None for card in round_.cards):
-        # A card that was too many, and not read, is one of its cards now.
+        # An unread excess card is one of its cards now.
         round_.partial = round_.unread_result = True
         outcome = declared_result.declared_outcome(context, round_.number)
     declared_result.compare_with_cards(context, round_)
@@ -212,7 +209,7 @@ def _partial_result(
     result: PlayedRound | HeldResult,
     outcome: Outcome | None,
 ) -> RoundFinished:
-    # All its cards may be known, where something else of it was missed: see `rounds.finish`.
+    # All its cards may be known although others were missed: see `finish_round`.
     if not (round_.hidden or result.entered) and next_card.is_complete(round_):
         own = round_result.result_from_cards(context, round_)
         if own.outcome is outcome:
@@ -224,8 +221,7 @@ def partly_known_result(
     round_: RoundState, result: PlayedRound | HeldResult, outcome: Outcome | None
 ) -> RoundFinished:
     """
-    Return the result of a round whose cards are not all known: what is known of
-    them, and what was said of it.
+    Return the result of a round with unknown cards: the known cards and the declared outcome.
     """
     before = result.data
     round_.partial = not round_.unread_result
@@ -237,7 +233,7 @@ def partly_known_result(
 
 
 def with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> RoundFinished:
-    """Return a result with these pairs: the Player's and the Banker's."""
+    """Return a result with these pairs: of the Player and of the Banker."""
     player, banker = pairs
     return replace(
         data,
@@ -247,7 +243,7 @@ def with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> R
 
 
 def _raise_missing_card(context: TableContext, round_: RoundState) -> None:
-    # By the cards as they are known now a draw is missing.
+    # By the corrected cards a draw is missing.
     if round_.ended:
         if alerts.find_open_alert(context, IrregularityKind.MISSING_DRAW) is None:
             alerts.raise_alert(
@@ -259,5 +255,5 @@ def _raise_missing_card(context: TableContext, round_: RoundState) -> None:
     else:
         round_.finished, over = False, round_.over
         lifecycle.raise_missing_draw(context, round_, "missing_at_correction")
-        round_.over = over  # nothing has ended it
+        round_.over = over  # no boundary has ended the round
         placement.publish_due(context, round_, repeat=False)

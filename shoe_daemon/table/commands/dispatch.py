@@ -1,4 +1,4 @@
-"""An operator's orders: whether one fits the moment, and what it does."""
+"""The handler of each command, and the reason why a command is refused."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 class CommandHandler(NamedTuple):
     """
-    One verb.
+    The handler of one command.
 
     Attributes:
-        run: What it does.
-        refusal: Why it does not fit now; None where it does.
-        privileged: It needs a supervisor and a PIN: it changes results or payouts.
+        run: Applies the command.
+        refusal: Returns the reason to refuse the command now; None accepts it.
+        privileged: It changes published events or results: it needs a supervisor and a PIN.
     """
 
     run: Callable[[TableContext, Command], object]
@@ -35,7 +35,7 @@ class CommandHandler(NamedTuple):
 
 
 def command_refusal(context: TableContext, command: Command) -> str | None:
-    """Say why an order is refused at this moment; None where it fits."""
+    """Return the reason to refuse a command at this moment; None accepts it."""
     handler = COMMANDS.get(command.name)
     if handler is None:
         return f"there is no order {command.name!r}; there are: {', '.join(sorted(COMMANDS))}"
@@ -43,7 +43,7 @@ def command_refusal(context: TableContext, command: Command) -> str | None:
 
 
 def apply_command(context: TableContext, command: Command) -> None:
-    """Carry an order out; one that was refused, or does not fit, changes nothing."""
+    """Apply a command; a refused one changes nothing."""
     if command.refused is not None or command_refusal(context, command) is not None:
         return
     context.operator, context.reason = command.operator, command.reason
@@ -230,4 +230,4 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
     "resume": CommandHandler(_resume_table, _resume_refusal),
     "replay": CommandHandler(lambda _context, _command: None),
 }
-"""The closed list of orders; ``replay`` is carried out by who publishes."""
+"""The closed list of commands; the publisher carries out ``replay``."""

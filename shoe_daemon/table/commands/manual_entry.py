@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def result_entry_refusal(context: TableContext, command: Command) -> str | None:
-    """Say why a result cannot be entered."""
+    """Return the reason why a result cannot be entered; None if it can."""
     if command.outcome is None:
         return "which outcome? give player, banker or tie"
     round_, shoe = next_card.round_in_progress(context), context.state.shoe
@@ -33,7 +33,7 @@ def _cards_refusal(round_: RoundState) -> str | None:
     if len(round_.cards) < FOUR_CARDS:
         return None
     if next_card.has_known_hidden_face(round_):
-        # Whether they are all that it needs is not for everybody to know.
+        # A refusal must not reveal whether the hidden cards complete the round.
         return "the cards of the round on the table lie face down: reveal them first"
     if next_card.is_complete(round_):
         return "the cards of the round on the table give its result"
@@ -41,10 +41,10 @@ def _cards_refusal(round_: RoundState) -> str | None:
 
 
 def enter_result(context: TableContext, command: Command) -> None:
-    """Enter the result of a round that no reader has seen, or not whole."""
+    """Enter the result of a round that no reader has observed completely."""
     round_ = next_card.round_in_progress(context) or lifecycle.begin_round(context, partial=True)
     whole, round_.partial = not round_.partial, True
-    context.state.seed = None  # if one was carried, it lies among the cards that nobody saw
+    context.state.seed = None  # a carried card lies among the unobserved cards
     data = round_result.result_as_declared(round_, command.outcome)
     data = corrections.with_pairs(data, (command.player_pair, command.banker_pair))
     lifecycle.enter_round_result(context, round_, data, whole=whole)
@@ -61,10 +61,7 @@ def _unread_card(context: TableContext, command: Command) -> DrawnCard | None:
 
 
 def _pending_spot(context: TableContext, command: Command) -> int | None:
-    """
-    Return the place that is due, where the reader has just said that a card passed
-    unread: that card lies there.
-    """
+    """Return the due spot, if the reader has just reported an unread card: the card lies there."""
     round_ = corrections.round_on_table(context, command.round)
     if round_ is None or round_.ended or round_.partial or not round_.unread_pending:
         return None
@@ -72,7 +69,7 @@ def _pending_spot(context: TableContext, command: Command) -> int | None:
     if due.known:
         spot = due.spot
     elif command.slot in {Slot.P3, Slot.B3}:
-        spot = DEALING_ORDER.index(command.slot)  # nobody else can know where it lies
+        spot = DEALING_ORDER.index(command.slot)  # only the person knows the slot
     if spot is None or round_.spots[spot] is not None:
         return None
     return spot if command.slot in {None, DEALING_ORDER[spot]} else None
@@ -80,8 +77,8 @@ def _pending_spot(context: TableContext, command: Command) -> int | None:
 
 def _begins_round(context: TableContext, command: Command) -> bool:
     """
-    Tell whether the reader has said between two rounds that a card passed unread:
-    it is the first of the next one.
+    Return whether the reader reported an unread card between two rounds: the first card of the
+    next.
     """
     alert = alerts.find_open_alert(context, IrregularityKind.UNREADABLE_CARD)
     if alert is None or alert.round is not None or "card" in alert.evidence:
@@ -90,7 +87,7 @@ def _begins_round(context: TableContext, command: Command) -> bool:
 
 
 def card_entry_refusal(context: TableContext, command: Command) -> str | None:
-    """Say why a card cannot be entered."""
+    """Return the reason why a card cannot be entered; None if it can."""
     if command.card is None:
         return "which card? give it as rank and suit, such as 10H"
     if _begins_round(context, command):
@@ -102,7 +99,7 @@ def card_entry_refusal(context: TableContext, command: Command) -> str | None:
 
 
 def enter_card(context: TableContext, command: Command) -> None:
-    """Say what the card was that passed unread."""
+    """Enter the face of an unread card."""
     if _begins_round(context, command):
         first = Slot.P1 if context.mode is RoundEnd.DEVICE else None
         card_draw.apply_drawn_card(context, DrawnCard(declared=first, unread=True))
@@ -115,7 +112,7 @@ def enter_card(context: TableContext, command: Command) -> None:
     card = _unread_card(context, command)
     if round_ is None or card is None or command.card is None:
         return
-    # A reader that reads it after all speaks of the same card.
+    # A later reading by the reader means the same card.
     card.declared = card.declared or card.slot
     corrections.publish_correction(context, round_, card, None, command.card)
     alert = alerts.find_open_alert(context, IrregularityKind.UNREADABLE_CARD, card.slot, None)

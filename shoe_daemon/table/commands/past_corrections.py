@@ -1,7 +1,4 @@
-"""
-The result of a round whose cards are on the table no more, worked out anew
-because one of them was another than was read.
-"""
+"""Corrections of a past round, whose cards are no longer on the table."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ _CORRECTION_EVIDENCE: Final = "corrected"
 
 def find_record(context: TableContext, number: int | None) -> PlayedRound | HeldResult | None:
     """
-    Return what is remembered of a round of this shoe, if it is not void; the
-    latest that is published where no number is given.
+    Return the stored result of a round of this shoe, if it is not void; the latest published
+    one if no number is given.
     """
     held = [each for each in context.state.held if each.number == number]
     if held:
@@ -47,7 +44,7 @@ def find_record(context: TableContext, number: int | None) -> PlayedRound | Held
 
 
 def face_on_slot(record: PlayedRound | HeldResult, slot: Slot) -> Card | None:
-    """Return the card that lay on a place."""
+    """Return the card that lay on a slot."""
     hand, place = _cards_and_index(record.data, slot)
     if record.data.partial:
         return hand[place] if place < len(hand) else None
@@ -79,7 +76,7 @@ def _dealt_index(data: RoundFinished, slot: Slot) -> int | None:
 def correct_face(
     context: TableContext, record: PlayedRound | HeldResult, slot: Slot, after: Card
 ) -> None:
-    """Put another face on a place, and let the result follow."""
+    """Replace the face on a slot; the result follows."""
     data, index = record.data, _dealt_index(record.data, slot)
     changed = _with_face(data, slot, after)
     if index is None or (data.partial and not _has_both_totals(data)):
@@ -97,7 +94,7 @@ def correct_face(
         result = round_result.result_of_coup(context, coup, kind=data.kind, partial=data.partial)
     if data.partial:
         if over or result is None or result.outcome is not data.outcome:
-            result = replace(changed, wagers=())  # as declared: not what the cards give
+            result = replace(changed, wagers=())  # as declared, which the cards do not confirm
         _replace_result(context, record, result)
         return
     _update_alerts(context, record.number, over, lacks=coup is None)

@@ -1,9 +1,8 @@
 """
-A supervisor has chosen what is to be done about an irregularity: the table
-follows.
+The rulings of a supervisor: the action chosen for an irregularity.
 
-Some actions are done by being chosen. Others wait for the thing itself, a card
-read, entered, drawn, and the irregularity stays open until then.
+Some actions take effect at once. Others wait for a card that is to be read, entered or drawn;
+the irregularity stays open until then.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
     Action.STOP_SHOE: None,
     Action.SUPERVISOR: None,
 }
-"""The irregularities that an action can be chosen for; None for all."""
+"""The irregularities for which an action can be chosen; None for all."""
 
 _CARD_ACTIONS: Final = {
     Action.CARRY_TO_NEXT_HAND,
@@ -67,7 +66,7 @@ _PENDING_ACTIONS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
 
 def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
-    """Say why an action cannot be chosen now; None where it can."""
+    """Return the reason why an action cannot be chosen now; None if it can."""
     kinds = ACTION_KINDS[action]
     if kinds is not None and alert.data.kind not in kinds:
         return f"{action} is no answer to {alert.data.kind}"
@@ -88,7 +87,7 @@ def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> st
 
 
 def apply_ruling(context: TableContext, alert: OpenAlert, action: Action) -> None:
-    """Do what was chosen, and close the irregularity unless it waits for more."""
+    """Apply the chosen action, and close the irregularity unless the action is pending."""
     alert.chosen, alert.operator = action, context.operator
     act = _RULING_ACTIONS.get(action)
     if act is not None:
@@ -98,7 +97,7 @@ def apply_ruling(context: TableContext, alert: OpenAlert, action: Action) -> Non
 
 
 def _excess_card(context: TableContext, alert: OpenAlert) -> DrawnCard | None:
-    """Return the card too many that an irregularity is about."""
+    """Return the excess card that an irregularity is about."""
     round_ = context.state.round
     if round_ is None or alert.after != round_.number:
         return None
@@ -109,7 +108,7 @@ def _excess_card(context: TableContext, alert: OpenAlert) -> DrawnCard | None:
 
 
 def _alert_round(alert: OpenAlert) -> int | None:
-    # A card too many that came after a round's end is one of that round.
+    # An excess card after the end of a round belongs to that round.
     late = alert.data.kind == IrregularityKind.EXCESS_CARD and alert.after
     return alert.round or late or None
 
@@ -129,7 +128,7 @@ def _carry_as_dummy(context: TableContext, alert: OpenAlert) -> None:
 def _burn_plus_value(context: TableContext, alert: OpenAlert) -> None:
     card = _excess_card(context, alert)
     if card is not None and card.face is not None:
-        if not card.public:  # it is turned over, to see its value
+        if not card.public:  # the card is turned over to see its value
             card.public = True
             shoe_lifecycle.mark_card_public(context, card)
             context.emit(events.CardDisclosed(None, card.face, None, None))
@@ -143,7 +142,7 @@ def _void_alert_round(context: TableContext, alert: OpenAlert) -> None:
 
 
 def void_round(context: TableContext, number: int) -> None:
-    """Make a round void: the one in progress, or one whose result is published or held back."""
+    """Void a round: in progress, published or held."""
     round_, state = next_card.round_in_progress(context), context.state
     if round_ is not None and round_.number == number and not round_.finished:
         lifecycle.void_round(context, round_)

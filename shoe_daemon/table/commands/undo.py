@@ -1,11 +1,9 @@
 """
-Undo: the table becomes what it would be if the latest correction, entry or void of this
-shoe had never been ordered.
+Undo the latest correction, entry or void of this shoe.
 
-The state before such a command is kept, and the observations after it. To undo the
-command, these are folded again without it; what differs is published. Numbers that were
-used up stay used up: of events, and of rounds that the command began; the history lists such
-a round as aborted.
+The state before such a command is kept, and the observations after it. Undo replays these
+without the command and publishes the differences. Used numbers stay used: of events, and of
+rounds that the command began; the history lists such a round as aborted.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ _KEPT_FIELDS: Final = frozenset({"seq", "now", "shoes", "changes", "since"})
 def run_command(
     context: TableContext, command: Command, act: Callable[[TableContext, Command], object]
 ) -> None:
-    """Carry a command out, and remember it: so that it can be undone, if it is such a command."""
+    """Run a command; store the state before it if the command can be undone."""
     if command.name == "undo":
         act(context, command)
         return
@@ -69,7 +67,7 @@ def _is_undoable(command: Command) -> bool:
 
 
 def record_observation(state: TableState, observation: Observation) -> None:
-    """Keep an observation that came after a command that can be undone."""
+    """Store an observation that follows a command that can be undone."""
     if state.changes and not isinstance(observation, Tick):
         state.since.append(observation)  # type: ignore[arg-type] # each is one of the union
         _drop_old_commands(state)
@@ -88,7 +86,7 @@ def _drop_old_commands(state: TableState) -> None:
 
 
 def undo_refusal(context: TableContext, command: Command) -> str | None:
-    """Say why the latest change cannot be undone."""
+    """Return the reason why the latest command cannot be undone; None if it can."""
     if not context.state.changes:
         return "no correction of this shoe can be undone"
     change = context.state.changes[-1]
@@ -100,7 +98,7 @@ def undo_refusal(context: TableContext, command: Command) -> str | None:
 
 
 def undo_latest(context: TableContext, _command: Command) -> None:
-    """Take the latest change of this shoe back."""
+    """Undo the latest command of this shoe that can be undone."""
     state, change = context.state, context.state.changes[-1]
     without = _state_without(context, change, context.at)
     if not isinstance(without, TableState):
@@ -118,7 +116,7 @@ def undo_latest(context: TableContext, _command: Command) -> None:
 
 
 def _state_without(context: TableContext, change: UndoableCommand, at: str) -> TableState | str:
-    """Return the table without a change, or why there is none."""
+    """Return the state without a command, or the reason why there is none."""
     state, later = context.state, context.state.since[change.since :]
     for each in later:
         if isinstance(each, Command) and (each.irregularity or 0) > change.seq:
@@ -181,7 +179,7 @@ def _publish_card(
         player, banker = next_card.public_totals(round_.spots)
         _emit(context, events.CardDealt(banker, public_face, player, slot), round_.number)
     elif None not in {face, face_before} and public_face is shown_before is None:
-        pass  # there is nothing that the players see of it
+        pass  # the players see no difference
     elif face is face_before and public_face is not None and shown_before is None:
         player, banker = next_card.public_totals(round_.spots)
         _emit(context, events.CardDisclosed(banker, public_face, player, slot), round_.number)

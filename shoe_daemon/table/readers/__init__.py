@@ -1,1 +1,1 @@
-"""Readers: link and faults, the second reader, and what the equipment cannot detect."""
+"""Readers: state, faults, the checking reader, and undetectable irregularities."""

@@ -1,10 +1,8 @@
 """
-Two readers on one table: a checking reader confirms what the main reader has
-read, and deals the cards while the main reader is away.
+The comparison of a checking reader with the main reader, card by card.
 
-Both readers see the cards leave the shoe in one order, and either may be some
-cards ahead of the other. The two sequences are compared card by card. After a
-difference the readers are out of step until a boundary that both can see, or
+Both readers see the cards leave the shoe in one order, and either may be some cards ahead of
+the other. After a difference the readers are out of step until a boundary that both can see, or
 until four cards in a row match.
 """
 
@@ -35,11 +33,11 @@ _LATE_CARD_US: Final = 1_000_000
 
 def compare_checker_card(context: TableContext, source: str | None, face: Card | None) -> bool:
     """
-    Compare a card of a checking reader, None for a card that it could not read.
+    Compare a card of a checking reader; None for a card that it could not read.
 
     Returns:
-        Whether that is all. Otherwise the card is to be dealt: the reader is no
-        checking reader, or it replaces the main reader.
+        False if the card is to be dealt: the reader is no checking reader, or it replaces the
+        main reader.
     """
     if source is None or source not in context.options.checkers:
         return False
@@ -52,7 +50,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 
 
 def _align_replacement(context: TableContext, check: CheckerState, face: Card | None) -> None:
-    # Before it deals: right after a boundary its card may be a late one of the round
+    # Before it deals: right after a boundary its card may be a late card of the round
     # that has ended, or the first of the next.
     check.ahead.clear()
     _drop_late_cards(context, check)
@@ -65,11 +63,12 @@ def _align_replacement(context: TableContext, check: CheckerState, face: Card | 
 
 def mark_cards_missed(context: TableContext, source: str | None) -> bool:
     """
-    Take it that a reader has missed cards: a checking reader is out of step
-    then, and after the main reader all of them are.
+    Record that a reader has missed cards.
+
+    A checking reader is out of step then; after the main reader, all of them are.
 
     Returns:
-        Whether it is a reader that only checks.
+        Whether the reader is only checking.
     """
     only = checker_replacement.is_only_checking(context, source)
     for name, check in _checkers(context):
@@ -91,8 +90,8 @@ def compare_main_card(
 
     Args:
         context: The table.
-        face: Its face; None where it is not known yet.
-        card: The card in its round; None where it belongs to no hand: a
+        face: Its face; None if not known yet.
+        card: The card in its round; None if it belongs to no hand: a
             checking reader may never see it.
     """
     if not context.options.checkers:
@@ -116,7 +115,7 @@ def _is_of_hand(context: TableContext, card: DrawnCard) -> bool:
 
 
 def record_hidden_cards(context: TableContext, round_: RoundState) -> None:
-    """Remember that cards of a round were compared that the players have not seen at its end."""
+    """Record that hidden cards of this round were compared."""
     if context.options.checkers:
         _mark_hidden_comparison(context, [*round_.cards, *round_.excess])
 
@@ -142,7 +141,7 @@ def _is_before_first_round(context: TableContext) -> bool:
 
 
 def _skip_burned_cards(check: CheckerState, face: Card | None) -> None:
-    # What only the checking reader has read before the first round was burned.
+    # Cards that only the checking reader has read before the first round were burned.
     while check.ahead and None not in {face, check.ahead[0]} and check.ahead[0] is not face:
         del check.ahead[0]
 
@@ -206,13 +205,13 @@ def _drop_late_cards(context: TableContext, check: CheckerState) -> None:
 
 
 def _mark_optional(context: TableContext, check: CheckerState) -> None:
-    # Up to here the checking reader may have missed cards, or read them late.
+    # The checking reader may have missed these cards, or may read them late.
     check.optional = len(check.behind)
     check.late_until = context.now_us() + _LATE_CARD_US
 
 
 def _all_burned(context: TableContext, check: CheckerState) -> bool:
-    # Only cards that the checking reader need not see, and the latest is of no round.
+    # All cards are optional for the checking reader, and the latest belongs to no round.
     last = len(check.behind) - 1
     return check.optional > last and _behind_card(context, check, last) is None
 
@@ -230,7 +229,7 @@ def _record_ahead(
 
 
 def _behind_index(context: TableContext, check: CheckerState, own: Card | None) -> int | None:
-    # Which of the cards that the main reader has read is this one? The first that
+    # Find this card among those of the main reader. The first that
     # must be read comes first; before it, any that may be skipped.
     places: tuple[int, ...] = (check.optional, *range(check.optional))
     for place in places:
@@ -247,7 +246,7 @@ def _behind_face(context: TableContext, check: CheckerState, place: int) -> Card
 
 def _behind_card(context: TableContext, check: CheckerState, place: int) -> DrawnCard | None:
     # `behind` ends with the latest card of the round on the table, unless cards
-    # that belong to no hand have left the shoe since that began.
+    # of no hand have left the shoe since the round began.
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None:
         return None
@@ -266,7 +265,7 @@ def _append_card(check: CheckerState, cards: list[Card | None], face: Card | Non
 
 
 def _find_common_run(check: CheckerState) -> None:
-    # The latest cards of one reader, if they occur among the other's, put them in step.
+    # The readers are in step if the latest cards of one occur among the cards of the other.
     for here, there in ((check.ahead, check.behind), (check.behind, check.ahead)):
         run = here[-_RESYNC_CARDS:]
         for end in range(len(there), _RESYNC_CARDS - 1, -1):
@@ -289,7 +288,7 @@ def _raise_divergence(
 
 def resync_at_boundary(context: TableContext, *, drawing: bool = False) -> None:
     """
-    Take a moment between two rounds that all readers can see: they are in step.
+    Put the readers in step at a boundary that all of them can see.
 
     Args:
         context: The table.
@@ -297,7 +296,7 @@ def resync_at_boundary(context: TableContext, *, drawing: bool = False) -> None:
     """
     for source, check in _checkers(context):
         if check.hidden is not None and check.hidden < _latest_round_number(context):
-            # Nothing of the comparison so far may decide what the players are told.
+            # The comparison so far may not influence public events.
             context.state.checks[source] = CheckerState(unproven=True)
             continue
         if not check.in_step:
@@ -320,7 +319,7 @@ def _is_single_misread(check: CheckerState) -> bool:
 
 
 def reset_for_new_shoe(context: TableContext) -> None:
-    """Forget what the checking readers have not read of the shoe before."""
+    """Discard the cards of the previous shoe that the checking readers have not read."""
     for _, check in _checkers(context):
         check.behind.clear()
         check.optional = 0
@@ -328,7 +327,7 @@ def reset_for_new_shoe(context: TableContext) -> None:
 
 
 def compare_disclosed_faces(context: TableContext, round_: RoundState) -> None:
-    """Compare the faces that have become known with what was read of them."""
+    """Compare disclosed faces with the faces that the checking readers read."""
     names = ", ".join(context.options.checkers)
     for card in round_.cards:
         if card.checked is not None and card.face not in {None, card.checked}:
@@ -350,7 +349,7 @@ def _raise_source_conflict(
 ) -> None:
     kind, round_ = IrregularityKind.SOURCE_CONFLICT, context.state.round
     number = None if round_ is None else round_.number
-    # What two readers have read alike depends on every face, those too that lie hidden.
+    # A match depends on every face, including hidden ones.
     never = any(check.hidden is not None for _, check in _checkers(context))
     hidden = [] if never else _hidden_cards(context, card)
     if never or hidden:

@@ -1,6 +1,4 @@
-"""
-The replacement of the main reader: while it is away, a checking reader deals the cards.
-"""
+"""The replacement of the main reader: while it is down, a checking reader deals the cards."""
 
 from __future__ import annotations
 
@@ -15,8 +13,8 @@ if TYPE_CHECKING:
 
 def skip_dealt_card(context: TableContext, source: str | None, face: Card | None) -> bool:
     """
-    Tell whether the reader that replaces the main reader, and is out of step, has read a
-    card that the main reader had read before it went away.
+    Return whether the replacement, out of step, has read a card already dealt by the main
+    reader; drop it then.
     """
     check = context.state.checks.get(source or "")
     if check is None or check.in_step or face is None or face not in check.behind:
@@ -27,14 +25,14 @@ def skip_dealt_card(context: TableContext, source: str | None, face: Card | None
 
 
 def is_replacement_out_of_step(context: TableContext, source: str | None) -> bool:
-    """Tell whether a main reader that has gone away is replaced by one that is out of step."""
+    """Return whether the main reader is down and its replacement is out of step."""
     check = context.state.checks.get(replacement_reader(context) or "")
     return check is not None and not check.in_step and source not in context.options.checkers
 
 
 def replace_main_reader(context: TableContext, source: str | None, face: Card | None) -> bool:
     """
-    Let the reader that replaces the main reader deal this card.
+    Let the replacement of the main reader deal this card.
 
     Returns:
         Whether it was out of step: cards may be missing before this one.
@@ -49,17 +47,17 @@ def replace_main_reader(context: TableContext, source: str | None, face: Card | 
 
 
 def undealt_cards(context: TableContext) -> list[Card | None]:
-    """Return the cards that only the reader has read which now replaces the main reader."""
+    """Return the cards that only the replacement of the main reader has read."""
     check = context.state.checks.get(replacement_reader(context) or "")
     if check is None:
         return []
     if check.ahead and (check.unproven or context.now_us() < check.late_until):
-        check.in_step = False  # they may be late cards of a round that has ended
+        check.in_step = False  # the cards may be late cards of a round that has ended
     return list(check.ahead) if check.in_step else []
 
 
 def is_only_checking(context: TableContext, source: str | None) -> bool:
-    """Tell whether a reader is a checking reader, and replaces no other one now."""
+    """Return whether a reader is a checking reader and replaces no other reader now."""
     return source in context.options.checkers and source != replacement_reader(context)
 
 
@@ -82,6 +80,6 @@ def _is_down(reader: ReaderState) -> bool:
 
 
 def is_only_reader_up(context: TableContext, source: str | None) -> bool:
-    """Tell whether all readers but a camera are away."""
+    """Return whether all readers but this one are down."""
     others = [each for name, each in context.state.readers.items() if name != (source or "")]
     return bool(others) and all(map(_is_down, others))

@@ -1,6 +1,6 @@
 """
-What went wrong at the reader: errors of the device, cards it could not read,
-cards outside the round, and gaps in what was seen.
+Reports of a reader about itself and its cards: device errors, unread cards, cards outside the
+round, gaps.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _KIND_OF_CAUSE: Final = {
     Cause.CARD_RETURNED: IrregularityKind.CARD_RETURNED,
 }
 _MAX_FAULT_TEXT: Final = 200
-"""As much of a device's own words as is told."""
+"""Characters of a device's error text that are published."""
 
 _ENDS_WITH_ERROR: Final = {IrregularityKind.DEVICE_FAULT, IrregularityKind.CARD_RETURNED}
 _CARD_DEALT_REASON: Final = "the reader dealt a card"
@@ -58,10 +58,7 @@ _DETAIL_OF_KIND: Final = {
 
 
 def apply_device_error(context: TableContext, obs: DeviceError) -> None:
-    """
-    Take an error of the device: evidence for the kind that it names, or else a
-    fault of the device.
-    """
+    """Apply a device error: evidence for the kind that it names, or else a `device_fault`."""
     reader = reader_state.get_reader(context, obs.source)
     if obs.cause in reader.errors:
         return
@@ -113,7 +110,7 @@ def _fault_detail(obs: DeviceError) -> Detail:
 
 
 def clear_device_error(context: TableContext, obs: DeviceErrorCleared) -> None:
-    """Take the end of an error, as the reader reports it."""
+    """Apply the reader's report that an error has ended."""
     over = (
         list(reader_state.get_reader(context, obs.source).errors)
         if obs.cause is None
@@ -126,8 +123,10 @@ def _end_errors(
     context: TableContext, source: str | None, over: list[str] | list[Cause], reason: str
 ) -> None:
     """
-    End errors of a reader: a fault of the device, or a returned card, is over
-    with its error; a card too many, or an unread one, is not.
+    End errors of a reader.
+
+    A device fault, or a returned card, ends with its error; an excess card, or an unread one,
+    does not.
     """
     reader_state.update_reader(context, source, lambda each: _remove_errors(each.errors, over))
     for cause in over:
@@ -143,7 +142,7 @@ def _remove_errors(errors: list[str], over: list[Cause] | list[str]) -> None:
 
 
 def apply_lock(context: TableContext, obs: Lock) -> None:
-    """Take a turn of a reader's key: a locked reader has no errors any more."""
+    """Apply a turn of a reader's key: locking ends all errors."""
     reader_state.set_reader_lock(context, obs.source, is_locked=obs.locked)
     if obs.locked:
         _end_all_errors(context, obs.source, "the reader was locked")
@@ -151,8 +150,8 @@ def apply_lock(context: TableContext, obs: Lock) -> None:
 
 def apply_boot(context: TableContext, obs: Booted) -> None:
     """
-    Take the start of a reader: its errors are over. If it only checks, the round
-    goes on without it.
+    Apply the start of a reader: its errors end. The round goes on if the reader is only
+    checking.
     """
     _end_all_errors(context, obs.source, "the reader was started")
     if not checker_comparison.mark_cards_missed(context, obs.source):
@@ -167,8 +166,8 @@ def _end_all_errors(context: TableContext, source: str | None, reason: str) -> N
 
 def apply_played_card(context: TableContext, obs: CardDrawn) -> None:
     """
-    Take a card that was drawn for play. Once it is dealt, the reader's errors are
-    over, but for one about this very card.
+    Apply a card drawn for play. When it is dealt, the reader's errors end, except an error
+    about this card.
     """
     card, reader = DrawnCard(obs.card, obs.slot), context.state.readers.get(obs.source or "")
     if reader is None or not reader.errors:
@@ -189,7 +188,7 @@ def _cards_out(context: TableContext) -> int:
 
 
 def apply_unreadable_card(context: TableContext, obs: Unreadable) -> None:
-    """Take a card that passed unread: it lies on its place, its face unknown."""
+    """Apply an unread card: it lies on its slot, its face unknown."""
     round_ = next_card.round_in_progress(context)
     if compare_checker_card(context, obs.source, None) or _is_camera_confirmation(
         context, obs.source
@@ -204,7 +203,7 @@ def apply_unreadable_card(context: TableContext, obs: Unreadable) -> None:
 
 def compare_checker_card(context: TableContext, source: str | None, face: Card | None) -> bool:
     """
-    Take a card of a checking reader, None for one that it could not read.
+    Compare a card of a checking reader; None for a card that it could not read.
 
     Returns:
         Whether it is only compared; otherwise it is to be dealt.
@@ -222,7 +221,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 
 
 def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
-    """The connection to a reader came up, or went: the one that replaces it may be out of step."""
+    """Apply a change of the connection to a reader; a replacement may be out of step."""
     reader_state.set_reader_link(context, source, up=up)
     if not up and checker_replacement.is_replacement_out_of_step(context, source):
         _mark_round_torn(context)
@@ -230,7 +229,7 @@ def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
 
 
 def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
-    # A camera that cannot read a card which another reader has drawn has drawn no card.
+    # A camera fails to read a card that another reader has drawn: no new card.
     if (
         source is None
         or not reader_state.get_reader(context, source).places
@@ -241,12 +240,12 @@ def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
 
 
 def apply_outside_card(context: TableContext, face: Card | None) -> None:
-    """Take a card that was drawn outside the game: an excess card."""
+    """Apply a card drawn outside the game: an excess card."""
     _record_excess(context, face)
 
 
 def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
-    """An excess card was taken out of play."""
+    """Apply the removal of an excess card."""
     third_cards.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     if alert is None and _is_excess_decided(context, obs.card):
@@ -261,7 +260,7 @@ def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
 
 
 def _is_excess_decided(context: TableContext, face: Card | None) -> bool:
-    # A person has said what becomes of the card before the reader saw it done.
+    # A person has ruled on the card before the reader saw its removal.
     round_ = context.state.round
     return round_ is not None and any(
         face is None or card.face in {None, face} for card in round_.excess
@@ -288,7 +287,7 @@ def _set_excess_face(context: TableContext, face: Card | None) -> None:
 
 
 def apply_carried_card(context: TableContext, obs: Carried) -> None:
-    """An excess card became the first card of the next round: the same one card."""
+    """Apply an excess card that became the first card of the next round."""
     third_cards.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     round_ = context.state.round
@@ -303,8 +302,7 @@ def apply_carried_card(context: TableContext, obs: Carried) -> None:
 
 def apply_gap(context: TableContext, obs: Gap) -> None:
     """
-    Something is known to be missing: the round in progress is partial from
-    here on, and so is all that comes before a clean boundary.
+    Apply a gap: the round in progress is partial, and so is all that precedes a clean boundary.
     """
     restart = obs.detail is GapDetail.RESTART
     if checker_comparison.mark_cards_missed(context, None if restart else obs.source):
@@ -328,7 +326,7 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
 def _mark_round_torn(context: TableContext, *, torn: bool = True, restarted: bool = False) -> None:
     round_ = next_card.round_in_progress(context)
     if round_ is not None and next_card.is_complete(round_):
-        round_.over = True  # its end may have been missed, and the next card be of another
+        round_.over = True  # its end may have been missed, and the next card may belong to another
     if round_ is not None and not round_.finished:
         round_.partial = True
         round_.torn = round_.torn or torn

@@ -1,6 +1,5 @@
 """
-What the number and the order of the cards show by themselves, whatever the
-reader says of the round.
+The number and the order of the cards out of a shoe: cut card, count, double feeds, sequences.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ if TYPE_CHECKING:
 
 _MAX_ROUND_CARDS: Final = 6
 _EXTRA_RECENT_CARDS: Final = 12
-"""Cards before a sequence that may yet be turned over."""
+"""Cards kept before a sequence, which may be disclosed later."""
 
 
 def cards_left(shoe: ShoeState) -> int:
-    """Return how many cards are left, if it was full when it was begun."""
+    """Return the number of cards left in a shoe that began full."""
     return shoe.decks * CARDS_PER_DECK - shoe.out
 
 
 def _is_countable(shoe: ShoeState) -> bool:
-    # Its cards were counted from the first one on, and are not those of two shoes.
+    # Its cards were counted from the first, and belong to one shoe.
     return shoe.announced and not shoe.mixed
 
 
 def check_cut_card_due(context: TableContext, shoe: ShoeState) -> None:
     """
-    Say, when a round begins, that the cut card should have come out by now.
+    Raise a missing cut card when a round begins.
 
-    It lies `position` cards from the back, and a whole round may pass before a
-    person looks, so that as many cards as that are allowed for.
+    It lies `position` cards from the back; one round more is allowed, because a person may look
+    only after a round.
     """
     rule = context.house.cut_card
     if rule.mode != "checked" or rule.position is None or not _is_countable(shoe):
@@ -53,7 +52,7 @@ def check_cut_card_due(context: TableContext, shoe: ShoeState) -> None:
 
 
 def check_shoe_empty(context: TableContext, round_: RoundState) -> None:
-    """Say that the shoe is empty; to be asked where people can see that a card is due."""
+    """Raise an empty shoe; called only where a card is publicly due."""
     shoe = context.state.shoe
     if shoe is not None and cards_left(shoe) == 0 and _is_countable(shoe) and not round_.short:
         round_.short = True
@@ -63,12 +62,12 @@ def check_shoe_empty(context: TableContext, round_: RoundState) -> None:
 
 def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -> None:
     """
-    Compare, at the end of a shoe, the cards that left it with what it held.
+    Compare, at the end of a shoe, the cards that left it with the cards that it held.
 
     Args:
         context: The table.
         shoe: The shoe that is over.
-        left: The cards that a person counted in it; None where nobody did.
+        left: The cards that a person counted in it; None if not counted.
     """
     full = shoe.decks * CARDS_PER_DECK
     if left is not None and _is_countable(shoe) and shoe.out + left != full:
@@ -82,7 +81,7 @@ def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -
 
 
 def record_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
-    """Say, where that was asked for, that cards come in a suspect order."""
+    """Record a card for `suspect_run`, and raise a suspect sequence for staff."""
     needed = context.options.suspect_run
     if needed is None:
         return
@@ -95,10 +94,7 @@ def record_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) 
 
 
 def correct_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
-    """
-    A card was another one than was read: an order that it was part of, and that only staff
-    know of, is none.
-    """
+    """Replace a corrected face; close the sequence for staff that the face disproves."""
     wrong = next((each for each in shoe.recent if each.number == card.number), None)
     if wrong is None or card.face is None:
         return
@@ -113,7 +109,7 @@ def correct_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard)
 
 
 def publish_suspect_sequences(context: TableContext) -> None:
-    """Tell the players of cards in a suspect order, once they have seen all of these."""
+    """Publish the suspect sequences whose cards are all public."""
     needed, shoe = context.options.suspect_run, context.state.shoe
     if needed is None or shoe is None:
         return
@@ -132,7 +128,7 @@ def _publish_sequence(context: TableContext, cards: list[RecentCard], needed: in
     alert = next((each for each in context.state.alerts if each.data.id == number), None)
     if alert is not None:
         alerts.publish_alert(context, alert)
-    elif number is None:  # else staff have closed it
+    elif number is None:  # else staff have closed the alert
         number = _raise_sequence(context, pattern, needed, staff_only=False)
     for card in cards:
         card.told, card.alert = True, card.alert or number
@@ -156,7 +152,7 @@ def _raise_sequence(context: TableContext, pattern: str, needed: int, *, staff_o
 
 
 def is_double_feed(context: TableContext) -> bool:
-    """Tell, where that was asked for, whether two cards came too close to be two draws."""
+    """Return whether two cards came closer together than `least_gap`."""
     least = context.options.least_gap
     if least is None or context.options.timeless:
         return False
@@ -165,7 +161,7 @@ def is_double_feed(context: TableContext) -> bool:
 
 
 def raise_double_feed(context: TableContext) -> None:
-    """Say, once the card has been told, if it came together with the one before."""
+    """Raise a double feed after the card was published."""
     if context.is_double_feed:
         context.is_double_feed = False
         alerts.raise_alert(context, IrregularityKind.DOUBLE_FEED, make_detail("drawn_together"))

@@ -1,4 +1,4 @@
-"""Who draws the cards, at a table where players do: see `game.curator`."""
+"""The player who holds the shoe and draws the cards, by the rules of `game.shoe_rotation`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _seated_rotation(context: TableContext) -> Rotation | None:
-    # Without a word of who sits there, nobody knows who draws.
+    # Without configured seats the holder is unknown.
     if not (context.house.curator.on and context.options.seats):
         return None
     step = shoe_rotation.update_seats(
@@ -30,14 +30,17 @@ def _apply_step(context: TableContext, step: RotationStep) -> None:
 
 
 def offer_new_shoe(context: TableContext) -> None:
-    """Offer a new shoe."""
+    """Offer a new shoe to the first seat."""
     rotation = _seated_rotation(context)
     if rotation is not None:
         _apply_step(context, shoe_rotation.offer_new_shoe(rotation, context.house.curator))
 
 
 def pass_after_round(context: TableContext, outcome: Outcome | None) -> None:
-    """Let the shoe pass where the rules say so; None for a round that came to nothing."""
+    """
+    Pass the shoe after a round if the rules require it; `outcome` is None for an aborted or
+    void round.
+    """
     rotation = _seated_rotation(context)
     if rotation is not None:
         _apply_step(
@@ -47,8 +50,9 @@ def pass_after_round(context: TableContext, outcome: Outcome | None) -> None:
 
 def apply_false_draw(context: TableContext, kind: IrregularityKind) -> None:
     """
-    A false draw costs the holder the shoe where the policy says so: after the
-    coup, and at once where that has its result and the shoe was kept.
+    Let a false draw cost the holder the shoe, if the policy says so.
+
+    The shoe passes after the coup; at once if the coup has its result already.
     """
     rotation = _seated_rotation(context)
     if rotation is None or not context.policy.passes_shoe(kind):
@@ -66,7 +70,7 @@ def apply_false_draw(context: TableContext, kind: IrregularityKind) -> None:
 
 
 def pass_shoe(context: TableContext, seat: int | None) -> None:
-    """The holder passes or refuses the shoe; or it is given to a seat."""
+    """Pass the shoe to the next seat, or give it to a named seat."""
     rotation = _seated_rotation(context)
     if rotation is None:
         return

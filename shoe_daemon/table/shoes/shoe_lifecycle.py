@@ -1,7 +1,4 @@
-"""
-The life of a shoe: its start, its burn, its cut card, its end, and how often
-each card has been seen.
-"""
+"""The life cycle of a shoe: start, burn, cut card, end, and the copies seen of each card."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ def start_shoe(
 
     Args:
         context: The table.
-        announced: A signal said so; False where a bare card implies it.
+        announced: A signal announced it; False if a bare card implies it.
         overrun: The bare card came after the last permitted round.
         left: The cards that a person counted in the shoe before; None where
             nobody did.
@@ -37,7 +34,7 @@ def start_shoe(
     state = context.state
     latest = 0 if state.round is None else state.round.number
     for alert in list(state.alerts):
-        # One that arose after the last round belongs to the first of the new shoe.
+        # An alert raised after the last round belongs to the first round of the new shoe.
         late = alert.shoe is None or alert.after == latest
         if alert.round is not None or alert.staff_only or not late:
             alerts.close_alert(context, alert, "continue", "a new shoe was begun")
@@ -84,14 +81,14 @@ def burn_card(
     declared: bool = True,
 ) -> None:
     """
-    Take a burned card, or the first card, whose value says how many follow.
+    Apply a burned card, or the first card, whose value sets the number of burned cards.
 
     Args:
         context: The table.
         shoe: Its shoe.
-        card: The card; None where its face is not known.
-        first: It is the first card.
-        declared: The reader says that it is burned; else a ruling does.
+        card: The card; None if its face is unknown.
+        first: The card is the first card.
+        declared: The reader reports it as burned; else a ruling expects it.
     """
     burn, ordered = context.house.burn, context.state.burn_due > 0
     fresh = not (shoe.burn_checked or ordered)
@@ -104,7 +101,7 @@ def burn_card(
     shoe.burned += 1
     shoe.out += 1
     left = context.state.burn_due if ordered else shoe.burn_left
-    # A card that the reader calls none of these may be one that is to stay hidden.
+    # A card that the reader does not report as burned may have to stay hidden.
     hides = not declared and not context.face_up
     unseen = (burn.face_down or hides) and not first
     context.emit(
@@ -120,7 +117,7 @@ def burn_card(
 
 
 def check_burn(context: TableContext, shoe: ShoeState) -> None:
-    """Say, at the first card of a shoe's first round, if its burn is not as due."""
+    """Check the burn at the first card of a shoe's first round."""
     if shoe.overrun:
         shoe.overrun = False
         if shoe.burned == 0 and context.house.burn.mode not in {"none", "unchecked"}:
@@ -137,18 +134,18 @@ def check_burn(context: TableContext, shoe: ShoeState) -> None:
 
 
 def is_last_round(shoe: ShoeState) -> bool:
-    """Tell whether no round is permitted after the one in progress, or the last."""
+    """Return whether no further round of this shoe is permitted."""
     return shoe.finished or shoe.rounds_left == 0
 
 
 def awaits_ordered_burn(context: TableContext) -> bool:
-    """Tell whether a ruling wants further cards of this shoe burned."""
+    """Return whether a ruling expects further burned cards of this shoe."""
     shoe = context.state.shoe
     return context.state.burn_due > 0 and shoe is not None and not shoe.finished
 
 
 def check_ordered_burn(context: TableContext) -> None:
-    """Say, at the first card of a round, if cards that a ruling wants burned were not."""
+    """Raise, at the first card of a round, the cards that a ruling expected to be burned."""
     left, context.state.burn_due = context.state.burn_due, 0
     if left:
         detail = make_detail("ordered_burn_incomplete", cards=left)
@@ -162,7 +159,7 @@ def _raise_burn_error(context: TableContext, shoe: ShoeState, detail: Detail) ->
 
 
 def count_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
-    """Count a card that has been drawn, or whose face has become known."""
+    """Count a card that was drawn, or whose face became known."""
     if context.options.suspect_run is not None:
         inventory.record_recent_card(context, shoe, card)
     if card.face is not None:
@@ -171,11 +168,11 @@ def count_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
 
 def count_face(context: TableContext, shoe: ShoeState, card: DrawnCard, face: Card) -> None:
     """
-    Count a face among those that have been seen.
+    Count the face of a card.
 
-    One copy more than the shoe holds is a `duplicate_card`; for staff alone until the
-    players have seen as many. After a time without observations the likely cause is
-    another shoe, and the first such card is the only one raised.
+    One copy more than the shoe holds is a `duplicate_card`; for staff only until the players
+    have seen as many. After a time without observations another shoe is the likely cause, and
+    only the first such card is raised.
     """
     shoe.seen[face.index] += 1
     shoe.unseen[face.index] += not card.public
@@ -196,12 +193,12 @@ def _is_open_for_staff(context: TableContext, kind: IrregularityKind) -> bool:
 
 
 def public_copies(shoe: ShoeState, face: Card) -> int:
-    """Return how many copies of a face the players have seen."""
+    """Return the number of public copies of a face."""
     return shoe.seen[face.index] - shoe.unseen[face.index]
 
 
 def mark_card_public(context: TableContext, seen: DrawnCard) -> None:
-    """Remember that the players have seen a card that was counted before."""
+    """Record that a counted card is public now."""
     shoe, face = context.state.shoe, seen.face
     if shoe is None or face is None:
         return
@@ -213,7 +210,7 @@ def mark_card_public(context: TableContext, seen: DrawnCard) -> None:
 
 
 def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
-    """Return the sentence of a card that came too often."""
+    """Return the sentence for a duplicate card."""
     decks = shoe.decks
     if shoe.unwatched:
         return make_detail("duplicate_card_after_gap", card=face, times=copies)
@@ -223,7 +220,7 @@ def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
 
 
 def apply_cut_card(context: TableContext, shoe: ShoeState, *, mid_round: bool) -> None:
-    """Take the cut card: it says how many rounds are still permitted."""
+    """Apply the cut card, which limits the rounds of the shoe."""
     if not shoe.cut_card:
         shoe.cut_card = True
         context.emit(events.CutCard(*_round_counts(shoe)))
@@ -237,14 +234,14 @@ def _limit_rounds(context: TableContext, shoe: ShoeState, *, mid_round: bool) ->
     left = rule.hands_after
     if not mid_round:
         left = 1 if rule.as_first_card == "last_hand" else 1 + rule.hands_after
-    # A person may have stopped the shoe before.
+    # A person may have stopped the shoe already.
     shoe.rounds_left = left if shoe.rounds_left is None else min(left, shoe.rounds_left)
     if shoe.rounds_left == (0 if mid_round else 1):
         _publish_last_round(context, shoe)
 
 
 def check_last_round(context: TableContext, shoe: ShoeState) -> None:
-    """See after a round whether the next is the last, or whether it was."""
+    """Publish, after a round, that the next round is the last, or that the shoe is finished."""
     if shoe.rounds_left is None or shoe.finished:
         return
     if shoe.rounds_left == 1:
@@ -276,7 +273,7 @@ def _round_counts(shoe: ShoeState) -> tuple[int, int, int, int]:
 
 
 def register_round(context: TableContext, shoe: ShoeState, round_: RoundState) -> None:
-    """Enter a round that has begun into the shoe."""
+    """Record in the shoe that a round has begun."""
     shoe.begun = round_.number
     if shoe.rounds_left is not None:
         shoe.rounds_left -= 1
