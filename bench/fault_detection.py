@@ -77,7 +77,7 @@ class Trial(NamedTuple):
 
 def lawful(cards: list[Card]) -> list[Step]:
     """Deal one round from these cards, read correctly."""
-    coup = Coup.dealt(cards)
+    coup = Coup.deal(cards)
     places = list(DEALING_ORDER[:4])
     places += [Slot.P3] * (len(coup.player.cards) > 2) + [Slot.B3] * (len(coup.banker.cards) > 2)
     return [Step(card, (card,), place) for card, place in zip(cards, places, strict=False)]

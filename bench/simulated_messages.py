@@ -88,7 +88,7 @@ def simulated_steps(seed: int) -> Iterator[Step]:
 
 
 def _round(shoe: list[Card], *, odd: bool) -> Iterator[seen.Observation]:
-    coup = Coup.dealt(shoe)
+    coup = Coup.deal(shoe)
     player, banker = coup.player.cards, coup.banker.cards
     first = [card for pair in zip(player, banker, strict=False) for card in pair][:4]
     thirds = [

@@ -38,7 +38,7 @@ def rounds(shoe: list[Card]) -> Iterator[tuple[Coup, list[Card]]]:
     """Deal a shoe down to the cut card, round by round."""
     place = 0
     while place < len(shoe) - _CUT:
-        coup = Coup.dealt(shoe[place : place + 6])
+        coup = Coup.deal(shoe[place : place + 6])
         used = len(coup.player.cards) + len(coup.banker.cards)
         yield coup, shoe[place : place + used]
         place += used

@@ -1,6 +1,6 @@
 """
-Reads what people wrote into types, and says in one line what is wrong with it:
-the place, the key, what is wrong, what is expected.
+Convert TOML written by people into types, with one-line errors: place, key, value, expected
+value.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from shoe_daemon.errors import UserError, one_line
 
 T = TypeVar("T")
 
-# How msgspec says where: " - at `$.burn.mode`"; an entry of a table is "[...]".
-# " - at `key` in `$.rulings`" where a table's key itself is none of the allowed ones.
+# The path in an error of msgspec: " - at `$.burn.mode`"; an entry of a table is "[...]",
+# and " - at `key` in `$.rulings`" for an invalid key of a table.
 _ERROR_PATTERN: Final = re.compile(
     r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$\.?(?P<path>[^`]*)`)?", re.DOTALL
 )
@@ -51,22 +51,22 @@ _PLAIN_TYPES: Final = (
     (", <=", " of at most"),
     (", >=", " of at least"),
 )
-"""Types as msgspec names them, and as a person does."""
+"""Types as msgspec names them, and in plain words."""
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """
-    Read a TOML file that a person wrote.
+    Read a TOML file written by a person.
 
     Args:
         path: The file.
-        what: What is expected in it, such as ``a house``.
+        what: The expected content, such as ``a house``.
 
     Raises:
-        UserError: It cannot be read, or is no TOML, in one line.
+        UserError: The file cannot be read or is not TOML; one line.
     """
     try:
-        # Some editors put a mark before the first letter; it says nothing.
+        # Some editors write a byte order mark.
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {one_line(error)}; expected {what}") from error
@@ -78,14 +78,14 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 def convert_toml(kind: type[T], value: object, place: str) -> T:
     """
-    Convert what a TOML or JSON file holds to a type made of msgspec structs.
+    Convert the content of a TOML or JSON file to a type made of msgspec structs.
 
-    A check of the type's own (`__post_init__`) begins its error with the key.
+    A check in `__post_init__` of the type begins its error with the key.
 
     Args:
         kind: The type.
-        value: What the file holds.
-        place: The file's name, or what else people call it; begins the error.
+        value: The content of the file.
+        place: The name of the file, or of another origin; begins the error.
 
     Raises:
         UserError: One line, such as ``x.toml: decks: 13; expected int <= 12``.
@@ -97,7 +97,7 @@ def convert_toml(kind: type[T], value: object, place: str) -> T:
 
 
 def plain_error(told: str) -> str:
-    """Say what is expected in a person's words, where `read_as` says it in types."""
+    """Return an error of `convert_toml` with its types in plain words."""
     what, semicolon, expected = told.rpartition("; expected ")
     for pattern, words in _PLAIN_TYPES:
         expected = re.sub(pattern, words, expected)
@@ -126,7 +126,10 @@ def _error_line(text: str, kind: type, value: object) -> str:
 
 
 def _named_steps(steps: list[str], text: str, kind: type, value: object) -> list[str]:
-    """Find out which entry of a table each ``...`` stands for; `value` is used up."""
+    """
+    Return the path with each ``...`` replaced by the table's key that it stands for; `value` is
+    used up.
+    """
     named: list[str] = []
     for step in steps:
         if step == _ANY_KEY:
@@ -156,7 +159,7 @@ def _value_at(value: Any, steps: list[str]) -> Any:  # noqa: ANN401 - anything t
 
 
 def _expected_at(kind: type, steps: list[str]) -> str:
-    """Say what may stand at a path of a type."""
+    """Return the values permitted at a path of a type, for an error."""
     here = _type_at(kind, steps)
     match here:
         case inspect.StructType(fields=fields):
@@ -169,7 +172,7 @@ def _expected_at(kind: type, steps: list[str]) -> str:
 
 
 def _expected_key(kind: type, steps: list[str]) -> str:
-    """Say which keys the table at a path may have."""
+    """Return the keys permitted in the table at a path, for an error."""
     match _type_at(kind, steps):
         case inspect.DictType(key_type=inspect.EnumType(cls=cls)):
             return _choices(member.value for member in cls)
@@ -188,7 +191,7 @@ def _type_at(kind: type, steps: list[str]) -> inspect.Type:
 
 
 def _bare_type(here: inspect.Type) -> inspect.Type:
-    """Take off what only describes a type, and its being optional."""
+    """Return a type without metadata and without its optional None."""
     while isinstance(here, inspect.Metadata):
         here = here.type
     if isinstance(here, inspect.UnionType):

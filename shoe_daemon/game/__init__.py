@@ -4,10 +4,10 @@ randomness.
 
 Import from this package only; the modules below it may change (`docs/python.md` has examples).
 
-- `Card`, `DECK`; `Coup`, `Hand`, `Slot`, `Outcome`, `DEALING_ORDER`, `due`: cards and a round.
+- `Card`, `DECK`; `Coup`, `Hand`, `Slot`, `Outcome`, `DEALING_ORDER`, `hand_due`: cards and a round.
 - `player_draws`, `banker_draws`, `is_natural`: the drawing rules.
 - `House`, `find_house`, `load_house`, `HOUSE_IDS`: the rules of one casino.
-- `CATALOGUE`, `Wager`, `settle`, `Settlement`: wagers and their settlement.
+- `WAGER_CATALOGUE`, `Wager`, `settle_wagers`, `Settlement`: wagers and their settlement.
 - `build_roads`, `Result`, `Roads`, `parse_sequence`, `format_sequence`: the roads of a shoe.
 - `IrregularityKind`, `IRREGULARITIES`, `SEVERITY`: the closed list of irregularities.
 - `Policy`, `find_policy`, `situations`, `Ruling`, `Action`: what an authority rules.

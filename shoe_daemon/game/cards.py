@@ -1,4 +1,4 @@
-"""The fifty-two cards and what each counts in baccarat."""
+"""The fifty-two cards and their points in baccarat."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""
-The words of one round: its places, its hands, its outcome, and a round whose
-cards are all known.
-"""
+"""One round: its slots, its hands, its outcome, and a coup whose cards are all known."""
 
 from __future__ import annotations
 
@@ -59,10 +56,11 @@ class Kind(StrEnum):
 
 def hand_due(points: Sequence[int]) -> Hand:
     """
-    Say whose card is next in a round whose cards so far count `points`, in dealing order.
+    Return the hand that draws the next card, given the points of the cards so far in dealing
+    order.
 
-    `Hand.NONE` when the round is whole, which it is after four, five or six
-    cards; cards beyond that change nothing.
+    `Hand.NONE` when the round is complete, after four, five or six cards; further cards change
+    nothing.
     """
     dealt = len(points)
     if dealt < FOUR_CARDS:
@@ -87,8 +85,8 @@ class CountedHand(NamedTuple):
     Attributes:
         cards: Its two or three cards, in dealing order.
         total: 0 to 9.
-        natural: Whether it is a *two-card* 8 or 9.
-        pair: Whether its first two cards are of one rank (J-J is, J-Q is not).
+        natural: It is a *two-card* 8 or 9.
+        pair: Its first two cards are of one rank (J-J is a pair, J-Q is not).
     """
 
     cards: tuple[Card, ...]
@@ -98,14 +96,14 @@ class CountedHand(NamedTuple):
 
     @classmethod
     def of(cls, cards: tuple[Card, ...]) -> CountedHand:
-        """Count a hand of two or three cards."""
+        """Return the hand of two or three cards."""
         total = sum([card.points for card in cards]) % 10
         natural = len(cards) == FIRST_CARDS and total >= NATURAL
         return cls(cards, total, natural, cards[0].rank == cards[1].rank)
 
 
 class Coup(NamedTuple):
-    """A finished round: both hands, and who won."""
+    """A finished round: both hands and the winner."""
 
     player: CountedHand
     banker: CountedHand
@@ -113,11 +111,11 @@ class Coup(NamedTuple):
 
     @classmethod
     def of(cls, player: tuple[Card, ...], banker: tuple[Card, ...]) -> Coup:
-        """Compare two hands of two or three cards each, drawn in any lawful way."""
+        """Return the coup of two hands of two or three cards each, drawn in any lawful way."""
         return cls.between(CountedHand.of(player), CountedHand.of(banker))
 
     @classmethod
-    def dealt(cls, shoe: Sequence[Card]) -> Coup:
+    def deal(cls, shoe: Sequence[Card]) -> Coup:
         """
         Deal one round by the rules: the first four to six cards of `shoe`.
 
@@ -134,7 +132,7 @@ class Coup(NamedTuple):
 
     @classmethod
     def between(cls, player: CountedHand, banker: CountedHand) -> Coup:
-        """Compare two hands that are counted already."""
+        """Return the coup of two counted hands."""
         if player.total == banker.total:
             return cls(player, banker, Outcome.TIE)
         won = Outcome.PLAYER if player.total > banker.total else Outcome.BANKER

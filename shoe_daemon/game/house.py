@@ -1,9 +1,8 @@
 """
 A house: one casino's rule sheet, as data.
 
-The houses that come with the project are TOML files in ``houses/``; what a
-sheet leaves open is said there, beside the value, with how it was resolved and
-on whose authority.
+The houses that come with the project are TOML files in ``houses/``. Each file states the gaps
+of its sheet, how they were resolved, and on whose authority.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ HOUSE_IDS: Final = ("chickasaw", "curator", "seven-feathers", "single-deck")
 
 class DealingStyle(StrEnum):
     """
-    When the people at the table see a card.
+    The time at which the players see a card.
 
-    ``face_up`` at the draw; ``banker_tucked``: the Banker's first two when the
-    dealer turns them; ``squeeze``: when a player has turned them.
+    ``face_up`` at the draw; ``banker_tucked``: the Banker's first two when the dealer turns
+    them; ``squeeze``: when a player has turned them.
     """
 
     FACE_UP = "face_up"
@@ -48,17 +47,17 @@ class DealingStyle(StrEnum):
 
 class Burn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    How a new shoe begins.
+    The start of a new shoe.
 
     Attributes:
         mode:
             ``first_card``: the first card's value says how many more are burned;
             ``per_deck``: one for each deck; ``fixed``: always `fixed`;
             ``none``: none may be; ``unchecked``: taken as they come.
-        fixed: How many, in mode ``fixed``.
-        face_value: What a ten or a face counts as a first card (10 or 0).
-        indicator_counts: Whether the first card is one of the number it says.
-        face_down: Whether the burned cards, the first apart, stay unseen.
+        fixed: The number of burned cards, in mode ``fixed``.
+        face_value: The value of a ten or a face as a first card (10 or 0).
+        indicator_counts: The first card is included in the number.
+        face_down: The burned cards, except the first, stay hidden.
     """
 
     mode: Literal["first_card", "per_deck", "fixed", "none", "unchecked"] = "unchecked"
@@ -70,14 +69,14 @@ class Burn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class CutCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    How a shoe ends.
+    The end of a shoe.
 
     Attributes:
         mode: ``checked``, ``none`` (this house has none) or ``unchecked``.
-        position: Cards behind it, as the house places it; null where unsaid.
+        position: Cards behind it, as the house places it; null if not stated.
         hands_after: Rounds after the one in which it appears, 0 to 2.
         as_first_card:
-            What it means instead of a round's first card: that round is the
+            Its meaning instead of a round's first card: that round is the
             last (``last_hand``), or as if it came in mid-round.
     """
 
@@ -89,16 +88,15 @@ class CutCard(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Curator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    Whether players draw the cards, and how the shoe goes round.
+    The rules of the curator, the player who holds the shoe and draws the cards.
 
-    The curator is the player who has the shoe; it passes when the Banker
-    loses, and stays on a tie.
+    The shoe passes when the Banker loses, and stays on a tie.
 
     Attributes:
-        on: Whether there is one; otherwise the dealer draws.
+        on: The house has a curator; otherwise the dealer draws.
         passes_to: The side to which a player passes the shoe, as seen by that player.
         seat_numbering:
-            Which way the seats are numbered, seen from above: the next seat to
+            The direction of the seat numbers, seen from above: the next seat to
             the right is one more where they run counterclockwise.
         first_seat: The seat to which a new shoe is offered.
     """
@@ -111,13 +109,13 @@ class Curator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Resolution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    One thing that a house's sheet leaves open, or says in two ways.
+    One gap or contradiction of a house's sheet, and its resolution.
 
     Attributes:
-        about: What it concerns.
-        gap: What the sheet does not say.
-        resolved: What holds here.
-        authority: On whose word.
+        about: The subject.
+        gap: The missing or contradictory rule.
+        resolved: The rule that holds here.
+        authority: The authority for it.
     """
 
     about: Literal[
@@ -146,19 +144,19 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
     Attributes:
         id: Lower case with hyphens; None where no house is configured.
-        name: What people call it.
+        name: Its name for people.
         sheet: The document that it follows.
-        decks: In a full shoe, 1 to 12.
-        reshuffle: When the cards are shuffled.
-        dealing_style: When the table sees them.
+        decks: The number of decks in a full shoe, 1 to 12.
+        reshuffle: The time at which the cards are shuffled.
+        dealing_style: The time at which the players see them.
         commission: The share of a Banker win that the house keeps, ``1/20``.
-        burn: How a shoe begins.
-        cut_card: How it ends.
-        curator: Who draws the cards.
+        burn: The start of a shoe.
+        cut_card: The end of a shoe.
+        curator: The player who draws the cards.
         wagers:
-            What is offered: ``to:for`` before commission, or ``push``, by
-            prize, by wager. What a table does not name loses.
-        resolutions: What the sheet leaves open.
+            The pay tables: ``to:for`` before commission, or ``push``, by
+            prize, by wager. A prize that a table does not name loses.
+        resolutions: The gaps of the sheet.
     """
 
     id: Annotated[str, Meta(pattern="^[a-z0-9-]+$")] | None = None
@@ -175,7 +173,7 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
     resolutions: tuple[Resolution, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a commission or a pay table that cannot be."""
+        """Reject an invalid commission or pay table."""
         try:
             parse_share(self.commission)
         except ValueError as error:
@@ -191,12 +189,12 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
     @cached_property
     def offered(self) -> tuple[Wager, ...]:
-        """The wagers at this house's prices, in the catalogue's order whatever theirs here."""
+        """The wagers at this house's prices, in the order of the catalogue."""
         return tuple(self._priced(wager) for wager in WAGER_CATALOGUE if wager in self.wagers)
 
     @cached_property
     def settle(self) -> Settler:
-        """Settles every wager of a coup: ``house.settle(coup)``."""
+        """The settler of this house's wagers: ``house.settle(coup)``."""
         return Settler(self.offered)
 
     def _priced(self, wager: str) -> Wager:
@@ -213,7 +211,7 @@ DEFAULT_HOUSE: Final = House(
     commission="1/20",
     wagers={name: WAGER_CATALOGUE[name].usual for name in ("player", "banker", "tie")},
 )
-"""What holds where no house is configured."""
+"""The house of a table without a configured house."""
 
 
 @cache
@@ -222,7 +220,7 @@ def load_house(house: str) -> House:
     Return one of the houses that come with the project.
 
     Raises:
-        UserError: There is none of that name.
+        UserError: The id is unknown.
     """
     if house not in HOUSE_IDS:
         raise UserError(f"{house}: no such house; expected one of {', '.join(HOUSE_IDS)}")
@@ -233,10 +231,10 @@ def load_house(house: str) -> House:
 
 def find_house(name: str) -> House:
     """
-    Return the house that a person names: one by its id, or a file ``….toml``.
+    Return a house by its id, or from a file ``….toml``.
 
     Raises:
-        UserError: There is none, or what is wrong with the file.
+        UserError: The id is unknown, or the file is invalid.
     """
     return load_house_file(Path(name)) if name.endswith(".toml") else load_house(name)
 
@@ -246,7 +244,7 @@ def load_house_file(path: Path) -> House:
     Read a house from a TOML file.
 
     Raises:
-        UserError: What is wrong with the file, in one line.
+        UserError: The file is invalid; one line with the reason.
     """
     return house_from_mapping(read_toml(path, "a house"), str(path))
 
@@ -256,16 +254,16 @@ def house_from_mapping(mapping: Mapping[str, Any], place: str = "house") -> Hous
     Read a house given in full, as `house_to_mapping` writes it.
 
     Args:
-        mapping: What a TOML or JSON file holds.
-        place: Where it stands; begins the error.
+        mapping: The content of a TOML or JSON file.
+        place: The name of its origin, which begins the error.
 
     Raises:
-        UserError: Place, key, what is wrong and what is expected, in one line.
+        UserError: One line with place, key, value and expected value.
     """
     return convert_toml(House, mapping, place)
 
 
 def house_to_mapping(house: House) -> dict[str, Any]:
-    """Write a house in full, defaults too, as plain data."""
+    """Return a house in full, defaults included, as plain data."""
     mapping: dict[str, Any] = to_builtins(house)
     return mapping

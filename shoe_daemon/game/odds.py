@@ -35,7 +35,7 @@ _POINTS: Final = range(10)
 _PER_DECK: Final = Counter(card.points for card in DECK)
 _TWO_HANDS: Final = tuple(combinations_with_replacement(_POINTS, FIRST_CARDS))
 
-# Whether the first two cards of a hand are a pair, and a perfect one.
+# The first two cards of a hand: a pair, and a perfect pair.
 _PairKind = tuple[bool, bool]
 _NO_PAIR: Final = (False, False)
 _PAIR: Final = (True, False)
@@ -46,12 +46,12 @@ _TotalsAndCards = tuple[int, int, int, int]
 
 class WagerOdds(NamedTuple):
     """
-    How often a wager wins, pushes and loses, out of `Odds.total`.
+    The odds of a wager, in draws out of `Odds.total`.
 
     Attributes:
         edge:
-            What the house keeps of each unit staked, pushes included, in the
-            long run; below zero where the player has the advantage.
+            The share of each unit staked, pushes included, that the house keeps in the
+            long run; below zero if the player has the advantage.
         prizes: The same by line of the pay table, pushes included.
     """
 
@@ -73,7 +73,7 @@ class Odds(NamedTuple):
     wagers: dict[str, WagerOdds]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Write them as plain data; an edge is the text of its exact fraction, ``n/d``."""
+        """Return the odds as plain data; an edge is its exact fraction, ``n/d``."""
         wagers = {
             name: {
                 "win": each.win,
@@ -92,7 +92,7 @@ def count_odds(wagers: Iterable[Wager], decks: int) -> Odds:
     Count the odds of each wager for a full shoe.
 
     Raises:
-        UserError: There are not 1 to 12 decks.
+        UserError: The number of decks is not 1 to 12.
     """
     shapes = count_shapes(decks)
     outcomes: Counter[Outcome] = Counter()
@@ -127,10 +127,10 @@ def _odds_of_wager(wager: Wager, shapes: Mapping[CoupShape, int]) -> WagerOdds:
 @cache
 def count_shapes(decks: int) -> Mapping[CoupShape, int]:
     """
-    Count the draws that end in each shape, and so all that any wager can ask.
+    Count the draws that end in each shape, from which the odds of any wager follow.
 
     Raises:
-        UserError: There are not 1 to 12 decks.
+        UserError: The number of decks is not 1 to 12.
     """
     if not 1 <= decks <= MAX_DECKS:
         raise UserError(f"decks: {decks}; expected 1 to {MAX_DECKS}")
@@ -177,7 +177,7 @@ def _count_endings(
 def _add_endings(
     counts: Counter[_TotalsAndCards], player: int, banker: int, ways: int, left: list[int]
 ) -> None:
-    """Add the endings of a deal whose first four cards can fall in so many ways."""
+    """Add the endings of a deal whose first four cards come in this many ways."""
     rest = sum(left)
     if is_natural(player, banker) or not (player_draws(player) or banker_draws(banker, None)):
         counts[player, 2, banker, 2] += ways * rest * (rest - 1)
@@ -234,7 +234,7 @@ def _count_two_card_draws(
     perfect = sum(perm(count, 2) for rank in copies for count in rank)
     pair = sum(perm(sum(rank), 2) for rank in copies) - perfect
     other = perm(sum(map(sum, copies)), 2) - pair - perfect
-    # What cannot be drawn leaves nothing: one deck has no perfect pair.
+    # One deck has no perfect pair.
     if perfect:
         yield _PERFECT, perfect, _without_cards(copies, (0, 0), (0, 0))
     if pair:

@@ -1,8 +1,8 @@
 """
-A shoe's results as one short word: ``BpPTBbn``.
+The results of a shoe as one short word: ``BpPTBbn``.
 
-One upper-case letter a round, ``P`` ``B`` ``T``, each followed by what else it was: ``p``
-a Player pair, ``b`` a Banker pair, ``n`` a natural.
+One upper-case letter a round, ``P`` ``B`` ``T``, each followed by flags: ``p`` a Player pair,
+``b`` a Banker pair, ``n`` a natural.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ROUND_PATTERN: Final = re.compile(r"([PBT])([pbn]*)|(\s+)|(.)", re.DOTALL)
 
 def parse_sequence(text: str) -> list[Result]:
     """
-    Read a sequence; white space is allowed between rounds.
+    Parse a sequence; white space is allowed between rounds.
 
     Raises:
-        UserError: A character is none of a sequence, a flag comes twice, or before any round.
+        UserError: A character is invalid, or a flag is doubled or precedes every round.
     """
     results = []
     for found in _ROUND_PATTERN.finditer(text):
@@ -52,7 +52,7 @@ def parse_sequence(text: str) -> list[Result]:
 
 
 def format_sequence(results: Iterable[Result]) -> str:
-    """Write results as a sequence, the flags in the order ``p b n``."""
+    """Format results as a sequence, the flags in the order ``p b n``."""
     return "".join(
         _LETTER_OF_OUTCOME[each.outcome]
         + "p" * each.player_pair

@@ -1,4 +1,4 @@
-"""The squares on which a road is drawn: six rows, as many columns as it takes."""
+"""The grid on which a road is drawn: six rows, and as many columns as needed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Tail(StrEnum):
 
 class RoadGrid:
     """
-    Six rows of squares, on which the columns of a road are drawn cell by cell.
+    The grid of one road, filled cell by cell.
 
-    A column goes down and, where the way is barred, to the right: the dragon's tail.
-    The next one begins right of its head, beside the tail or below it.
+    A column goes down and, where the way is barred, to the right: the dragon's tail. The next
+    one begins right of its head, beside the tail or below it.
     """
 
     def __init__(self, tail: Tail) -> None:
@@ -36,10 +36,12 @@ class RoadGrid:
         self._head = -1
         self._last = (-1, 0)
 
-    def next(self, depth: int) -> tuple[int, int]:
+    def next_cell(self, depth: int) -> tuple[int, int]:
         """
-        Return the square, (col, row), of a new column's first cell where `depth` is 0,
-        and otherwise of the cell that the last column would get.
+        Return the next cell, (col, row).
+
+        For `depth` 0 it is the first cell of a new column, else the next cell of the last
+        column.
         """
         col, row = self._last
         if depth == 0:
@@ -54,9 +56,9 @@ class RoadGrid:
             col += 1
         return col, row
 
-    def put(self, depth: int) -> tuple[int, int]:
-        """Take that square."""
-        self._last = self.next(depth)
+    def add_cell(self, depth: int) -> tuple[int, int]:
+        """Occupy the next cell and return it."""
+        self._last = self.next_cell(depth)
         self._taken.add(self._last)
         if depth == 0:
             self._head = self._last[0]

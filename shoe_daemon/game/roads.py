@@ -251,7 +251,7 @@ class _DerivedRoad:
 
     def __init__(self, back: int, tail: Tail) -> None:
         self._back = back
-        self._sheet = RoadGrid(tail)
+        self._grid = RoadGrid(tail)
         self.cells: list[MarkCell] = []
 
     def draw(self, heights: Sequence[int]) -> None:
@@ -260,7 +260,7 @@ class _DerivedRoad:
             for depth in range(height):
                 cell = self.next(heights, n, depth)
                 if cell is not None:
-                    self._sheet.put(cell.depth)
+                    self._grid.add_cell(cell.depth)
                     self.cells.append(cell)
 
     def next(self, heights: Sequence[int], n: int, depth: int) -> MarkCell | None:
@@ -274,7 +274,7 @@ class _DerivedRoad:
             goes_on = last.mark is mark
             column = last.column if goes_on else last.column + 1
             inside = last.depth + 1 if goes_on else 0
-        col, row = self._sheet.next(inside)
+        col, row = self._grid.next_cell(inside)
         return MarkCell(col=col, column=column, depth=inside, mark=mark, row=row)
 
     def _mark(self, heights: Sequence[int], n: int, depth: int) -> Mark | None:
@@ -307,10 +307,10 @@ def _bead_cells(results: Iterable[Result]) -> Iterable[BeadCell]:
         )
 
 
-def _big_cells(columns: Iterable[Iterable[_StreakCell]], sheet: RoadGrid) -> Iterable[BigCell]:
+def _big_cells(columns: Iterable[Iterable[_StreakCell]], grid: RoadGrid) -> Iterable[BigCell]:
     for n, column in enumerate(columns):
         for depth, cell in enumerate(column):
-            col, row = sheet.put(depth)
+            col, row = grid.add_cell(depth)
             yield BigCell(
                 banker_pair=cell.result.banker_pair,
                 col=col,
@@ -332,7 +332,7 @@ def _ask_of_side(
     """Say what is new in columns that have one win more than those that are drawn."""
     n, depth = len(asked) - 1, len(asked[-1]) - 1
     # The first win may take over the square of the ties before it.
-    col, row = big.next(depth) if n or depth else (0, 0)
+    col, row = big.next_cell(depth) if n or depth else (0, 0)
     big_eye, small, cockroach = (_mark_place(road.next(heights, n, depth)) for road in derived)
     return Ask(big=Place(col=col, row=row), big_eye=big_eye, cockroach=cockroach, small=small)
 

@@ -1,10 +1,9 @@
 """
-What a policy may speak of, and what it may have done: two closed lists.
+Situations and actions: the two closed lists of a policy.
 
-A situation is what an authority distinguishes, an irregularity what a table
-sees. They are not the same: a card too many is one irregularity, and whether
-its face was seen decides which rule holds; a card that is missing, surplus or
-foreign are three, and one rule holds for all.
+Authorities distinguish situations, tables observe irregularities. An excess card is one
+irregularity and two situations, face seen or not; a missing, a surplus and a foreign card are
+three irregularities and one situation.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ SITUATION_NAMES: Final[Mapping[Situation, DisplayName]] = MappingProxyType(
         _S.PREMATURE_COLLECT: DisplayName("Cards collected too early", "過早收牌"),
     }
 )
-"""What each situation is called."""
+"""The name of each situation."""
 
 ACTION_NAMES: Final[Mapping[Action, DisplayName]] = MappingProxyType(
     {
@@ -111,12 +110,12 @@ ACTION_NAMES: Final[Mapping[Action, DisplayName]] = MappingProxyType(
         _A.SUPERVISOR: DisplayName("a supervisor decides", "由主管裁決"),
     }
 )
-"""What each action is called."""
+"""The name of each action."""
 
 _K = IrregularityKind
 
-# Kinds that are not here are in no text that could be obtained; what a text says of one
-# that is named alike holds for it alone.
+# Kinds that are not here occur in no text that could be obtained. A ruling on a situation
+# with the same name applies to that kind only.
 _SITUATIONS_OF_KIND: Final[Mapping[IrregularityKind, tuple[Situation, ...]]] = MappingProxyType(
     {
         **{_K(each.value): (each,) for each in Situation if each.value in set(_K)},
@@ -130,13 +129,13 @@ _SITUATIONS_OF_KIND: Final[Mapping[IrregularityKind, tuple[Situation, ...]]] = M
 
 def situations(kind: IrregularityKind, *, exposed: bool | None = None) -> tuple[Situation, ...]:
     """
-    Say under which situation an irregularity falls; none where no authority names it.
+    Return the situations of an irregularity; none if no authority names it.
 
     Args:
-        kind: What happened.
+        kind: The kind of the irregularity.
         exposed:
-            Whether people have seen the face of the card too many; where that
-            is not known (None) both situations may be the one.
+            People have seen the face of the excess card; None if unknown: both
+            situations are possible then.
     """
     found = _SITUATIONS_OF_KIND.get(kind, ())
     if kind is IrregularityKind.EXCESS_CARD and exposed is not None:

@@ -1,10 +1,10 @@
 """
-What an authority says about an irregularity: a policy, as data.
+A policy: the rulings of one authority about irregularities, as data.
 
-The policies that come with the project are TOML files in ``policies/``, one for
-each authority. Where its text could not be obtained, or says nothing, the file
-has no ruling: none is made up. What was read in the named text is `verified`;
-what was read in part, concluded or recalled is not, and says so in its note.
+The policies that come with the project are TOML files in ``policies/``, one for each authority.
+Where its text could not be obtained, or is silent, the file has no ruling. A ruling read in the
+named text is `verified`; a ruling that was read in part, concluded or recalled is not, and its
+note says so.
 
 A ruling is a proposal. It binds nobody until a supervisor has chosen it.
 """
@@ -48,13 +48,13 @@ DEFAULT_POLICY: Final = "management"
 
 class Provision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    One thing that an authority says.
+    One provision of an authority.
 
     Attributes:
-        authority: Who.
-        section: Where.
-        verified: Whether it was read there, in full.
-        note: Why it is not verified, or what it does not say itself.
+        authority: The authority.
+        section: The section of its text.
+        verified: It was read there, in full.
+        note: The reason why it is not verified, or a gap of the text.
         text: One sentence for the person at the table.
         text_zh: The same in Traditional Chinese.
     """
@@ -68,14 +68,14 @@ class Provision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Ruling(Provision, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be done in one situation."""
+    """The action for one situation."""
 
     action: Action
 
 
 class FalseDraw(Provision, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    That a holder of the shoe who makes a false draw has to pass it.
+    The rule that a holder of the shoe who makes a false draw passes it.
 
     Attributes:
         kinds: The irregularities that are false draws.
@@ -90,25 +90,27 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         id: Lower case with underscores.
-        name: What people call it.
+        name: Its name for people.
         name_zh: The same in Traditional Chinese.
-        about: Which texts it rests upon, and how much of them was read.
-        raised: ``severity`` in a file: the kinds that weigh more here than elsewhere.
+        about: The texts it is based on, and how much of them was read.
+        raised_severity: ``severity`` in a file: the kinds with a higher severity here.
         by_situation: ``rulings`` in a file: by situation, the most binding first.
-        false_draw_passes_shoe: What it says of a false draw; None where nothing.
+        false_draw_passes_shoe: Its rule about a false draw; None if it has none.
     """
 
     id: Annotated[str, Meta(pattern="^[a-z0-9_]+$")]
     name: Text
     name_zh: Text
     about: Text
-    raised: dict[IrregularityKind, Severity] = field(name="severity", default_factory=dict)
+    raised_severity: dict[IrregularityKind, Severity] = field(
+        name="severity", default_factory=dict
+    )
     by_situation: dict[Situation, tuple[Ruling, ...]] = field(name="rulings", default_factory=dict)
     false_draw_passes_shoe: FalseDraw | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a severity that is not raised, and what is unverified without a word why."""
-        for kind, severity in self.raised.items():
+        """Reject a severity that is not raised, and an unverified provision without a note."""
+        for kind, severity in self.raised_severity.items():
             if severity <= SEVERITY[kind]:
                 msg = f"severity.{kind}: {severity}; expected more than {SEVERITY[kind]}: "
                 msg += "a policy may only raise it"
@@ -122,13 +124,13 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         self, kind: IrregularityKind, *, exposed: bool | None = None, **_: object
     ) -> tuple[Ruling, ...]:
         """
-        Give what the authority says about an irregularity, the most binding first.
+        Return the rulings about an irregularity, the most binding first.
 
         Args:
-            kind: What happened.
+            kind: The kind of the irregularity.
             exposed:
-                Whether people have seen the card's face; None where that is not
-                known: what holds for either case is given then.
+                People have seen the card's face; None if unknown: the rulings for both
+                cases are returned then.
             _: Other attributes of an irregularity; no text distinguishes by them.
         """
         return tuple(ruling for _, ruling in self.coded_rulings(kind, exposed=exposed))
@@ -136,9 +138,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def coded_rulings(
         self, kind: IrregularityKind, *, exposed: bool | None = None
     ) -> tuple[tuple[str, Ruling], ...]:
-        """
-        Give the same, each with a code that identifies its text: ``policy.situation.action``.
-        """
+        """Return the same rulings, each with the code of its text: ``policy.situation.action``."""
         codes: dict[Ruling, str] = {}
         for situation in situations(kind, exposed=exposed):
             for ruling in self.by_situation.get(situation, ()):
@@ -147,20 +147,20 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def all_rulings(self) -> tuple[Ruling, ...]:
-        """All that it proposes, in whatever situation."""
+        """All rulings, for every situation."""
         return tuple(ruling for each in self.by_situation.values() for ruling in each)
 
     def severity(self, kind: IrregularityKind) -> int:
-        """Say how much an irregularity weighs here, 1 to 5."""
-        return self.raised.get(kind, SEVERITY[kind])
+        """Return the severity of a kind under this policy, 1 to 5."""
+        return self.raised_severity.get(kind, SEVERITY[kind])
 
     def passes_shoe(self, kind: IrregularityKind) -> bool:
-        """Tell whether the holder of the shoe who did this has to pass it."""
+        """Return whether a false draw of this kind costs the holder the shoe."""
         false_draw = self.false_draw_passes_shoe
         return false_draw is not None and kind in false_draw.kinds
 
     def provisions(self) -> Iterator[tuple[str, Provision]]:
-        """Give all that the authority says, each with its place in the file."""
+        """Return all provisions, each with its place in the file."""
         for situation, rulings in self.by_situation.items():
             for number, ruling in enumerate(rulings):
                 yield f"rulings.{situation}.{number}", ruling
@@ -174,7 +174,7 @@ def load_policy(policy: str) -> Policy:
     Return one of the policies that come with the project.
 
     Raises:
-        UserError: There is none of that name.
+        UserError: The id is unknown.
     """
     if policy not in POLICY_IDS:
         raise UserError(f"{policy}: no such policy; expected one of {', '.join(POLICY_IDS)}")
@@ -185,10 +185,10 @@ def load_policy(policy: str) -> Policy:
 
 def find_policy(name: str) -> Policy:
     """
-    Return the policy that a person names: one by its id, or a file ``….toml``.
+    Return a policy by its id, or from a file ``….toml``.
 
     Raises:
-        UserError: There is none, or what is wrong with the file.
+        UserError: The id is unknown, or the file is invalid.
     """
     return load_policy_file(Path(name)) if name.endswith(".toml") else load_policy(name)
 
@@ -198,7 +198,7 @@ def load_policy_file(path: Path) -> Policy:
     Read a policy from a TOML file.
 
     Raises:
-        UserError: What is wrong with the file, in one line.
+        UserError: The file is invalid; one line with the reason.
     """
     return policy_from_mapping(read_toml(path, "a policy"), str(path))
 
@@ -208,16 +208,16 @@ def policy_from_mapping(mapping: Mapping[str, Any], place: str = "policy") -> Po
     Read a policy given in full, as `policy_to_mapping` writes it.
 
     Args:
-        mapping: What a TOML or JSON file holds.
-        place: Where it stands; begins the error.
+        mapping: The content of a TOML or JSON file.
+        place: The name of its origin, which begins the error.
 
     Raises:
-        UserError: Place, key, what is wrong and what is expected, in one line.
+        UserError: One line with place, key, value and expected value.
     """
     return convert_toml(Policy, mapping, place)
 
 
 def policy_to_mapping(policy: Policy) -> dict[str, Any]:
-    """Write a policy in full, defaults too, as plain data."""
+    """Return a policy in full, defaults included, as plain data."""
     mapping: dict[str, Any] = to_builtins(policy)
     return mapping

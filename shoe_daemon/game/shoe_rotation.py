@@ -1,14 +1,12 @@
 """
-Who draws the cards, where players do: the shoe goes round the table.
+The rotation of the shoe among the players, where players draw the cards.
 
-Sources: the curator's rule sheet (offered to seat 1 after the shuffle, moves
-on counterclockwise where refused, kept until the Banker loses), and for what
-that leaves open the French order of 14 May 2007, article 55-14: a tie does not
-take the shoe away, the holder may pass it, where everybody refuses the dealer
-draws until the Banker loses, and who makes a false draw has to pass.
+Sources: the curator's rule sheet (offered to seat 1 after the shuffle, moves on
+counterclockwise where refused, kept until the Banker loses), and for its gaps the French order
+of 14 May 2007, article 55-14: the holder keeps the shoe on a tie and may pass it; where all
+refuse, the dealer draws until the Banker loses; a false draw costs the holder the shoe.
 
-A table keeps a `Rotation` in its state and asks here what becomes of it; every
-answer is a new one, and whether the shoe changed hands.
+A table keeps a `Rotation` in its state; every function returns a new one.
 """
 
 from __future__ import annotations
@@ -28,13 +26,13 @@ if TYPE_CHECKING:
 
 class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
-    Where the shoe is.
+    The holder of the shoe, and the seats that may receive it.
 
     Attributes:
         seats: The numbers of the seats in play, from the lowest.
-        holder: The seat that has the shoe; None where the dealer draws.
+        holder: The seat that has the shoe; None if the dealer draws.
         declined: The seats that passed or refused it since a round was last dealt.
-        must_pass: Whether it passes after this round, whoever wins.
+        must_pass: It passes after this round, whoever wins.
     """
 
     seats: tuple[int, ...] = ()
@@ -44,19 +42,19 @@ class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RotationStep(NamedTuple):
-    """What became of the shoe: the new state, and whether it changed hands."""
+    """The new rotation, and whether the shoe changed hands."""
 
     rotation: Rotation
     changed: bool
 
     @property
     def holder(self) -> int | None:
-        """The seat that has the shoe now; None where the dealer draws."""
+        """The seat that has the shoe now; None if the dealer draws."""
         return self.rotation.holder
 
 
 def offer_new_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
-    """Offer a new shoe to the first seat, or, where nobody sits there, to the next."""
+    """Offer a new shoe to the first seat, or to the next seat if that is empty."""
     turn = _seats_in_turn(rotation.seats, rules.first_seat, _seat_step(rules))
     first = [seat for seat in rotation.seats if seat == rules.first_seat]
     return _pass_to(rotation, next(iter([*first, *turn]), None), declined=())
@@ -64,10 +62,10 @@ def offer_new_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
 
 def pass_after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None) -> RotationStep:
     """
-    Let the shoe pass where the Banker has lost; it stays on a tie and on a Banker win.
+    Pass the shoe if the Banker has lost; it stays on a tie and on a Banker win.
 
-    Ask for every round that was begun, also for one that came to nothing:
-    `outcome` is None then, and only a false draw lets the shoe pass.
+    Call it for every round, with `outcome` None for an aborted or void one: then only a false
+    draw passes the shoe.
     """
     if outcome is Outcome.PLAYER or rotation.must_pass:
         return _pass_to_next_seat(replace(rotation, declined=()), rules)
@@ -76,10 +74,10 @@ def pass_after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None
 
 def pass_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
     """
-    Let the holder pass the shoe, or refuse it: the next seat is offered it.
+    Pass the shoe from the holder to the next seat.
 
-    Where all have refused it since the last round, the dealer draws. The
-    dealer may offer it again at any time: all are asked anew.
+    If all have refused it since the last round, the dealer draws. The dealer may offer it again
+    at any time: all are asked anew.
     """
     if rotation.holder is None:
         rotation = replace(rotation, declined=())
@@ -88,9 +86,9 @@ def pass_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
 
 def record_false_draw(rotation: Rotation) -> Rotation:
     """
-    Remember that the holder made a false draw, where the policy takes the shoe for it.
+    Record a false draw of the holder, if the policy takes the shoe for it.
 
-    The coup is still the holder's to deal: the shoe passes after it. A dealer keeps it.
+    The holder completes the coup; the shoe passes after it. A dealer keeps it.
     """
     return replace(rotation, must_pass=rotation.holder is not None)
 
@@ -110,9 +108,9 @@ def give_shoe(rotation: Rotation, seat: int | None) -> RotationStep:
 
 def update_seats(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> RotationStep:
     """
-    Say which seats are in play now: where the holder's is no more, the shoe passes.
+    Set the seats in play; if the holder's seat is no longer among them, the shoe passes.
 
-    Who sits down while the dealer draws is offered it when the Banker loses.
+    A player who sits down while the dealer draws is offered it when the Banker loses.
     """
     seated = tuple(sorted(set(seats)))
     declined = tuple(seat for seat in rotation.declined if seat in seated)
@@ -139,9 +137,9 @@ def _pass_to(rotation: Rotation, holder: int | None, *, declined: tuple[int, ...
 
 def _seat_step(rules: Curator) -> int:
     """
-    Say by how much the number of the next seat differs, 1 or -1.
+    Return the difference to the number of the next seat, 1 or -1.
 
-    Who sits at a table has counterclockwise, seen from above, to the right.
+    For a seated player, counterclockwise, seen from above, is to the right.
     """
     to_the_right = rules.passes_to == "right"
     return 1 if to_the_right == (rules.seat_numbering == "counterclockwise") else -1
@@ -149,7 +147,7 @@ def _seat_step(rules: Curator) -> int:
 
 def _seats_in_turn(seats: Sequence[int], after: int | None, direction: int) -> list[int]:
     """
-    List all other seats in the order in which the shoe reaches them from one.
+    Return all other seats in the order in which the shoe reaches them.
 
     The dealer (None) sits between the highest number and the lowest.
     """

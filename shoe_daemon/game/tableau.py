@@ -36,28 +36,28 @@ _STANDS_FROM: Final = 6
 
 
 def is_natural(player: int, banker: int) -> bool:
-    """Tell whether either two-card total, 0 to 9, ends the round at once."""
+    """Return whether either two-card total, 0 to 9, ends the round at once."""
     return player >= NATURAL or banker >= NATURAL
 
 
 def player_draws(player: int) -> bool:
     """
-    Tell whether the Player draws a third card on a two-card total of 0 to 9.
+    Return whether the Player draws a third card on a two-card total of 0 to 9.
 
-    Says nothing about naturals of the Banker: ask `is_natural` first.
+    Call `is_natural` first: naturals of the Banker are not considered here.
     """
     return player < _STANDS_FROM
 
 
 def banker_draws(banker: int, player_third: int | None) -> bool:
     """
-    Tell whether the Banker draws a third card on a two-card total of 0 to 9.
+    Return whether the Banker draws a third card on a two-card total of 0 to 9.
 
     Args:
         banker: The Banker's two-card total.
         player_third:
             The points, 0 to 9, of the Player's third *card* (not of the hand),
-            or None where the Player stood.
+            or None if the Player stood.
     """
     if player_third is None:
         return banker < _STANDS_FROM

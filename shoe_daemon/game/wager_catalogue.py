@@ -41,7 +41,7 @@ def _won_by(side: Outcome) -> ShapeTest:
 
 
 def _won_with(side: Outcome, hand: HandOf, total: int, cards: int | None = None) -> ShapeTest:
-    """Tell of a shape whether this side wins with this total, in so many cards if said."""
+    """Return a test for a win of this side with this total, and this number of cards if given."""
 
     def won(shape: CoupShape) -> bool:
         return (
@@ -54,10 +54,10 @@ def _won_with(side: Outcome, hand: HandOf, total: int, cards: int | None = None)
 
 
 def _single_prize_wager(
-    wager: str, name: str, text: str, falls: ShapeTest, pays: str
+    wager: str, name: str, text: str, is_won: ShapeTest, pays: str
 ) -> WagerDefinition:
     """Define a wager with a single prize."""
-    return WagerDefinition(wager, name, (Prize("win", text, falls, pays),))
+    return WagerDefinition(wager, name, (Prize("win", text, is_won, pays),))
 
 
 def _dragon_bonus_wager(side: Outcome, hand: HandOf) -> WagerDefinition:

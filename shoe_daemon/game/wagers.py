@@ -1,10 +1,10 @@
 """
-What becomes of a wager: one mechanism for all of them.
+The settlement of wagers: one mechanism for all of them.
 
-A `Definition` lists the prizes of a wager in order; a house's pay table says
-which of them it pays, and how much; the first prize of a coup that the table
-names is the wager's result, and a coup without one loses.
-Odds are ``to:for`` in whole numbers. Amounts are never computed.
+A `WagerDefinition` lists the prizes of a wager in order. A house's pay table names the prizes
+that it pays, and their odds. The first prize of a coup that the table names is the wager's
+result; a coup without one loses. Odds are ``to:for`` in whole numbers. Amounts are never
+computed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.coup import CountedHand
 
 PUSH: Final = "push"
-"""What a pay table says of a prize that gives the stake back."""
+"""The entry of a pay table for a prize that returns the stake."""
 
 _ODDS_PATTERN: Final = re.compile(r"([1-9]\d*):([1-9]\d*)")
 _SHARE_PATTERN: Final = re.compile(r"(\d+)/([1-9]\d*)")
@@ -30,13 +30,13 @@ _SHARE_PATTERN: Final = re.compile(r"(\d+)/([1-9]\d*)")
 
 class HandShape(NamedTuple):
     """
-    All that a wager may look at in one hand.
+    The properties of a hand on which wagers depend.
 
     Attributes:
         total: 0 to 9.
-        cards: How many, 2 or 3.
-        pair: Whether the first two cards are of one rank.
-        perfect_pair: Whether they are of one rank and suit.
+        cards: The number of cards, 2 or 3.
+        pair: The first two cards are of one rank.
+        perfect_pair: They are of one rank and suit.
     """
 
     total: int
@@ -46,30 +46,30 @@ class HandShape(NamedTuple):
 
     @classmethod
     def of(cls, hand: CountedHand) -> HandShape:
-        """Say what matters of a counted hand."""
+        """Return the shape of a counted hand."""
         first, second, *_ = hand.cards
         return cls(hand.total, len(hand.cards), hand.pair, first is second)
 
     @property
     def natural(self) -> bool:
-        """Whether it is a two-card 8 or 9."""
+        """A two-card 8 or 9."""
         return self.cards == FIRST_CARDS and self.total >= NATURAL
 
 
 class CoupShape(NamedTuple):
-    """All that a wager may look at in a coup: two coups of one shape settle alike."""
+    """The properties of a coup on which wagers depend: two coups of one shape settle alike."""
 
     player: HandShape
     banker: HandShape
 
     @classmethod
     def of(cls, coup: Coup) -> CoupShape:
-        """Say what matters of a finished round."""
+        """Return the shape of a finished round."""
         return cls(HandShape.of(coup.player), HandShape.of(coup.banker))
 
     @property
     def outcome(self) -> Outcome:
-        """Which hand won."""
+        """The winner."""
         if self.player.total == self.banker.total:
             return Outcome.TIE
         return Outcome.PLAYER if self.player.total > self.banker.total else Outcome.BANKER
@@ -81,36 +81,36 @@ class CoupShape(NamedTuple):
 
     @property
     def cards(self) -> int:
-        """How many cards were dealt, 4 to 6."""
+        """The number of cards dealt, 4 to 6."""
         return self.player.cards + self.banker.cards
 
 
 class Prize(NamedTuple):
     """
-    One line that a wager's pay table may have.
+    One line of a wager's pay table.
 
     Attributes:
         id: Its name in the pay table.
-        text: What has to happen, for people.
-        falls: Whether a coup of this shape brings it.
-        usual: What most houses pay; None where most have no such line.
+        text: Its condition, for people.
+        is_won: Returns whether a coup of this shape wins it.
+        usual: The odds of most houses; None if most have no such line.
     """
 
     id: str
     text: str
-    falls: Callable[[CoupShape], bool]
+    is_won: Callable[[CoupShape], bool]
     usual: str | None
 
 
 class WagerDefinition(NamedTuple):
     """
-    A wager as every house understands it, before any house has priced it.
+    A wager without the prices of a house.
 
     Attributes:
         id: Its name in the contract.
         name: Its name for people.
-        prizes: Most special first: the first that falls, and is paid, counts.
-        commission: Whether the house's commission is taken from its winnings.
+        prizes: Most special first: the first that is won and paid counts.
+        commission: The house takes its commission from the winnings.
     """
 
     id: str
@@ -120,12 +120,12 @@ class WagerDefinition(NamedTuple):
 
     @property
     def usual(self) -> dict[str, str]:
-        """The pay table that most houses have."""
+        """The pay table of most houses."""
         return {prize.id: prize.usual for prize in self.prizes if prize.usual is not None}
 
 
 class Settlement(NamedTuple):
-    """What became of one wager; `pays` is ``to:for``, None unless it wins."""
+    """The result of one wager; `pays` is ``to:for``, None unless it wins."""
 
     wager: str
     result: Literal["win", "lose", "push"]
@@ -133,7 +133,7 @@ class Settlement(NamedTuple):
 
 
 class PayLine(NamedTuple):
-    """A prize and what a house pays for it: ``to:for`` after commission, or `PUSH`."""
+    """A prize and its price in a house: ``to:for`` after commission, or `PUSH`."""
 
     prize: Prize
     pays: str
@@ -158,12 +158,12 @@ class Wager(NamedTuple):
         Price a wager.
 
         Args:
-            definition: What the wager is.
+            definition: The wager.
             table: ``to:for`` before commission, or ``push``, by prize.
             commission: The share of the winnings that the house keeps, ``1/20``.
 
         Raises:
-            ValueError: What is wrong, beginning with the prize's id.
+            ValueError: The pay table is invalid; the message begins with the prize's id.
         """
         known = [prize.id for prize in definition.prizes]
         for name in table:
@@ -184,14 +184,14 @@ class Wager(NamedTuple):
         )
 
     def line(self, shape: CoupShape) -> PayLine | None:
-        """Find the line of the pay table that a coup of this shape brings; None loses."""
+        """Return the line of the pay table that a coup of this shape wins; None loses."""
         for line in self.lines:
-            if line.prize.falls(shape):
+            if line.prize.is_won(shape):
                 return line
         return None
 
     def settle(self, shape: CoupShape) -> Settlement:
-        """Say what becomes of the wager in a coup of this shape."""
+        """Return the result of the wager in a coup of this shape."""
         line = self.line(shape)
         if line is None:
             return Settlement(self.id, "lose", None)
@@ -208,11 +208,10 @@ def settle_wagers(wagers: Iterable[Wager], coup: Coup) -> tuple[Settlement, ...]
 
 class Settler:
     """
-    Settles the wagers of one house, each shape of a coup once.
+    The settlement of a house's wagers, computed once for each shape of a coup.
 
-    A shape that came before costs one look-up and returns the same tuple, so
-    that a caller may keep what it makes of it by the tuple's identity.
-    There are 3,600 shapes at most.
+    A known shape costs one look-up and returns the same tuple, so that a caller may cache its
+    own result by the identity of the tuple. There are at most 3,600 shapes.
     """
 
     def __init__(self, wagers: tuple[Wager, ...]) -> None:
@@ -222,7 +221,7 @@ class Settler:
     def __call__(self, coup: Coup) -> tuple[Settlement, ...]:
         """Settle every wager of the house."""
         (player, player_total, _, player_pair), (banker, banker_total, _, banker_pair), _ = coup
-        # What `Shape` holds, without the cost of building one.
+        # The values of `CoupShape`, without the cost of building it.
         key = (
             player_total,
             len(player),
@@ -241,10 +240,10 @@ class Settler:
 
 def parse_odds(text: str) -> Fraction:
     """
-    Read ``19:20`` as what one unit wins, 19/20.
+    Parse ``19:20`` as the win of one unit, 19/20.
 
     Raises:
-        ValueError: The text is no odds in whole numbers from 1.
+        ValueError: The text is not odds in whole numbers from 1.
     """
     found = _ODDS_PATTERN.fullmatch(text)
     if found is None:
@@ -255,10 +254,10 @@ def parse_odds(text: str) -> Fraction:
 
 def parse_share(text: str) -> Fraction:
     """
-    Read ``1/20`` as the exact share that it is, from 0 to less than 1.
+    Parse ``1/20`` as an exact share, from 0 to less than 1.
 
     Raises:
-        ValueError: The text is no such fraction.
+        ValueError: The text is not such a fraction.
     """
     found = _SHARE_PATTERN.fullmatch(text)
     if found is None or (share := Fraction(int(found[1]), int(found[2]))) >= 1:

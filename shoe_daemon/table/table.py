@@ -152,9 +152,7 @@ class Table:
         return cls(state)
 
 
-def _replay_observations(
-    state: TableState, sequence: Iterable[observations.Observation]
-) -> bool:
+def _replay_observations(state: TableState, sequence: Iterable[observations.Observation]) -> bool:
     table = Table(state)
     for each in sequence:
         if isinstance(each, observations.Command) and table.refusal(each) is not None:

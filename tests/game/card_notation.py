@@ -22,5 +22,5 @@ def coup(text: str) -> Coup:
 shoes = st.lists(st.sampled_from(DECK), min_size=6, max_size=6)
 """Six cards, as a shoe of many decks may deal them."""
 
-lawful_coups = shoes.map(Coup.dealt)
+lawful_coups = shoes.map(Coup.deal)
 """Rounds that were dealt by the rules."""

@@ -44,7 +44,7 @@ def test_the_higher_total_wins_however_many_cards_it_has(text: str, outcome: Out
 
 @given(shoes)
 def test_a_shoe_is_dealt_in_order_and_by_the_rules(shoe: list[Card]) -> None:
-    dealt = Coup.dealt(shoe)
+    dealt = Coup.deal(shoe)
     points = [card.points for card in shoe]
     player, banker = french_table.hands(points)
     assert [card.points for card in dealt.player.cards] == player
@@ -52,9 +52,9 @@ def test_a_shoe_is_dealt_in_order_and_by_the_rules(shoe: list[Card]) -> None:
     assert dealt.outcome == french_table.winner(points)
     # Nothing beyond the round is looked at.
     used = len(player) + len(banker)
-    assert Coup.dealt(shoe[:used]) == dealt
+    assert Coup.deal(shoe[:used]) == dealt
     with pytest.raises(IndexError):
-        Coup.dealt(shoe[: used - 1])
+        Coup.deal(shoe[: used - 1])
 
 
 def test_the_first_four_cards_go_to_player_and_banker_in_turn() -> None:

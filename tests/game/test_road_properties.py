@@ -34,7 +34,7 @@ def deal(chance: Random) -> list[Result]:
     shoe = chance.sample(DECK * 8, 8 * 52)
     at, results = 1 + (shoe[0].points or 10), []
     while at < len(shoe) - CUT:
-        player, banker, outcome = Coup.dealt(shoe[at : at + 6])
+        player, banker, outcome = Coup.deal(shoe[at : at + 6])
         at += len(player.cards) + len(banker.cards)
         natural = player.natural or banker.natural
         results.append(Result(outcome, player.pair, banker.pair, natural))

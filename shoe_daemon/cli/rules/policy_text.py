@@ -91,9 +91,9 @@ def _provision(provision: Provision) -> Iterator[str]:
 
 
 def _severities(policy: Policy) -> Iterator[str]:
-    if policy.raised:
+    if policy.raised_severity:
         yield "SEVERITY"
-    for kind, severity in policy.raised.items():
+    for kind, severity in policy.raised_severity.items():
         yield f"  {kind:<27}{severity}, elsewhere {SEVERITY[kind]}"
 
 

@@ -125,7 +125,7 @@ def _with_cards(before: HandResult, cards: tuple[Card | None, ...]) -> HandResul
 
 def _deal_coup(cards: tuple[Card, ...]) -> Coup | None:
     try:
-        return Coup.dealt(cards)
+        return Coup.deal(cards)
     except IndexError:
         return None
 
