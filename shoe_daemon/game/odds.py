@@ -203,9 +203,9 @@ def _count_pairings(
     Count which cards both hands' first two can be, given what they count.
 
     Args:
-        player: What the Player's first two both count; None where they differ.
-        banker: The same of the Banker's.
-        decks: How many.
+        player: The points of both first two cards of the Player; None if they differ.
+        banker: The same for the Banker.
+        decks: The number of decks.
     """
     for of_player, ways, left in _count_two_card_draws(player, _rank_copies(player, decks)):
         then = left if banker == player else _rank_copies(banker, decks)

@@ -1,18 +1,17 @@
 """
-The roads: what players read the shoe's past from.
+The roads: the past results of a shoe, as players read them.
 
-All of them are functions of the results of one shoe. They are made anew on every
-change, because an incremental road cannot follow a correction, and every derived
-road is read from the logical columns of the big road, never from the six rows on
-which it is drawn.
+All roads are functions of the results of one shoe. They are built again after every change,
+because an incremental road cannot follow a correction, and every derived road is read from the
+logical columns of the big road, never from the six rows on which it is drawn.
 
-The bead plate has every round. The big road has one cell a Player or Banker win, a
-column a streak. A derived road compares each such cell with the columns one, two or
-three before it (big eye boy, small road, cockroach pig): red where the shoe repeats
-itself, blue where it does not; these colours say nothing of Player and Banker.
+The bead plate has every round. The big road has one cell a Player or Banker win, a column a
+streak. A derived road compares each such cell with the columns one, two or three before it (big
+eye boy, small road, cockroach pig): red where the shoe repeats itself, blue where it does not;
+these colours are independent of Player and Banker.
 
-The rules are those of the roads of a live casino, which they were compared with over
-eight shoes; where displays differ there is an option.
+The rules are those of the roads of a live casino, compared over eight shoes; where displays
+differ there is an option.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Mark(StrEnum):
 
 class Result(NamedTuple):
     """
-    What the roads need of one round.
+    The result of one round, as the roads need it.
 
     Attributes:
         outcome: Which hand won.
@@ -214,7 +213,7 @@ def build_roads(
 
 
 _COLUMNS_BACK: Final = (1, 2, 3)
-"""How many columns back the big eye boy, the small road and the cockroach pig look."""
+"""Columns back with which big eye boy, small road and cockroach pig compare."""
 
 
 class _StreakCell:
@@ -329,7 +328,7 @@ def _ask_of_side(
     big: RoadGrid,
     derived: Iterable[_DerivedRoad],
 ) -> Ask:
-    """Say what is new in columns that have one win more than those that are drawn."""
+    """Return the cells that one more win adds to every road."""
     n, depth = len(asked) - 1, len(asked[-1]) - 1
     # The first win may take over the square of the ties before it.
     col, row = big.next_cell(depth) if n or depth else (0, 0)

@@ -173,5 +173,5 @@ class _Envelope(Struct):
 
 
 def is_staff(event_type: str) -> bool:
-    """Tell whether an event of this type is for staff only."""
+    """Return whether events of this type are for staff only."""
     return event_type.startswith("staff_")

@@ -330,10 +330,10 @@ def encode_observation(observation: Observation) -> bytes:
 
 def decode_observation(line: bytes | str) -> AnyObservation:
     """
-    Read one line of an observation log.
+    Decode one line of an observation log.
 
     Raises:
-        UserError: What is wrong with the line, in words.
+        UserError: The line is invalid; the message states the reason.
     """
     try:
         observation: AnyObservation = _decoder.decode(line)
@@ -358,7 +358,7 @@ def house_of(session: Session) -> House:
     Return the house of a session.
 
     Raises:
-        UserError: There is no such house, or its rules cannot be.
+        UserError: The house is unknown, or its rules are invalid.
     """
     if session.rules is not None:
         return house_from_mapping(session.rules, "rules")
@@ -370,7 +370,7 @@ def policy_of(session: Session) -> Policy:
     Return the policy of a session.
 
     Raises:
-        UserError: There is no such policy, or its rulings cannot be.
+        UserError: The policy is unknown, or its rulings are invalid.
     """
     if session.rulings is not None:
         return policy_from_mapping(session.rulings, "rulings")

@@ -86,10 +86,16 @@ def apply_drawn_card(
         round_.out_before += 1
     if seed is not None:
         add_card(
-            context, round_, DrawnCard(seed.face, unread=seed.unread), seen=seed if kept else None
+            context,
+            round_,
+            DrawnCard(seed.face, unread=seed.unread),
+            counted_card=seed if kept else None,
         )
     add_card(
-        context, round_, card, seen=carried if kept and isinstance(carried, DrawnCard) else None
+        context,
+        round_,
+        card,
+        counted_card=carried if kept and isinstance(carried, DrawnCard) else None,
     )
 
 
@@ -159,7 +165,11 @@ def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
 
 
 def add_card(
-    context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
+    context: TableContext,
+    round_: RoundState,
+    card: DrawnCard,
+    *,
+    counted_card: DrawnCard | None = None,
 ) -> None:
     """Add a card to the round in progress, and publish all that follows from it."""
     if round_.unread_pending:
@@ -168,7 +178,7 @@ def add_card(
     if problem is _EXCESS_CARD:
         placement.record_excess_card(context, round_, card)
         return
-    placement.deal_card(context, round_, card, seen=seen)
+    placement.deal_card(context, round_, card, counted_card=counted_card)
     if problem is not None:
         placement.raise_misplaced_card(context, card, problem)
     if len(round_.cards) == 1:

@@ -3,6 +3,9 @@ The card that is due next, by the known faces and by the public faces.
 
 `card_due` takes six spots in dealing order, each None or a face's points. It is called twice:
 with all known faces, to check the draws; and with the public faces only, to publish `draw_due`.
+
+A Player who stands is published with the Banker's draw or stand (`banker_draws`, `banker_stands`):
+the code `player_stands` of the contract is never emitted.
 """
 
 from __future__ import annotations

@@ -50,7 +50,11 @@ def publish_due_card(
 
 
 def deal_card(
-    context: TableContext, round_: RoundState, card: DrawnCard, *, seen: DrawnCard | None = None
+    context: TableContext,
+    round_: RoundState,
+    card: DrawnCard,
+    *,
+    counted_card: DrawnCard | None = None,
 ) -> None:
     """
     Publish a placed card, with its face only if the players see it.
@@ -59,7 +63,7 @@ def deal_card(
         context: The table.
         round_: The round in progress.
         card: The card, placed.
-        seen: The same card as an excess card of the previous round; it is not counted
+        counted_card: The same card as an excess card of the previous round; it is not counted
             again.
     """
     face, shoe = card.face, context.state.shoe
@@ -75,13 +79,13 @@ def deal_card(
     if shoe is None:
         return
     card.order = shoe.out
-    shoe.out += seen is None
-    if seen is None and context.options.checkers:
+    shoe.out += counted_card is None
+    if counted_card is None and context.options.checkers:
         checker_comparison.compare_main_card(context, face, card)
-    if seen is None or seen.face is None:
+    if counted_card is None or counted_card.face is None:
         shoe_lifecycle.count_card(context, shoe, card)
-    elif card.public and not seen.public:
-        shoe_lifecycle.mark_card_public(context, seen)
+    elif card.public and not counted_card.public:
+        shoe_lifecycle.mark_card_public(context, counted_card)
 
 
 def is_public_at_draw(context: TableContext, round_: RoundState, slot: Slot | None) -> bool:

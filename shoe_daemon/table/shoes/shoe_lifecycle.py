@@ -197,14 +197,14 @@ def public_copies(shoe: ShoeState, face: Card) -> int:
     return shoe.seen[face.index] - shoe.unseen[face.index]
 
 
-def mark_card_public(context: TableContext, seen: DrawnCard) -> None:
+def mark_card_public(context: TableContext, drawn: DrawnCard) -> None:
     """Record that a counted card is public now."""
-    shoe, face = context.state.shoe, seen.face
+    shoe, face = context.state.shoe, drawn.face
     if shoe is None or face is None:
         return
     shoe.unseen[face.index] = max(0, shoe.unseen[face.index] - 1)
     for card in reversed(shoe.recent):
-        if card.number == seen.number:
+        if card.number == drawn.number:
             card.seen = True
             return
 
