@@ -2,8 +2,10 @@
 The closed list of irregularities, and the one table of their properties.
 
 A new kind is a member of `IrregularityKind` and a row of `IRREGULARITIES`. Severity, the kinds
-that a person may report, and the kinds that a table cannot detect follow from that row; its
-sentence is in `table.detail_texts`. Rulings are in the policies.
+that a person may report, and the kinds that a table cannot detect follow from that row. Tests
+name what else is missing: its sentences in `table.detail_texts`, its name in the languages of
+`display`, its section in ``docs/misdeals.md``, its log in ``tests/misdeals/irregularity_logs.py``.
+Rulings are in the policies.
 """
 
 from __future__ import annotations

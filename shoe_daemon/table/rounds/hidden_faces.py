@@ -58,13 +58,7 @@ def _third_card_slots(round_: RoundState) -> list[tuple[DrawnCard, Slot | None]]
 def _third_card_problem(
     round_: RoundState, card: DrawnCard, slot: Slot | None
 ) -> IrregularityKind | None:
-    if slot is None:
-        return _EXCESS_CARD
-    if card.declared is None or card.declared is slot or round_.misplaced:
-        return None
-    if slot is Slot.B3 and card.declared is Slot.P3:
-        return IrregularityKind.PLAYER_THIRD_UNAUTHORISED
-    return IrregularityKind.WRONG_HAND
+    return _EXCESS_CARD if slot is None else placement.slot_problem(round_, card, slot)
 
 
 def _raise_staff_alert(

@@ -121,11 +121,21 @@ def compare_slots(round_: RoundState, card: DrawnCard) -> IrregularityKind | Non
     Compare the slot of a card with the reported slot; only the first difference is an
     irregularity.
     """
-    if card.declared is None or card.declared is card.slot or round_.misplaced:
+    if card.declared is card.slot:
         return None
-    if card.slot is Slot.B3 and card.declared is Slot.P3:
+    problem = slot_problem(round_, card, card.slot)
+    round_.misplaced |= problem is IrregularityKind.WRONG_HAND
+    return problem
+
+
+def slot_problem(
+    round_: RoundState, card: DrawnCard, slot: Slot | None
+) -> IrregularityKind | None:
+    """Return the irregularity of a card that was reported on another slot than this one."""
+    if card.declared is None or card.declared is slot or round_.misplaced:
+        return None
+    if slot is Slot.B3 and card.declared is Slot.P3:
         return IrregularityKind.PLAYER_THIRD_UNAUTHORISED
-    round_.misplaced = True
     return IrregularityKind.WRONG_HAND
 
 
