@@ -12,7 +12,7 @@ from copy import copy
 from typing import Any, Self
 
 from shoe_daemon.journal import JournalReader
-from tests.game.reference_roads import other_roads
+from tests.game.reference_roads import reference_roads
 
 __all__ = ["Ledger"]
 
@@ -89,7 +89,7 @@ class Ledger:
         """
         Return the roads that follow, drawn by the tests' own way.
         """
-        return other_roads(self.sequence)
+        return reference_roads(self.sequence)
 
 
 def _letter(data: dict[str, Any]) -> str:

@@ -12,18 +12,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["other_roads"]
+__all__ = ["reference_roads"]
 
 NAMES = {"P": "player", "B": "banker", "T": "tie", "r": "red", "b": "blue"}
 
 
-def other_roads(
+def reference_roads(
     sequence: str, *, leading_ties: str = "merge", tail: str = "flat"
 ) -> dict[str, Any]:
     """Return what ``shoe-daemon roads SEQUENCE --json`` must say, as plain data."""
     rounds = re.findall("[PBT][pbn]*", sequence)
-    drawn = _drawn(rounds, leading_ties, tail)
-    ask = {NAMES[side]: _news(drawn, _drawn([*rounds, side], leading_ties, tail)) for side in "BP"}
+    drawn = _draw_roads(rounds, leading_ties, tail)
+    ask = {
+        NAMES[side]: _next_cells(drawn, _draw_roads([*rounds, side], leading_ties, tail))
+        for side in "BP"
+    }
     return {"bead": _bead(rounds), "ask": ask, "counts": _counts(rounds), **drawn}
 
 
@@ -48,7 +51,9 @@ def _counts(rounds: list[str]) -> dict[str, int]:
     return {"rounds": len(rounds), **counts}
 
 
-def _drawn(rounds: list[str], leading_ties: str, tail: str) -> dict[str, list[dict[str, Any]]]:
+def _draw_roads(
+    rounds: list[str], leading_ties: str, tail: str
+) -> dict[str, list[dict[str, Any]]]:
     cells = _with_ties(rounds, leading_ties)
     sides = "".join(each[0] for each, _ in cells)
     big = [
@@ -115,7 +120,7 @@ def _on_paper(letters: str, tail: str) -> list[tuple[dict[str, int], str]]:
     places, head = [], -1
     for column, streak in enumerate(_streaks(letters)):
         head = lines[0].index(" ", head + 1)
-        squares = (_bent if tail == "drop" else _straight)(lines, head, len(streak))
+        squares = (_bent_tail if tail == "drop" else _straight_tail)(lines, head, len(streak))
         for depth, (col, row) in enumerate(squares):
             lines[row] = lines[row][:col] + streak[0] + lines[row][col + 1 :]
             place = {"col": col, "row": row, "column": column, "depth": depth}
@@ -123,7 +128,7 @@ def _on_paper(letters: str, tail: str) -> list[tuple[dict[str, int], str]]:
     return places
 
 
-def _straight(lines: list[str], head: int, length: int) -> list[tuple[int, int]]:
+def _straight_tail(lines: list[str], head: int, length: int) -> list[tuple[int, int]]:
     """Return the squares of a streak with one bend: down, then all along the line."""
     below = "".join(line[head] for line in lines)
     deep = len(below) - len(below.lstrip(" "))
@@ -132,16 +137,16 @@ def _straight(lines: list[str], head: int, length: int) -> list[tuple[int, int]]
     return down + [(col, deep - 1) for col in along[: length - len(down)]]
 
 
-def _bent(lines: list[str], col: int, length: int, row: int = 0) -> list[tuple[int, int]]:
+def _bent_tail(lines: list[str], col: int, length: int, row: int = 0) -> list[tuple[int, int]]:
     """Return the squares of a streak that goes down wherever there is a blank below."""
     if length == 1:
         return [(col, row)]
     if row < 5 and lines[row + 1][col] == " ":
-        return [(col, row), *_bent(lines, col, length - 1, row + 1)]
-    return [(col, row), *_bent(lines, lines[row].index(" ", col + 1), length - 1, row)]
+        return [(col, row), *_bent_tail(lines, col, length - 1, row + 1)]
+    return [(col, row), *_bent_tail(lines, lines[row].index(" ", col + 1), length - 1, row)]
 
 
-def _news(
+def _next_cells(
     before: dict[str, list[dict[str, Any]]], after: dict[str, list[dict[str, Any]]]
 ) -> dict[str, dict[str, Any] | None]:
     """Return what one more round has brought to each road."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.game.reference_roads import other_roads
+from tests.game.reference_roads import reference_roads
 from tests.game.road_data import draw, plain
 from tests.volume import volume
 
@@ -19,7 +19,7 @@ TAILS = ["flat", "drop"]
 
 def agree(sequence: str, leading_ties: str = "merge", tail: str = "flat") -> None:
     drawn = plain(draw(sequence, leading_ties=leading_ties, tail=tail))
-    assert drawn == other_roads(sequence, leading_ties=leading_ties, tail=tail), (
+    assert drawn == reference_roads(sequence, leading_ties=leading_ties, tail=tail), (
         sequence,
         leading_ties,
         tail,
@@ -72,7 +72,7 @@ def test_whole_shoes_with_ties_and_pairs(sequence: str, leading_ties: str, tail:
 
 
 def test_the_comparison_would_find_a_difference() -> None:
-    flat, drop = (other_roads("B" * 9 + "P" * 10, tail=tail) for tail in TAILS)
+    flat, drop = (reference_roads("B" * 9 + "P" * 10, tail=tail) for tail in TAILS)
     assert flat["big"] != drop["big"]
-    merge, own = (other_roads("TBPBPB", leading_ties=way) for way in LEADING_TIES)
+    merge, own = (reference_roads("TBPBPB", leading_ties=way) for way in LEADING_TIES)
     assert all(merge[road] != own[road] for road in ("big", "big_eye", "small", "cockroach"))

@@ -1,1 +1,1 @@
-"""What goes wrong at a table, what the house's procedure says, and what a person decides."""
+"""Tests of irregularities: detection, proposals, rulings and corrections."""

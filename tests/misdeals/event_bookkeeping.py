@@ -1,7 +1,5 @@
 """
-The books of a table, kept by somebody who only hears what it is told and what
-it says: how many cards have left the shoe, which faces, what every round came
-to, and what the board must show of that.
+The cards, results and irregularities of a table, counted from its observations and events only.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from shoe_daemon.table.table import Table
 
 
-class Books:
+class EventBookkeeping:
     """
     Everything that must add up.
 
@@ -164,7 +162,7 @@ def check_result(data: RoundFinished) -> None:
     assert (data.player.total, data.banker.total) == (expected.player_total, expected.banker_total)
     assert (data.player.pair, data.banker.pair) == (expected.player_pair, expected.banker_pair)
     settled = [{"wager": w.wager, "result": w.result, "pays": w.pays} for w in data.wagers]
-    wagers = reference_rules.wagers(expected.outcome) if data.kind == "normal" else []
+    wagers = reference_rules.expected_wagers(expected.outcome) if data.kind == "normal" else []
     assert sorted(settled, key=str) == sorted(
         ({"wager": w["wager"], "result": w["result"], "pays": w["pays"]} for w in wagers), key=str
     )

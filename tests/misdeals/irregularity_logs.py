@@ -1,9 +1,9 @@
 """
-The shortest log for every kind of irregularity: what the table is, what it is
-told, and what it must say.
+The shortest log for every kind of irregularity: the table, its observations, the expected
+event.
 
-A line of a log is what `shoe-daemon replay` reads, but for `after`: the seconds
-since the line before, one where it is not given.
+A line of a log is a line for `shoe-daemon replay`, except `after`: the seconds since the
+previous line, 1 by default.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Line = dict[str, Any]
 
 
-class Log(NamedTuple):
+class IrregularityLog(NamedTuple):
     """
     What leads to one irregularity, and to no other.
 
@@ -115,18 +115,18 @@ _INVENTORY = ("inventory_violation",)
 _PERSON = "a person reports it"
 
 
-def _too_many(name: str, whole: str, **fields: Any) -> Log:  # noqa: ANN401 - of any log
+def _too_many(name: str, whole: str, **fields: Any) -> IrregularityLog:  # noqa: ANN401 - of any log
     lines = (*deal(whole), *deal("P3 4C"))
-    return Log(f"a card after {name}", "excess_card", lines, slot="P3", **fields)
+    return IrregularityLog(f"a card after {name}", "excess_card", lines, slot="P3", **fields)
 
 
 LOGS = (
-    Log(
+    IrregularityLog(
         "a card while bets are open",
         "premature_draw",
         ({"type": "betting_open"}, *deal("P1 9S")),
     ),
-    Log(
+    IrregularityLog(
         "the Banker's third card is laid to the Player",
         "player_third_unauthorised",
         deal(f"{DRAWS}, P3 9D"),
@@ -137,7 +137,7 @@ LOGS = (
     _too_many("both stand", BOTH_STAND, situations=_EXPOSED, card="4C"),
     _too_many("the Banker stands", BANKER_STANDS, situations=_EXPOSED, card="4C"),
     _too_many("the sixth", SIX, situations=_EXPOSED, card="4C"),
-    Log(
+    IrregularityLog(
         "a card after faces that were turned over",
         "excess_card",
         (*deal(NATURAL), order("reveal"), *deal("P3 4C")),
@@ -145,66 +145,68 @@ LOGS = (
         situations=_UNEXPOSED,
         rules=house(dealing_style=SQUEEZE),
     ),
-    Log(
+    IrregularityLog(
         "a card outside the game",
         "excess_card",
         (*deal(NATURAL), OUTSIDE),
         situations=_EXPOSED,
         card="4C",
     ),
-    Log(
+    IrregularityLog(
         "the reader alone says that there was one",
         "excess_card",
         (*deal(NATURAL), error("overdraw")),
         situations=("excess_unexposed", "excess_exposed"),
     ),
-    Log(
+    IrregularityLog(
         "a result while a card is due",
         "missing_draw",
         (*deal(DRAWS), result("banker")),
         slot="B3",
     ),
-    Log(
+    IrregularityLog(
         "two cards to the Player at once", "wrong_hand", deal("P1 6S, P2 7H"), slot="B1", card="7H"
     ),
-    Log("the other winner is declared", "result_mismatch", (*deal(NATURAL), result("banker"))),
-    Log(
+    IrregularityLog(
+        "the other winner is declared", "result_mismatch", (*deal(NATURAL), result("banker"))
+    ),
+    IrregularityLog(
         "the cards go while one lies face down",
         "premature_collect",
         (*deal(NATURAL), {"type": "table_cleared"}),
         rules=house(dealing_style=SQUEEZE),
     ),
-    Log(
+    IrregularityLog(
         _PERSON,
         "face_up_in_shoe",
         (*deal("P1 9S"), order("hold", kind="face_up_in_shoe", slot="B1")),
         slot="B1",
     ),
-    Log(
+    IrregularityLog(
         "two cards within a tenth of a second",
         "double_feed",
         (*deal("P1 9S"), {**deal("B1 2H")[0], "after": 0.1}),
         options={"least_gap": 0.3},
     ),
-    Log(
+    IrregularityLog(
         "a card passes unread",
         "unreadable_card",
         ({"type": "unreadable", "slot": "P1"},),
         slot="P1",
     ),
-    Log(
+    IrregularityLog(
         "the reader alone says that one passed unread",
         "unreadable_card",
         (*deal("P1 9S"), error("unreadable")),
         slot="B1",
     ),
-    Log(
+    IrregularityLog(
         "a camera sees another card",
         "source_conflict",
         (*deal("P1 9S"), {"type": "placed", "slot": "P1", "card": "8S"}),
         slot="P1",
     ),
-    Log(
+    IrregularityLog(
         "twice in a single deck",
         "duplicate_card",
         deal("P1 9S, B1 9S"),
@@ -213,27 +215,29 @@ LOGS = (
         slot="B1",
         card="9S",
     ),
-    Log(_PERSON, "foreign_card", (order("hold", kind="foreign_card"),), situations=_INVENTORY),
-    Log(
+    IrregularityLog(
+        _PERSON, "foreign_card", (order("hold", kind="foreign_card"),), situations=_INVENTORY
+    ),
+    IrregularityLog(
         "one card less in the shoe than there should be",
         "card_count_mismatch",
         (NEW_SHOE, *deal(NATURAL), result("player"), order("new_shoe", left=47)),
         options={"decks": 1},
         situations=_INVENTORY,
     ),
-    Log(
+    IrregularityLog(
         "no card is burned",
         "burn_error",
         (NEW_SHOE, *deal("P1 9S")),
         rules=house(burn=Burn(mode="first_card")),
     ),
-    Log(
+    IrregularityLog(
         "the shoe is empty after two cards of a round",
         "insufficient_cards",
         (NEW_SHOE, *burn(50), *deal(f"P1 {DECK[50]}, B1 {DECK[51]}")),
         options={"decks": 1},
     ),
-    Log(
+    IrregularityLog(
         "a round after the last",
         "cut_card_overrun",
         (
@@ -247,22 +251,30 @@ LOGS = (
         ),
         rules=_CUT,
     ),
-    Log(
+    IrregularityLog(
         "nine cards are left behind the place of the cut card",
         "cut_card_missing",
         (NEW_SHOE, *burn(42), *deal(f"P1 {DECK[50]}")),
         rules=house(decks=1, cut_card=CutCard(mode="checked", position=16)),
     ),
-    Log("the reader says so", "card_returned", (*deal("P1 9S"), error("card_returned"))),
-    Log(_PERSON, "card_returned", (*deal("P1 9S"), order("hold", kind="card_returned"))),
-    Log(_PERSON, "card_off_table", (*deal("P1 9S"), order("hold", kind="card_off_table"))),
-    Log(
+    IrregularityLog(
+        "the reader says so", "card_returned", (*deal("P1 9S"), error("card_returned"))
+    ),
+    IrregularityLog(
+        _PERSON, "card_returned", (*deal("P1 9S"), order("hold", kind="card_returned"))
+    ),
+    IrregularityLog(
+        _PERSON, "card_off_table", (*deal("P1 9S"), order("hold", kind="card_off_table"))
+    ),
+    IrregularityLog(
         "four of one suit",
         "suspect_sequence",
         deal("P1 2S, B1 9S, P2 4S, B2 KS"),
         options={"suspect_run": 4},
     ),
-    Log("a draw takes too long", "device_fault", (*deal("P1 9S"), error("timeout"))),
-    Log("a person voids the round", "manual_void", (*deal("P1 9S"), order("void_round"))),
+    IrregularityLog("a draw takes too long", "device_fault", (*deal("P1 9S"), error("timeout"))),
+    IrregularityLog(
+        "a person voids the round", "manual_void", (*deal("P1 9S"), order("void_round"))
+    ),
 )
 """At least one for every kind."""

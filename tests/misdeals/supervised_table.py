@@ -1,7 +1,4 @@
-"""
-A table with a person in charge of it: a dealer whose orders have all their
-fields, and what can be asked about the table afterwards.
-"""
+"""A dealer for the tests that also gives commands, with all their fields."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ from tests.table.dealer import Dealer, House, card, of_type
 if TYPE_CHECKING:
     from shoe_daemon.table.events import Event
 
-__all__ = ["Pit"]
+__all__ = ["SupervisedTable"]
 
 
-class Pit(Dealer):
+class SupervisedTable(Dealer):
     """One table, its dealer, and its supervisor, whose name is ann."""
 
     def __init__(

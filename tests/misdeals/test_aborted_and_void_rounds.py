@@ -1,6 +1,6 @@
 """
-A round that came to nothing, aborted or void: what a person says of its cards
-afterwards counts them, gives it no result, and shows no face that nobody has seen.
+Corrections in an aborted or void round: the cards are counted, no result follows, no face
+leaks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.public_types import encode_public_table
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     FACE_UP,
     SQUEEZE,
@@ -36,16 +36,16 @@ ENDS: dict[str, seen.Observation] = {
 ALL_ENDS = pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
 
 
-def unread(end: seen.Observation, style: DealingStyle = SQUEEZE) -> Pit:
+def unread(end: seen.Observation, style: DealingStyle = SQUEEZE) -> SupervisedTable:
     """Deal four cards, the last of which passes unread, and end the round without a result."""
-    pit = Pit(house(dealing_style=style))
+    pit = SupervisedTable(house(dealing_style=style))
     pit.deal("P1 9S, B1 2H, P2 KD")
     pit.say(seen.Unreadable(slot=Slot.B2))
     pit.say(end)
     return pit
 
 
-def shown(pit: Pit, said: list[Event]) -> str:
+def shown(pit: SupervisedTable, said: list[Event]) -> str:
     """Return what players may see of events, and of the table."""
     return json.dumps(public_json(said)) + encode_public_table(pit.table.public()).decode()
 
@@ -83,7 +83,7 @@ def test_what_is_seen_at_once_is_told_afterwards_too() -> None:
 
 @ALL_ENDS
 def test_a_correction_tells_nothing_of_what_was_due(end: seen.Observation) -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal("P1 2S, B1 7H, P2 3D, B2 KC, P3 4D")
     pit.outside("9D")
     pit.say(end)

@@ -1,4 +1,4 @@
-"""A ruling wants cards burned: they are expected, and are no part of any round."""
+"""Cards burned by a ruling are expected, and belong to no round."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import pytest
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, RoundEnd, house, of_type, one, types
 
 ROLES = pytest.mark.parametrize("role", [seen.Role.BURN, seen.Role.PLAY])
 
 
-def ruled(card: str = "3C", *, ended: bool = True, mode: RoundEnd = RoundEnd.BUTTON) -> Pit:
+def ruled(
+    card: str = "3C", *, ended: bool = True, mode: RoundEnd = RoundEnd.BUTTON
+) -> SupervisedTable:
     """Deal a natural and a card too many, and choose to burn it and its value."""
-    pit = Pit(round_end=mode)
+    pit = SupervisedTable(round_end=mode)
     pit.deal(NATURAL, slots=False)
     pit.draw(card)
     pit.rule("burn_card_plus_value")
@@ -23,7 +25,7 @@ def ruled(card: str = "3C", *, ended: bool = True, mode: RoundEnd = RoundEnd.BUT
     return pit
 
 
-def burn(pit: Pit, role: seen.Role, count: int) -> list[int | None]:
+def burn(pit: SupervisedTable, role: seen.Role, count: int) -> list[int | None]:
     """Burn so many cards, and say how many the table still expected each time."""
     said = []
     for face in ("7H", "8H", "9H", "10H", "JH")[:count]:
@@ -49,7 +51,9 @@ def test_as_many_as_its_value(role: seen.Role, *, ended: bool) -> None:
 def test_a_ten_counts_as_the_house_counts_it() -> None:
     pit = ruled("KC")
     assert burn(pit, seen.Role.BURN, 2) == [9, 8]
-    pit = Pit(house(burn=Burn(mode="unchecked", face_value=0)), round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(
+        house(burn=Burn(mode="unchecked", face_value=0)), round_end=RoundEnd.BUTTON
+    )
     pit.deal(NATURAL, slots=False)
     pit.draw("KC")
     pit.rule("burn_card_plus_value")
@@ -81,7 +85,7 @@ def test_a_card_more_is_one_of_the_next_round() -> None:
 
 
 def test_two_rulings_add_up() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal(NATURAL, slots=False)
     pit.draw("AC")
     pit.draw("2C")
@@ -106,7 +110,7 @@ def test_a_new_shoe_owes_nothing_of_the_old_one(role: seen.Role) -> None:
 
 
 def test_burn_card_alone_expects_nothing() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal(NATURAL, slots=False)
     pit.draw("3C")
     pit.rule("burn_card")
@@ -117,7 +121,7 @@ def test_burn_card_alone_expects_nothing() -> None:
 
 
 def test_a_face_that_nobody_knows_has_no_value() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.outside()
     assert "value" in pit.refused("rule", action="burn_card_plus_value")
@@ -125,7 +129,7 @@ def test_a_face_that_nobody_knows_has_no_value() -> None:
 
 def test_burned_cards_are_as_hidden_as_the_house_burns_them() -> None:
     rules = house(dealing_style=SQUEEZE, burn=Burn(mode="unchecked", face_down=True))
-    pit = Pit(rules, round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(rules, round_end=RoundEnd.BUTTON)
     pit.deal(f"{NATURAL}, P3 2C", slots=False)
     pit.result("player")
     pit.rule("burn_card_plus_value")
@@ -136,7 +140,7 @@ def test_burned_cards_are_as_hidden_as_the_house_burns_them() -> None:
 
 @pytest.mark.parametrize("role", [seen.Role.BURN, seen.Role.PLAY, seen.Role.OUTSIDE])
 def test_a_card_that_may_be_one_of_the_next_hand_is_not_shown(role: seen.Role) -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
     pit.deal(f"{NATURAL}, P3 2C", slots=False)
     pit.result("player")
     pit.rule("burn_card_plus_value")

@@ -1,4 +1,4 @@
-"""A card too many is carried to the next hand: it begins that, and is counted once."""
+"""An excess card carried to the next round begins that round, and is counted once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one
 
 CARRIED = "P1 4C, B1 9H, P2 2D, B2 KS"
@@ -18,10 +18,10 @@ REST = "B1 9H, P2 2D, B2 KS"
 READERS = pytest.mark.parametrize("slots", [True, False], ids=["slots", "no slots"])
 
 
-def button(*, slots: bool, action: str = "carry_to_next_hand", **options: Any) -> Pit:  # noqa: ANN401 - of the options
+def button(*, slots: bool, action: str = "carry_to_next_hand", **options: Any) -> SupervisedTable:  # noqa: ANN401 - of the options
     """Deal a natural and a card too many, and choose to carry it."""
     mode = RoundEnd.DEVICE if slots else RoundEnd.BUTTON
-    pit = Pit(round_end=mode, **options)
+    pit = SupervisedTable(round_end=mode, **options)
     pit.deal(NATURAL, slots=slots)
     pit.draw("4C", "P3" if slots else None)
     assert pit.kinds() == ["excess_card"]
@@ -90,7 +90,7 @@ def test_a_dummy_hand_that_the_reader_begins_is_one() -> None:
 
 
 def test_a_card_whose_face_is_hidden_stays_so() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), round_end=RoundEnd.DEVICE)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.DEVICE)
     pit.deal(f"{NATURAL}, P3 4C")
     pit.result("player")
     pit.rule("carry_to_next_hand")
@@ -100,7 +100,7 @@ def test_a_card_whose_face_is_hidden_stays_so() -> None:
 
 
 def test_the_right_one_of_two_is_carried() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal(NATURAL, slots=False)
     pit.draw("4C")
     pit.draw("5C")
@@ -115,7 +115,7 @@ def test_the_right_one_of_two_is_carried() -> None:
 
 
 def test_one_that_is_in_play_already_is_not_carried() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal(f"{NATURAL}, P3 4C", slots=False)
     pit.result("player")
     pit.deal(f"{NATURAL}, P3 5C", slots=False)
@@ -125,7 +125,7 @@ def test_one_that_is_in_play_already_is_not_carried() -> None:
 
 
 def test_a_person_decides_before_the_reader_has_shown_the_card() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.error("overdraw")
     assert "not been seen" in pit.refused("rule", action="carry_to_next_hand")
@@ -133,7 +133,7 @@ def test_a_person_decides_before_the_reader_has_shown_the_card() -> None:
 
 def test_no_card_is_carried_into_another_shoe() -> None:
     rules = house(cut_card=CutCard(mode="checked", hands_after=0))
-    pit = Pit(rules, round_end=RoundEnd.DEVICE)
+    pit = SupervisedTable(rules, round_end=RoundEnd.DEVICE)
     pit.deal("P1 9S")
     pit.say(seen.CutCardSeen())
     pit.deal("B1 2H, P2 KD, B2 3C, P3 4C")
@@ -174,7 +174,9 @@ def test_it_lies_among_the_cards_of_a_round_that_is_entered_by_hand() -> None:
 
 
 def test_cards_that_are_shuffled_back_count_anew() -> None:
-    pit = Pit(house(reshuffle="per_hand", burn=Burn(mode="none")), round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(
+        house(reshuffle="per_hand", burn=Burn(mode="none")), round_end=RoundEnd.BUTTON
+    )
     pit.deal(f"{NATURAL}, P3 4C", slots=False)
     pit.rule("carry_to_next_hand")
     pit.result("player")

@@ -1,4 +1,4 @@
-"""Two readers on one table: they check each other, and either may be away."""
+"""Two readers on one table: they check each other, and either may be down."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, RoundEnd, card, house, one, types
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ FACES = [each.split()[1] for each in SIX.split(", ")]
 """Both draw: 9 against 7."""
 
 
-def two(round_end: RoundEnd = RoundEnd.BUTTON) -> Pit:
+def two(round_end: RoundEnd = RoundEnd.BUTTON) -> SupervisedTable:
     """A shoe that reads, and a scanner at its mouth."""
-    pit = Pit(round_end=round_end, checkers=("scanner",))
+    pit = SupervisedTable(round_end=round_end, checkers=("scanner",))
     for source in ("shoe", "scanner"):
         pit.say(seen.Link(up=True, source=source))
     return pit
@@ -382,7 +382,7 @@ def test_after_a_gap_of_the_main_reader_nothing_differs() -> None:
 
 
 def test_two_checking_readers_show_one_misread_card_once() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON, checkers=("scanner", "camera"))
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, checkers=("scanner", "camera"))
     for face, twin in zip(ROUND, ["9S", "8H", "QD", "AC"], strict=True):
         for source, each in (("shoe", twin), ("scanner", face), ("camera", face)):
             read(pit, source, each)
@@ -410,10 +410,10 @@ def place(pit: Dealer, text: str) -> list[Event]:
     return said
 
 
-def with_camera(style: str = "face_up") -> Pit:
+def with_camera(style: str = "face_up") -> SupervisedTable:
     """A shoe that reads, and a camera above the table."""
     rules = house(dealing_style=SQUEEZE) if style == "squeeze" else None
-    pit = Pit(rules, round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(rules, round_end=RoundEnd.BUTTON)
     for source in ("shoe", "camera"):
         pit.say(seen.Link(up=True, source=source))
     return pit

@@ -1,7 +1,4 @@
-"""
-A table that was written down and read back between two observations goes on as
-if it had not been: what a person decides about what is open is decided alike.
-"""
+"""A table restored from a checkpoint behaves like the original."""
 
 from __future__ import annotations
 
@@ -12,14 +9,14 @@ from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.table import Table
-from tests.misdeals.irregularity_logs import LOGS, Log
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, card, house, of_type
 
 
 @pytest.mark.parametrize("action", list(Action))
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
-def test_a_ruling(log: Log, action: Action) -> None:
+def test_a_ruling(log: IrregularityLog, action: Action) -> None:
     told = Table()
     for observation in log.observations("us_nj_pa"):
         told.apply(observation)
@@ -36,7 +33,7 @@ def test_a_ruling(log: Log, action: Action) -> None:
 
 
 def test_a_card_that_is_entered_in_a_torn_round_stays_hidden() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal(NATURAL, slots=False)
     pit.gap()
     pit.say(seen.Unreadable())

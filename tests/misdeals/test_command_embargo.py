@@ -1,7 +1,4 @@
-"""
-What players have not seen is not said, whatever a person orders; and of the
-cards that remain nothing is said at all.
-"""
+"""No command publishes a hidden face, nor anything about the remaining cards."""
 
 from __future__ import annotations
 
@@ -15,8 +12,8 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.public_types import encode_public_table
-from tests.misdeals.irregularity_logs import LOGS, Log
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import SQUEEZE, TUCKED, house, of_type, one, public_json
 
 UNSEEN = [
@@ -35,9 +32,9 @@ ORDERS: list[list[tuple[str, dict[str, Any]]]] = [
 TOO_MUCH = {"out", "seen", "left", "remain", "composition", "read", "unread", "copies", "stub"}
 
 
-def dealt(faces: tuple[str, ...], orders: list[tuple[str, dict[str, Any]]]) -> Pit:
+def dealt(faces: tuple[str, ...], orders: list[tuple[str, dict[str, Any]]]) -> SupervisedTable:
     """Deal four cards face down, and give orders."""
-    pit = Pit(house(dealing_style=SQUEEZE), policy="us_nj_pa", hold_from=3)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), policy="us_nj_pa", hold_from=3)
     for slot, face in zip(Slot, faces, strict=False):
         pit.draw(face, slot)
     for name, fields in orders:
@@ -79,7 +76,7 @@ def test_a_correction_to_the_same_hidden_face_changes_nothing() -> None:
 
 def test_staff_is_told_what_a_hidden_card_is_now() -> None:
     for style in (SQUEEZE, TUCKED):
-        pit = Pit(house(dealing_style=style))
+        pit = SupervisedTable(house(dealing_style=style))
         pit.deal("P1 9S, B1 2H")
         said = pit.cmd("correct_card", slot=Slot.B1, card="7D")
         assert one(said, "card_corrected").after is None
@@ -97,8 +94,8 @@ def keys(value: object) -> set[str]:
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
-def test_nothing_is_said_of_the_cards_that_remain(log: Log) -> None:
-    pit = Pit()
+def test_nothing_is_said_of_the_cards_that_remain(log: IrregularityLog) -> None:
+    pit = SupervisedTable()
     for observation in log.observations("us_nj_pa"):
         pit.events += pit.table.apply(observation)
     public = public_json(pit.events)
@@ -111,7 +108,7 @@ def test_nothing_is_said_of_the_cards_that_remain(log: Log) -> None:
 
 
 def test_a_finished_shoe_tells_players_its_rounds_alone() -> None:
-    pit = Pit(decks=1)
+    pit = SupervisedTable(decks=1)
     pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
     pit.result("player")
     pit.cmd("hold", kind="foreign_card")
@@ -122,7 +119,7 @@ def test_a_finished_shoe_tells_players_its_rounds_alone() -> None:
 
 
 def test_a_result_that_waits_shows_what_lies_there_and_no_more() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=3)
     pit.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
     pit.say(seen.Disclosed(slot=Slot.P1, card=Card("9S")))
     shown = encode_public_table(pit.table.public()).decode()

@@ -1,7 +1,4 @@
-"""
-Every order at many moments: it is carried out, or refused with a reason and
-then nothing changes; and the same log gives the same bytes.
-"""
+"""Every command at many moments: applied, or refused with a reason and without any change."""
 
 from __future__ import annotations
 
@@ -15,27 +12,27 @@ from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS, Ir
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.dispatch import COMMANDS
 from tests.misdeals.irregularity_logs import DRAWS
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, house, of_type, one, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Moment = tuple[str, "Callable[[Pit], object]"]
+Moment = tuple[str, "Callable[[SupervisedTable], object]"]
 
 
-def _unread(pit: Pit) -> None:
+def _unread(pit: SupervisedTable) -> None:
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
     pit.deal("B2 3C")
 
 
-def _finished(pit: Pit) -> None:
+def _finished(pit: SupervisedTable) -> None:
     pit.deal(NATURAL)
     pit.result("player")
 
 
-def _corrected(pit: Pit) -> None:
+def _corrected(pit: SupervisedTable) -> None:
     _finished(pit)
     pit.cmd("correct_card", slot=Slot.B1, card="6H")
 
@@ -88,7 +85,7 @@ FITS = {
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda each: each[0])
 def test_it_fits_or_changes_nothing(name: str, moment: Moment) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     moment[1](pit)
     fields = FIELDS.get(name, {})
     if moment[0] in FITS.get(name, {each[0] for each in MOMENTS}):
@@ -102,7 +99,7 @@ def test_it_fits_or_changes_nothing(name: str, moment: Moment) -> None:
 
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda each: each[0])
 def test_an_order_that_was_refused_does_nothing_even_if_it_fits(moment: Moment) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     moment[1](pit)
     before = pit.memory()
     for name in COMMANDS:
@@ -112,11 +109,15 @@ def test_an_order_that_was_refused_does_nothing_even_if_it_fits(moment: Moment) 
 
 
 def test_an_order_that_nobody_knows() -> None:
-    assert Pit().refused("dance").startswith("there is no order 'dance'; there are: acknowledge,")
+    assert (
+        SupervisedTable()
+        .refused("dance")
+        .startswith("there is no order 'dance'; there are: acknowledge,")
+    )
 
 
 def test_reveal() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal("P1 9S, B1 --")
     said = pit.cmd("reveal")
     assert [each.card for each in of_type(said, "card_disclosed")] == ["9S"]
@@ -124,7 +125,7 @@ def test_reveal() -> None:
 
 
 def test_betting() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("betting_open")
     assert pit.table.public().betting == "open"
     assert one(pit.cmd("no_more_bets"), "betting_closed").cause == "no_more_bets"
@@ -133,7 +134,7 @@ def test_betting() -> None:
 
 @pytest.mark.parametrize("kind", sorted(REPORTABLE_KINDS))
 def test_what_a_person_reports(kind: str) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S")
     found = one(pit.cmd("hold", kind=kind, slot=Slot.P1), "irregularity")
     assert (found.kind, found.slot, found.detail) == (kind, "P1", "as seen")
@@ -143,12 +144,14 @@ def test_what_a_person_reports(kind: str) -> None:
 
 
 def test_what_a_person_does_not_report() -> None:
-    assert Pit().refused("hold", kind="excess_card").startswith("a person cannot report")
-    assert Pit().refused("hold", kind="ghost").startswith("a person cannot report")
+    assert (
+        SupervisedTable().refused("hold", kind="excess_card").startswith("a person cannot report")
+    )
+    assert SupervisedTable().refused("hold", kind="ghost").startswith("a person cannot report")
 
 
 def test_a_result_is_entered_and_marked() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     said = pit.cmd("enter_result", outcome="player", player_pair=True, banker_pair=False)
     assert types(said)[-2:] == ["round_started", "round_finished"]
     data = one(said, "round_finished")
@@ -162,7 +165,7 @@ def test_a_result_is_entered_and_marked() -> None:
 
 
 def test_a_result_is_entered_for_the_round_that_stopped() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S, B1 2H")
     said = pit.cmd("enter_result", outcome="tie")
     data = one(said, "round_finished")
@@ -172,7 +175,7 @@ def test_a_result_is_entered_for_the_round_that_stopped() -> None:
 
 
 def test_a_result_that_is_entered_shows_no_hidden_face() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal("P1 9S, B1 2H")
     data = one(pit.cmd("enter_result", outcome="tie"), "round_finished")
     assert (data.player.cards, data.banker.cards) == ((None,), (None,))
@@ -180,7 +183,7 @@ def test_a_result_that_is_entered_shows_no_hidden_face() -> None:
 
 def test_the_cards_of_a_finished_shoe_are_counted() -> None:
     for left, wrong in ((48, False), (47, True), (49, True)):
-        pit = Pit(decks=1)
+        pit = SupervisedTable(decks=1)
         pit.cmd("new_shoe")
         pit.deal(NATURAL)
         pit.result("player")
@@ -195,7 +198,7 @@ def test_the_cards_of_a_finished_shoe_are_counted() -> None:
 
 def test_that_the_shoe_is_empty_is_said_when_people_see_that_a_card_is_due() -> None:
     rules = house(dealing_style=SQUEEZE, decks=1, burn=Burn(mode="unchecked"))
-    pit = Pit(rules)
+    pit = SupervisedTable(rules)
     pit.cmd("new_shoe")
     pit.burn(" ".join(DECK[:48]), first=False)
     pit.deal(DRAWS)

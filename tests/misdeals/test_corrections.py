@@ -13,7 +13,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from tests.misdeals.irregularity_logs import DRAWS
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     BANKER_STANDS,
     NATURAL,
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     from shoe_daemon.table.events import Event
 
 
-def correct(pit: Pit, slot: str, card: str, **fields: Any) -> list[Event]:  # noqa: ANN401
+def correct(pit: SupervisedTable, slot: str, card: str, **fields: Any) -> list[Event]:  # noqa: ANN401
     """Correct a card."""
     return pit.cmd("correct_card", slot=Slot(slot), card=card, **fields)
 
 
-def finished(text: str = NATURAL, outcome: str = "player", *, ended: bool = True) -> Pit:
+def finished(
+    text: str = NATURAL, outcome: str = "player", *, ended: bool = True
+) -> SupervisedTable:
     """Deal a round, and end it."""
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(text)
     if ended:
         pit.result(outcome)
@@ -90,7 +92,7 @@ def test_an_earlier_round() -> None:
 
 
 def test_an_earlier_round_of_cards_that_are_shuffled_back() -> None:
-    pit = Pit(house(reshuffle="per_hand"))
+    pit = SupervisedTable(house(reshuffle="per_hand"))
     for _ in range(2):
         pit.deal(NATURAL)
         pit.result("player")
@@ -153,10 +155,10 @@ def test_a_card_becomes_one_too_many_and_not_after_an_undo() -> None:
 
 
 def test_a_card_that_was_called_too_many_was_due_after_all() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S, B1 7H, P2 3D, B2 QC, P3 4S")  # the nine is a two, misread
     assert pit.kinds() == []
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 4S", slots=False)  # the five is a two
     assert pit.open_kinds() == ["excess_card"]
     said = correct(pit, "P1", "2S")
@@ -168,7 +170,7 @@ def test_a_card_that_was_called_too_many_was_due_after_all() -> None:
 
 
 def test_one_that_a_person_had_burned_stays_burned() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 4S", slots=False)
     pit.rule("burn_card")
     said = correct(pit, "P1", "2S")
@@ -176,7 +178,7 @@ def test_one_that_a_person_had_burned_stays_burned() -> None:
 
 
 def test_of_two_too_many_the_one_that_is_open_is_taken() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 5S, B1 7H, P2 3D, B2 QC, P3 9S, B3 4S", slots=False)
     first, second = (alert.data.id for alert in pit.table.public().alerts)
     pit.cmd("rule", action="burn_card", irregularity=first)
@@ -186,7 +188,7 @@ def test_of_two_too_many_the_one_that_is_open_is_taken() -> None:
 
 
 def test_thirds_change_hands() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 6S, B1 2H, P2 KD, B2 3C, P3 9D")  # the six is a five, and P3 right
     assert pit.open_kinds() == ["player_third_unauthorised"]
     said = correct(pit, "P1", "5S")
@@ -198,7 +200,7 @@ def test_thirds_change_hands() -> None:
 
 @pytest.mark.parametrize("result", [True, False])
 def test_a_round_that_came_to_nothing_has_no_result_to_follow(*, result: bool) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(DRAWS)
     pit.say(seen.Result(forced=True)) if result else pit.cmd("void_round")
     said = correct(pit, "B1", "5H")  # by which the Banker has a natural
@@ -222,7 +224,7 @@ def test_a_void_round_stays_void() -> None:
 
 
 def test_a_round_of_which_a_card_is_not_known() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
     pit.deal("B2 3C")
@@ -255,7 +257,7 @@ def test_refused_where_nothing_lies() -> None:
 
 
 def test_a_correction_is_no_card_of_a_suspect_sequence() -> None:
-    pit = Pit(suspect_run=4)
+    pit = SupervisedTable(suspect_run=4)
     pit.deal("P1 2S, B1 9S, P2 4S, B2 KH")
     correct(pit, "P1", "3S")
     correct(pit, "B1", "8S")

@@ -16,7 +16,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds.declared_result import possible_outcomes
 from shoe_daemon.table.rounds.next_card import HIDDEN_POINTS
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, of_type, one
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def unread(*, hold_from: int | None = 3) -> Pit:
+def unread(*, hold_from: int | None = 3) -> SupervisedTable:
     """Deal a round whose P2 passed unread; the device declares the Player."""
-    pit = Pit(hold_from=hold_from)
+    pit = SupervisedTable(hold_from=hold_from)
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
     pit.deal("B2 6C")
@@ -49,7 +49,7 @@ def test_a_typing_error_in_an_entered_card_is_held() -> None:
 
 
 def test_a_right_entry_releases_the_result() -> None:
-    pit = Pit(hold_from=3)
+    pit = SupervisedTable(hold_from=3)
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
     pit.deal("B2 3C")
@@ -61,7 +61,7 @@ def test_a_right_entry_releases_the_result() -> None:
 
 @pytest.mark.parametrize("later", [False, True])
 def test_a_correction_against_the_declared_winner_takes_the_result_back(*, later: bool) -> None:
-    pit = Pit(hold_from=3)
+    pit = SupervisedTable(hold_from=3)
     pit.deal(NATURAL)
     pit.result("player")
     if later:
@@ -79,7 +79,7 @@ def test_a_correction_against_the_declared_winner_takes_the_result_back(*, later
 
 
 def test_a_correction_back_to_the_declared_winner_raises_nothing_new() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player")
     pit.cmd("correct_card", slot=Slot.B1, card="6H")
@@ -91,7 +91,7 @@ def test_a_correction_back_to_the_declared_winner_raises_nothing_new() -> None:
 
 
 def test_a_declared_pair_is_compared_again() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player", pairs="")
     pit.cmd("correct_card", slot=Slot.P2, card="9D")
@@ -102,7 +102,7 @@ def test_a_declared_pair_is_compared_again() -> None:
 def test_a_winner_that_no_card_could_give_is_reported_in_a_partial_round(
     declared: str, *, wrong: bool
 ) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S")
     pit.say(seen.Gap())
     pit.deal("P2 KD")
@@ -115,7 +115,7 @@ def test_a_winner_that_no_card_could_give_is_reported_in_a_partial_round(
 
 
 def test_a_premature_declaration_is_not_kept() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 2S, B1 7H, P2 3D, B2 QC")
     pit.result("banker")
     pit.deal("P3 4S")
@@ -150,7 +150,7 @@ def test_the_possible_outcomes_of_a_coup_are_those_of_all_cards_that_may_lie_the
 
 
 def test_without_places_a_declared_winner_is_compared_too() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON, hold_from=3)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3)
     pit.deal(NATURAL, slots=False)
     pit.result("banker")
     assert pit.open_kinds() == ["result_mismatch"]

@@ -1,7 +1,4 @@
-"""
-What a table is said not to see it truly never sees, whatever happens there;
-and what it is not said not to see, it sees.
-"""
+"""The kinds reported as undetectable never occur, and all others do."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.misdeals.irregularity_logs import LOGS, Log
+from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds
 from tests.table.reference_rules import deal as deal_round
 
@@ -62,13 +59,13 @@ EQUIPMENT: list[tuple[Signal, ...]] = [
 ]
 
 
-def machines(log: Log) -> bool:
+def machines(log: IrregularityLog) -> bool:
     """Tell whether a log is one of what equipment sees, and not a person."""
     return all(line.get("name") != "hold" for line in log.lines)
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
-def test_what_a_log_shows_is_not_called_undetectable(log: Log) -> None:
+def test_what_a_log_shows_is_not_called_undetectable(log: IrregularityLog) -> None:
     signals = NEEDED.get(log.kind, ())
     rules = log.rules or house()
     blind = undetectable_kinds(rules, Options(**log.options, signals=signals))

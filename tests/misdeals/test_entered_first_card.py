@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 
 
-def dealt_unread(first: str, rest: str, outcome: str) -> Pit:
+def dealt_unread(first: str, rest: str, outcome: str) -> SupervisedTable:
     """Play a round whose first card could not be read, which a person then enters."""
-    pit = Pit()
+    pit = SupervisedTable()
     pit.say(seen.Unreadable(slot=Slot.P1))
     pit.deal(rest)
     pit.result(outcome)

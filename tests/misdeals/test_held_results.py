@@ -1,7 +1,4 @@
-"""
-A result waits for a person, and comes under its own number whatever has
-happened since.
-"""
+"""Held results are published later under their own round number."""
 
 from __future__ import annotations
 
@@ -13,22 +10,22 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types
 
 HELD = f"{NATURAL}, P3 4C"
 
 
-def held(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
+def held(**options: Any) -> SupervisedTable:  # noqa: ANN401 - any field of the options
     """Deal a natural and a card too many where the result is held for that."""
-    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3, **options)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=3, **options)
     pit.deal(HELD)
     pit.result("player")
     assert pit.finished() == []
     return pit
 
 
-def numbers(pit: Pit, kind: str) -> list[int | None]:
+def numbers(pit: SupervisedTable, kind: str) -> list[int | None]:
     """Return the rounds of the events of a type."""
     return [event.round for event in pit.events if event.type == kind]
 
@@ -72,7 +69,7 @@ def test_the_board_shows_the_latest_round_not_the_latest_release() -> None:
 
 
 def test_what_weighs_less_holds_nothing() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), hold_from=4)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=4)
     pit.deal(HELD)
     pit.result("player")
     assert len(pit.finished()) == 1
@@ -80,7 +77,7 @@ def test_what_weighs_less_holds_nothing() -> None:
 
 def test_a_policy_that_raises_it_holds_it() -> None:
     for policy, count in (("management", 1), ("es_melilla_2014", 0)):
-        pit = Pit(policy=policy, hold_from=4, least_gap=0.3)
+        pit = SupervisedTable(policy=policy, hold_from=4, least_gap=0.3)
         pit.deal("P1 9S, B1 2H, P2 KD")
         pit.draw("3C", "B2", after=0.1)
         pit.result("player")
@@ -89,7 +86,7 @@ def test_a_policy_that_raises_it_holds_it() -> None:
 
 
 def test_the_table_is_put_on_hold_and_goes_on() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S")
     pit.cmd("hold")
     assert pit.refused("hold") == "the table is on hold already"
@@ -111,7 +108,7 @@ def test_held_for_both_waits_for_both() -> None:
 
 
 def test_several_come_in_their_order() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("hold")
     for _ in range(3):
         pit.deal(NATURAL)
@@ -153,7 +150,7 @@ def test_void_while_held_closes_nothing_else() -> None:
 
 
 def test_the_round_that_is_voided_is_named() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     for _ in range(2):
         pit.deal(NATURAL)
         pit.result("player")
@@ -169,7 +166,7 @@ def test_the_round_that_is_voided_is_named() -> None:
 
 
 def test_a_card_too_many_after_the_result_holds_nothing_back() -> None:
-    pit = Pit(hold_from=3)
+    pit = SupervisedTable(hold_from=3)
     pit.deal(NATURAL)
     pit.draw("4C", "P3")
     assert len(pit.finished()) == 1
@@ -186,15 +183,15 @@ def test_nothing_is_ever_voided_by_itself() -> None:
     assert len(pit.finished()) == 6
 
 
-def report(pit: Pit) -> None:
+def report(pit: SupervisedTable) -> None:
     """Report between two rounds what only a person can see."""
     pit.cmd("hold", kind="foreign_card")
     pit.cmd("resume")
 
 
-def mismatched(rounds: int) -> Pit:
+def mismatched(rounds: int) -> SupervisedTable:
     """Deal so many rounds whose results wait, each for an irregularity of its own."""
-    pit = Pit(house(reshuffle="per_hand"), hold_from=3, result_on="confirmed")
+    pit = SupervisedTable(house(reshuffle="per_hand"), hold_from=3, result_on="confirmed")
     for _ in range(rounds):
         pit.deal(NATURAL)
         pit.result("banker")
@@ -203,7 +200,7 @@ def mismatched(rounds: int) -> Pit:
 
 
 def test_an_irregularity_between_two_rounds_holds_the_next() -> None:
-    pit = Pit(hold_from=3)
+    pit = SupervisedTable(hold_from=3)
     pit.deal(NATURAL)
     pit.result("player")
     report(pit)
@@ -219,7 +216,7 @@ def test_an_irregularity_between_two_rounds_holds_the_next() -> None:
 
 
 def test_one_before_any_shoe_holds_the_first_round() -> None:
-    pit = Pit(hold_from=3)
+    pit = SupervisedTable(hold_from=3)
     report(pit)
     pit.deal(NATURAL)
     pit.result("player")
@@ -227,7 +224,7 @@ def test_one_before_any_shoe_holds_the_first_round() -> None:
 
 
 def test_cards_that_lack_in_the_old_shoe_hold_the_first_round_of_the_new_one() -> None:
-    pit = Pit(hold_from=3, decks=1)
+    pit = SupervisedTable(hold_from=3, decks=1)
     pit.cmd("new_shoe")
     pit.deal(NATURAL)
     pit.result("player")
@@ -241,7 +238,7 @@ def test_cards_that_lack_in_the_old_shoe_hold_the_first_round_of_the_new_one() -
 
 
 def test_a_card_too_many_after_the_end_concerns_the_round_before() -> None:
-    pit = Pit(hold_from=3, round_end=RoundEnd.BUTTON, result_on="confirmed")
+    pit = SupervisedTable(hold_from=3, round_end=RoundEnd.BUTTON, result_on="confirmed")
     pit.deal(NATURAL)
     pit.say(seen.CardDrawn(card=Card("4C"), role=seen.Role.OUTSIDE))
     pit.result("player")

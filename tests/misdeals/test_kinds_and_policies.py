@@ -19,7 +19,7 @@ from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.table import Table
-from tests.misdeals.irregularity_logs import LOGS, Log
+from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import of_type, one
 
 SAID = ("action", "authority", "section", "text", "verified")
@@ -34,7 +34,7 @@ def file_of(policy: str) -> dict[str, Any]:
     return tomllib.loads(place.read_text(encoding="utf-8"))
 
 
-def told(log: Log, policy: str) -> list[Event]:
+def told(log: IrregularityLog, policy: str) -> list[Event]:
     """Tell a table a log."""
     table = Table()
     return [event for seen in log.observations(policy) for event in table.apply(seen)]
@@ -47,7 +47,7 @@ def test_every_kind_has_a_log() -> None:
 
 @EACH_POLICY
 @EACH_LOG
-def test_what_is_said_of_it(log: Log, policy: str) -> None:
+def test_what_is_said_of_it(log: IrregularityLog, policy: str) -> None:
     found = one(told(log, policy), "irregularity")
     assert (found.kind, found.slot, found.card) == (log.kind, log.slot, log.card)
     raised = file_of(policy).get("severity", {})
@@ -66,7 +66,7 @@ def test_what_is_said_of_it(log: Log, policy: str) -> None:
 
 
 @EACH_LOG
-def test_management_proposes_nothing(log: Log) -> None:
+def test_management_proposes_nothing(log: IrregularityLog) -> None:
     assert one(told(log, "management"), "irregularity").proposals == ()
 
 
@@ -78,14 +78,14 @@ def test_every_head_of_a_policy_is_one_that_some_log_falls_under(policy: str) ->
 
 @EACH_POLICY
 @EACH_LOG
-def test_what_a_policy_proposes_can_be_chosen(log: Log, policy: str) -> None:
+def test_what_a_policy_proposes_can_be_chosen(log: IrregularityLog, policy: str) -> None:
     for each in one(told(log, policy), "irregularity").proposals:
         kinds = ACTION_KINDS[Action(each.action)]
         assert kinds is None or log.kind in kinds, each.action
 
 
 @EACH_LOG
-def test_it_is_on_the_board_until_it_is_closed(log: Log) -> None:
+def test_it_is_on_the_board_until_it_is_closed(log: IrregularityLog) -> None:
     table = Table()
     events = [event for seen in log.observations("management") for event in table.apply(seen)]
     closed = {each.id for each in of_type(events, "irregularity_closed")}
@@ -95,7 +95,7 @@ def test_it_is_on_the_board_until_it_is_closed(log: Log) -> None:
 
 
 @EACH_LOG
-def test_it_comes_at_once_and_at_its_place(log: Log) -> None:
+def test_it_comes_at_once_and_at_its_place(log: IrregularityLog) -> None:
     table = Table()
     *before, last = log.observations("management")
     for seen in before:

@@ -1,7 +1,4 @@
-"""
-What docs/misdeals.md says is so: every kind, its severity and its sentence, the
-orders, and the runs.
-"""
+"""docs/misdeals.md agrees with the code: kinds, severities, sentences, commands, runs."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.table import Table
-from tests.misdeals.irregularity_logs import LOGS, Log
+from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "misdeals.md").read_text(encoding="utf-8")
@@ -61,7 +58,7 @@ def test_it_quotes_what_is_said(kind: str) -> None:
     assert any(sentence in section(kind) for sentence in said), said
 
 
-def sentences(log: Log) -> Iterator[str]:
+def sentences(log: IrregularityLog) -> Iterator[str]:
     table = Table()
     for observation in log.observations("management"):
         for event in table.apply(observation):

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shoe_daemon.game.coup import Slot
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_STANDS, NATURAL, SIX, of_type, one, types
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import Event
 
 
-def two(text: str, outcome: str, **options: Any) -> Pit:  # noqa: ANN401 - any field of the options
+def two(text: str, outcome: str, **options: Any) -> SupervisedTable:  # noqa: ANN401 - any field of the options
     """Deal a round, and another after it."""
-    pit = Pit(**options)
+    pit = SupervisedTable(**options)
     pit.deal(text)
     pit.result(outcome)
     pit.deal(NATURAL)
@@ -27,7 +27,7 @@ def two(text: str, outcome: str, **options: Any) -> Pit:  # noqa: ANN401 - any f
     return pit
 
 
-def correct(pit: Pit, slot: str, card: str) -> list[Event]:
+def correct(pit: SupervisedTable, slot: str, card: str) -> list[Event]:
     """Correct a card of the first round."""
     said = pit.cmd("correct_card", slot=Slot(slot), card=card, round=1)
     assert {event.round for event in said} <= {1, None}
@@ -87,7 +87,7 @@ def test_a_third_card_changes_hands() -> None:
 
 @pytest.mark.parametrize("released", [True, False])
 def test_a_result_that_waits(*, released: bool) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("hold")
     pit.deal(SIX)
     pit.result("player")
@@ -105,7 +105,7 @@ def test_a_result_that_waits(*, released: bool) -> None:
 
 
 def test_a_result_that_waits_and_is_none_any_more() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("hold")
     pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
     pit.result("banker")

@@ -17,9 +17,9 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import START, RoundEnd
-from tests.table.reference_rules import Expected, rounds
+from tests.table.reference_rules import ExpectedRound, expected_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,12 +73,12 @@ class TwoReaders:
         self.delay = {MAIN: random.uniform(0, 0.9), CHECKER: random.uniform(0, 0.9)}
         self.leaves = random.random() < 0.5
         shoe = apart(random, [card.value for card in random.sample(DECK * 8, 60)])
-        self.burned, self.deal = shoe[:3], rounds(shoe[3:])[:ROUNDS]
+        self.burned, self.deal = shoe[:3], expected_rounds(shoe[3:])[:ROUNDS]
         self.betting = random.random() < 0.3
         self.struck, self.place = random.randrange(1, 5), random.randrange(4)
         self.away = random.choice([0.1, random.uniform(0.1, 10), random.uniform(0.1, 60)])
         self.cards = list(self._cards())
-        self.pit = Pit(round_end=self.mode, checkers=(CHECKER,), decks=8)
+        self.pit = SupervisedTable(round_end=self.mode, checkers=(CHECKER,), decks=8)
         self._say(sorted(self._told(), key=lambda each: each.at))
 
     def _say(self, told: list[Told]) -> None:
@@ -239,7 +239,7 @@ def apart(random: Random, shoe: list[str]) -> list[str]:
     return shoe
 
 
-def hands(each: Expected) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
+def hands(each: ExpectedRound) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
     """Return both hands of a round."""
     return tuple(map(Card, each.player)), tuple(map(Card, each.banker))
 

@@ -33,10 +33,10 @@ from shoe_daemon.table.commands.dispatch import COMMANDS
 from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
-from tests.misdeals.event_bookkeeping import Books
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.event_bookkeeping import EventBookkeeping
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, house, public_json
-from tests.table.history_model import Board
+from tests.table.history_model import HistoryModel
 from tests.table.test_embargo import Embargo
 from tests.volume import volume
 
@@ -105,10 +105,12 @@ class AnyShoe(RuleBasedStateMachine):
     def open(self, style: DealingStyle, seed: int, *, slots: bool, **how: Any) -> None:  # noqa: ANN401 - as drawn
         """Open the table with one deck, of which every card can be told from every other."""
         policy, mode = how.pop("policy"), how.pop("mode")
-        self.pit = Pit(house(dealing_style=style), policy=policy, decks=1, round_end=mode, **how)
+        self.pit = SupervisedTable(
+            house(dealing_style=style), policy=policy, decks=1, round_end=mode, **how
+        )
         self.deck = Random(seed).sample(DECK, 52)
         self.slots = slots
-        self.books, self.watch, self.board = Books(), Watch(style), Board()
+        self.books, self.watch, self.board = EventBookkeeping(), Watch(style), HistoryModel()
 
     def say(
         self, told: seen.Observation, after: float = 1, *, drawn: Card | None = None, n: int = 0

@@ -16,7 +16,7 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table import reference_rules
 from tests.table.dealer import SQUEEZE, house
 from tests.volume import volume
@@ -63,9 +63,11 @@ def deal(
     return said, dealt
 
 
-def tell(said: list[Said], mode: RoundEnd, swap: dict[str, float] | None = None) -> Pit:
+def tell(
+    said: list[Said], mode: RoundEnd, swap: dict[str, float] | None = None
+) -> SupervisedTable:
     """Tell a table all of it, each source earlier or later by so much."""
-    pit = Pit(round_end=mode, checkers=("scanner",))
+    pit = SupervisedTable(round_end=mode, checkers=("scanner",))
     for source in ("shoe", "scanner"):
         pit.say(seen.Link(up=True, source=source))
     shift = swap or {}
@@ -143,7 +145,7 @@ def test_a_camera_that_is_late_is_no_conflict(
     hidden: bool,  # noqa: FBT001 - drawn
 ) -> None:
     rules = house(dealing_style=SQUEEZE) if hidden else None
-    pit = Pit(rules, round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(rules, round_end=RoundEnd.BUTTON)
     faces, now, late = [str(card.value) for card in shoe], 0.0, iter(delays)
     told: list[Said] = []
     for _ in range(3):

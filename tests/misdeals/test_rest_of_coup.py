@@ -12,13 +12,13 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_DRAWS, NATURAL, SIX, SQUEEZE, house, of_type, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ORDERS: dict[str, Callable[[Pit], object]] = {
+ORDERS: dict[str, Callable[[SupervisedTable], object]] = {
     "void": lambda pit: pit.cmd("void_round"),
     "entered": lambda pit: pit.cmd("enter_result", outcome="banker"),
 }
@@ -31,13 +31,13 @@ MODES = [
 ]
 
 
-def coup(pit: Pit, cards: str, *, slots: bool) -> None:
+def coup(pit: SupervisedTable, cards: str, *, slots: bool) -> None:
     """Deal a whole coup, and its end where one is declared."""
     pit.deal(cards, slots=slots)
     end(pit)
 
 
-def end(pit: Pit) -> None:
+def end(pit: SupervisedTable) -> None:
     """End the coup as the table's equipment does."""
     if pit.table.mode is RoundEnd.QUIET:
         pit.wait(11)
@@ -59,7 +59,7 @@ def test_the_rest_of_its_coup_belongs_to_no_round(
     after: int, mode: RoundEnd, order: str, cards: str, *, slots: bool
 ) -> None:
     layout = cards.split(", ")
-    pit = Pit(round_end=mode)
+    pit = SupervisedTable(round_end=mode)
     coup(pit, NATURAL, slots=slots)
     pit.deal(", ".join(layout[:after]), slots=slots)
     ORDERS[order](pit)
@@ -89,7 +89,7 @@ def test_the_rest_of_its_coup_belongs_to_no_round(
     ],
 )
 def test_the_next_boundary_ends_the_coup(boundary: seen.Observation) -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 2S, B1 2H", slots=False)
     pit.cmd("void_round")
     pit.draw("3D")
@@ -100,7 +100,7 @@ def test_the_next_boundary_ends_the_coup(boundary: seen.Observation) -> None:
 
 
 def test_after_a_declared_end_nothing_of_the_coup_is_left() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 6S, B1 2H, P2 KD, B2 3C", slots=False)
     pit.result("player")
     pit.rule("void_round")
@@ -109,7 +109,7 @@ def test_after_a_declared_end_nothing_of_the_coup_is_left() -> None:
 
 
 def test_a_card_on_a_place_after_the_declared_end_is_still_of_the_coup() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 6S, B1 2H, P2 KD, B2 3C")
     pit.result("player")
     pit.rule("void_round")
@@ -119,7 +119,7 @@ def test_a_card_on_a_place_after_the_declared_end_is_still_of_the_coup() -> None
 
 
 def test_a_camera_that_sees_a_place_again_counts_nothing_twice() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     for slot, face in (("P1", "2S"), ("B1", "2H")):
         pit.draw(face, slot)
     pit.cmd("void_round")
@@ -129,7 +129,7 @@ def test_a_camera_that_sees_a_place_again_counts_nothing_twice() -> None:
 
 
 def test_the_faces_of_a_voided_squeeze_begin_no_round() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal("P1 2S, B1 2H", hidden=True)
     pit.cmd("void_round")
     pit.deal("P2 3D, B2 QC", hidden=True)
@@ -145,7 +145,7 @@ def test_the_faces_of_a_voided_squeeze_begin_no_round() -> None:
 
 
 def test_a_card_that_passes_unread_is_counted() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 2S, B1 2H", slots=False)
     pit.cmd("void_round")
     assert pit.say(seen.Unreadable()) == []
@@ -153,14 +153,14 @@ def test_a_card_that_passes_unread_is_counted() -> None:
 
 
 def test_a_result_for_a_coup_that_no_reader_saw_owns_nothing() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.cmd("enter_result", outcome="banker")
     pit.deal(NATURAL, slots=False)
     assert [data.outcome for data in pit.finished()] == ["banker", "player"]
 
 
 def test_a_result_entered_while_the_reader_was_away_owns_what_comes_before_the_end() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     coup(pit, NATURAL, slots=False)
     pit.say(seen.Link(up=False, source=None))
     pit.cmd("enter_result", outcome="banker")
@@ -174,7 +174,7 @@ def test_a_result_entered_while_the_reader_was_away_owns_what_comes_before_the_e
 
 
 def test_slot_p1_begins_the_next_round_at_once() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 2S, B1 2H")
     pit.cmd("void_round")
     pit.draw("9S", Slot.P1)

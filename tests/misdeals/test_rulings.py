@@ -14,15 +14,15 @@ from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
-from tests.misdeals.irregularity_logs import DRAWS, LOGS, Log
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.irregularity_logs import DRAWS, LOGS, IrregularityLog
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, types
 
 WAIT = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 EACH_ACTION = pytest.mark.parametrize("action", list(Action))
 
 
-def ordered(log: Log, policy: str = "management") -> tuple[Table, list[str]]:
+def ordered(log: IrregularityLog, policy: str = "management") -> tuple[Table, list[str]]:
     """Tell a table a log."""
     table, said = Table(), []
     for observation in log.observations(policy):
@@ -32,7 +32,7 @@ def ordered(log: Log, policy: str = "management") -> tuple[Table, list[str]]:
 
 @EACH_ACTION
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
-def test_an_action_is_taken_or_refused_with_a_reason(log: Log, action: Action) -> None:
+def test_an_action_is_taken_or_refused_with_a_reason(log: IrregularityLog, action: Action) -> None:
     table, _ = ordered(log)
     if not table.state.alerts:
         return
@@ -56,7 +56,7 @@ def test_an_action_is_taken_or_refused_with_a_reason(log: Log, action: Action) -
 
 
 def test_draw_now_waits_for_the_card() -> None:
-    pit = Pit(policy="fr_2007", hold_from=3)
+    pit = SupervisedTable(policy="fr_2007", hold_from=3)
     pit.deal(DRAWS)
     pit.result("banker")
     pit.rule("draw_now")
@@ -67,7 +67,7 @@ def test_draw_now_waits_for_the_card() -> None:
 
 
 def test_a_card_that_is_not_drawn_after_all() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(DRAWS)
     pit.result("banker")
     pit.rule("draw_now")
@@ -78,7 +78,7 @@ def test_a_card_that_is_not_drawn_after_all() -> None:
 
 
 def test_what_is_acknowledged_is_not_what_was_chosen_before() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(DRAWS)
     pit.result("banker")
     pit.rule("draw_now")
@@ -87,7 +87,7 @@ def test_what_is_acknowledged_is_not_what_was_chosen_before() -> None:
 
 
 def test_another_action_may_be_chosen_while_one_waits() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(DRAWS)
     pit.result("banker")
     pit.rule("draw_now")
@@ -97,7 +97,7 @@ def test_another_action_may_be_chosen_while_one_waits() -> None:
 
 
 def test_the_card_goes_to_the_banker() -> None:
-    pit = Pit(policy="us_nj_pa")
+    pit = SupervisedTable(policy="us_nj_pa")
     pit.deal(f"{DRAWS}, P3 9D")
     pit.rule("reassign_to_banker")
     pit.result("player")
@@ -108,7 +108,7 @@ def test_the_card_goes_to_the_banker() -> None:
 
 @pytest.mark.parametrize("action", ["restore_order", "continue", "supervisor"])
 def test_the_order_out_of_the_shoe_governs(action: str) -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 6S, P2 7H, B1 KD, B2 QC")
     pit.rule(action)
     pit.result("banker")
@@ -119,7 +119,7 @@ def test_the_order_out_of_the_shoe_governs(action: str) -> None:
 
 
 def test_void_before_it_is_finished() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 6S, P2 7H")
     said = pit.rule("void_round")
     assert types(said) == ["irregularity_closed", "round_voided"]
@@ -132,7 +132,7 @@ def test_void_before_it_is_finished() -> None:
 
 
 def test_void_after_it_was_published() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(f"{NATURAL}, P3 4C")
     (published,) = pit.finished()
     said = pit.rule("void_round")
@@ -147,7 +147,7 @@ def test_void_after_it_was_published() -> None:
 
 
 def test_void_while_it_is_held() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=3)
     pit.deal(f"{NATURAL}, P3 4C")
     pit.result("player")
     assert pit.table.public().held == (1,)
@@ -163,7 +163,7 @@ def test_void_while_it_is_held() -> None:
 
 
 def test_a_card_too_many_after_the_end_voids_that_round() -> None:
-    pit = Pit(policy="fr_2007", round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(policy="fr_2007", round_end=RoundEnd.BUTTON)
     pit.deal(NATURAL, slots=False)
     pit.result("player")
     pit.outside("4C")
@@ -172,14 +172,14 @@ def test_a_card_too_many_after_the_end_voids_that_round() -> None:
 
 
 def test_what_belongs_to_no_round_voids_none() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.error("timeout")
     assert pit.refused("rule", action="void_round") == "it belongs to no round"
 
 
 @pytest.mark.parametrize("during", [True, False])
 def test_the_shoe_is_stopped(*, during: bool) -> None:
-    pit = Pit(decks=1)
+    pit = SupervisedTable(decks=1)
     pit.deal("P1 9S, B1 9S, P2 KD, B2 3C")
     if not during:
         pit.result("player")
@@ -193,7 +193,7 @@ def test_the_shoe_is_stopped(*, during: bool) -> None:
 
 
 def test_the_cut_card_does_not_let_a_stopped_shoe_go_on() -> None:
-    pit = Pit(house(cut_card=CutCard(mode="checked", hands_after=1)))
+    pit = SupervisedTable(house(cut_card=CutCard(mode="checked", hands_after=1)))
     pit.deal("P1 9S")
     pit.cmd("hold", kind="foreign_card")
     pit.rule("stop_shoe")
@@ -204,7 +204,7 @@ def test_the_cut_card_does_not_let_a_stopped_shoe_go_on() -> None:
 
 
 def test_a_card_is_read_again() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.say(seen.Unreadable(slot=Slot.P1))
     pit.rule("rescan")
     assert pit.open_kinds() == ["unreadable_card"]
@@ -213,7 +213,7 @@ def test_a_card_is_read_again() -> None:
 
 
 def test_a_card_is_entered_by_hand() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.say(seen.Unreadable(slot=Slot.P1))
     pit.rule("manual_entry")
     assert pit.open_kinds() == ["unreadable_card"]
@@ -222,7 +222,7 @@ def test_a_card_is_entered_by_hand() -> None:
 
 
 def test_readers_that_differ_are_settled_by_a_correction() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S")
     pit.say(seen.Placed(slot=Slot.P1, card=Card("8S")))
     pit.rule("manual_entry")
@@ -232,7 +232,7 @@ def test_readers_that_differ_are_settled_by_a_correction() -> None:
 
 
 def test_what_is_no_action_and_what_is_no_irregularity() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     assert pit.refused("rule", action="continue") == "no irregularity is open"
     assert pit.refused("acknowledge") == "no irregularity is open"
     pit.deal(f"{NATURAL}, P3 4C")
@@ -246,7 +246,7 @@ def test_what_is_no_action_and_what_is_no_irregularity() -> None:
 
 
 def test_a_free_hand_settles_no_wager_and_is_on_no_road() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("free_hand")
     assert pit.refused("free_hand") == "the next round is a free hand already"
     for _ in range(2):
@@ -261,7 +261,7 @@ def test_a_free_hand_settles_no_wager_and_is_on_no_road() -> None:
 
 
 def test_no_result_is_entered_into_a_finished_shoe() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player")
     pit.cmd("hold", kind="foreign_card")
@@ -274,7 +274,7 @@ def test_no_result_is_entered_into_a_finished_shoe() -> None:
 
 
 def test_a_new_shoes_first_card_after_a_missed_draw_begins_it() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(DRAWS)
     pit.result("player")
     said = pit.say(seen.CardDrawn(card=Card("4H"), role=seen.Role.FIRST))
@@ -284,7 +284,7 @@ def test_a_new_shoes_first_card_after_a_missed_draw_begins_it() -> None:
 
 
 def test_a_face_disclosed_in_a_partial_round_without_places_finds_its_own_card() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), round_end="button")
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end="button")
     pit.say(seen.Gap())
     for face in ("9S", "2H", "KD"):
         pit.draw(face)

@@ -1,4 +1,4 @@
-"""Players draw the cards: who has the shoe, and when it passes."""
+"""The holder of the shoe where players draw the cards, and when the shoe passes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, TIE, RoundEnd, house, of_type, types
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ def curated(
     policy: str = "management",
     seats: tuple[int, ...] = (1, 2, 3),
     **rules: Any,  # noqa: ANN401 - any field of the rules
-) -> Pit:
+) -> SupervisedTable:
     """A table where players draw, with a new shoe on it."""
     options: dict[str, Any] = {"round_end": RoundEnd.DEVICE, "seats": seats}
-    pit = Pit(house(curator={"on": True} | rules), policy=policy, **options)
+    pit = SupervisedTable(house(curator={"on": True} | rules), policy=policy, **options)
     pit.cmd("new_shoe")
     return pit
 
@@ -38,7 +38,7 @@ def passes(events: list[Event]) -> list[int | None]:
     return [each.seat for each in of_type(events, "shoe_passed")]
 
 
-def play(pit: Pit, text: str, outcome: str) -> list[int | None]:
+def play(pit: SupervisedTable, text: str, outcome: str) -> list[int | None]:
     """Deal a round, and say to whom the shoe passed."""
     return passes([*pit.deal(text), *pit.result(outcome)])
 
@@ -86,7 +86,7 @@ def test_it_is_passed_and_refused() -> None:
 def test_who_is_not_seated_gets_no_shoe() -> None:
     pit = curated()
     assert pit.refused("pass_shoe", seat=7) == "seat 7 is not in play; there are: 1, 2, 3"
-    pit = Pit()
+    pit = SupervisedTable()
     assert pit.refused("pass_shoe") == "the dealer draws the cards at this table"
     pit = curated(seats=())
     assert passes(pit.events) == []

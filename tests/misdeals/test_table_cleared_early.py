@@ -11,19 +11,19 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import of_type, one, types
 
 
-def place(pit: Pit, layout: str) -> None:
+def place(pit: SupervisedTable, layout: str) -> None:
     """Show cards to the camera: ``P1 2C, B1 KD``."""
     for each in layout.split(", "):
         slot, face = each.split(" ")
         pit.say(seen.Placed(slot=Slot(slot), card=Card(face), source="camera"))
 
 
-def lacking(hold_from: int | None = None) -> Pit:
-    pit = Pit(hold_from=hold_from)
+def lacking(hold_from: int | None = None) -> SupervisedTable:
+    pit = SupervisedTable(hold_from=hold_from)
     place(pit, "P1 2C, B1 KD, P2 3C, B2 7D")
     pit.say(seen.TableCleared(source="camera"))
     assert pit.open_kinds() == ["missing_draw"]
@@ -54,9 +54,9 @@ def test_a_round_whose_first_card_was_not_seen_is_partial() -> None:
     assert all(data.partial for data in pit.finished())
 
 
-def without_places(*, ruled: bool = False) -> Pit:
+def without_places(*, ruled: bool = False) -> SupervisedTable:
     """A shoe that names no places: the third card is forgotten, and the bets go on."""
-    pit = Pit(round_end=RoundEnd.RULES)
+    pit = SupervisedTable(round_end=RoundEnd.RULES)
     pit.deal("P1 2C, B1 KD, P2 3C, B2 7D", slots=False)
     pit.say(seen.BettingOpen())
     assert pit.open_kinds() == ["missing_draw"]

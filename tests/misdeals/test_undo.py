@@ -1,4 +1,4 @@
-"""What a person did last is taken back, whole or not at all."""
+"""Undo restores the complete state before the latest command, or is refused."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.irregularity_logs import DRAWS
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_DRAWS, NATURAL, SQUEEZE, house, of_type, one, types
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def unread(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
+def unread(**options: Any) -> SupervisedTable:  # noqa: ANN401 - any field of the options
     """Deal a round of which a card passed unread, and end it."""
-    pit = Pit(**options)
+    pit = SupervisedTable(**options)
     pit.deal("P1 9S, B1 2H")
     pit.say(seen.Unreadable(slot=Slot.P2))
     pit.deal("B2 3C")
@@ -27,7 +27,7 @@ def unread(**options: Any) -> Pit:  # noqa: ANN401 - any field of the options
 
 
 def test_nothing_can_be_undone_at_first_nor_in_a_new_shoe() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     assert pit.refused("undo") == "no correction of this shoe can be undone"
     pit.deal(NATURAL)
     pit.cmd("correct_card", slot=Slot.B1, card="6H")
@@ -36,7 +36,7 @@ def test_nothing_can_be_undone_at_first_nor_in_a_new_shoe() -> None:
 
 
 def test_the_latest_first() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player")
     seen_before = [pit.last().data]
@@ -87,7 +87,7 @@ def test_an_entered_card_of_a_round_that_is_held() -> None:
 
 
 def test_an_entered_card_before_the_round_is_whole() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.say(seen.Unreadable(slot=Slot.P1))
     pit.cmd("enter_card", card="9S")
     said = pit.cmd("undo")
@@ -111,7 +111,7 @@ def test_an_entered_card_that_lies_there_no_more() -> None:
 
 
 def test_an_entered_result() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("enter_result", outcome="banker", player_pair=True)
     assert pit.counts() == {"rounds": 1, "banker": 1, "player_pair": 1}
     said = pit.cmd("undo")
@@ -123,7 +123,7 @@ def test_an_entered_result() -> None:
 
 
 def test_an_entered_result_that_is_held() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("hold")
     pit.cmd("enter_result", outcome="banker")
     pit.cmd("undo")
@@ -133,7 +133,7 @@ def test_an_entered_result_that_is_held() -> None:
 
 
 def test_a_round_that_was_voided_before_it_had_a_result() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player")
     pit.cmd("correct_card", slot=Slot.B1, card="6H")
@@ -146,7 +146,7 @@ def test_a_round_that_was_voided_before_it_had_a_result() -> None:
 
 
 def test_a_held_round_that_was_voided() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.cmd("hold")
     pit.deal(NATURAL)
     pit.result("player")
@@ -159,7 +159,7 @@ def test_a_held_round_that_was_voided() -> None:
 
 
 def test_a_correction_is_undone_in_the_round_that_it_was_made_in() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player")
     pit.deal(NATURAL)
@@ -184,7 +184,7 @@ def test_no_draw_is_told_from_a_card_that_is_not_known_any_more(*, ended: bool) 
     assert round_.draw_due.code == "faces_hidden"
 
 
-UNDONE: dict[str, Callable[[Pit], seen.Command]] = {
+UNDONE: dict[str, Callable[[SupervisedTable], seen.Command]] = {
     "corrected": lambda pit: pit.command("correct_card", slot=Slot.B1, card="6H"),
     "a card lacks": lambda pit: pit.command("correct_card", slot=Slot.P1, card="2D"),
     "entered": lambda pit: pit.command("enter_card", card="4D"),
@@ -194,7 +194,7 @@ UNDONE: dict[str, Callable[[Pit], seen.Command]] = {
         "rule", action="void_round", irregularity=pit.id_of(None)
     ),
 }
-SITUATIONS: dict[str, Callable[[Pit], object]] = {
+SITUATIONS: dict[str, Callable[[SupervisedTable], object]] = {
     "two cards": lambda pit: pit.deal("P1 9S, B1 2H"),
     "whole": lambda pit: pit.deal(NATURAL),
     "declared": lambda pit: [pit.deal(NATURAL), pit.result("player"), pit.wait(11)],
@@ -228,7 +228,7 @@ DOES_NOT_FIT = {
 }
 
 
-def whole_state(pit: Pit) -> dict[str, Any]:
+def whole_state(pit: SupervisedTable) -> dict[str, Any]:
     """Return all that the table remembers but its counters."""
     state = pit.memory()
     for counter in ("seq", "changes", "since"):
@@ -252,7 +252,7 @@ def whole_state(pit: Pit) -> dict[str, Any]:
 def test_the_whole_state_is_restored(
     situation: str, command: str, mode: RoundEnd, hold_from: int | None
 ) -> None:
-    pit = Pit(hold_from=hold_from, round_end=mode, decks=1)
+    pit = SupervisedTable(hold_from=hold_from, round_end=mode, decks=1)
     pit.deal("P1 AS, B1 7H, P2 7D, B2 QC")
     pit.result("player")
     pit.wait(11)
@@ -267,7 +267,7 @@ def test_the_whole_state_is_restored(
 
 
 def test_a_round_that_an_undone_entry_had_begun_is_listed_as_aborted() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
     pit.cmd("enter_card", card="9S")
     assert one(pit.cmd("undo"), "round_aborted").cause == "new_round"
@@ -277,7 +277,7 @@ def test_a_round_that_an_undone_entry_had_begun_is_listed_as_aborted() -> None:
 
 
 def test_undo_keeps_the_order_of_cards_too_many() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 3S, B1 QH, P2 4D, B2 KC, P3 3D, B3 5C")
     pit.cmd("correct_card", slot=Slot.P1, card="5D")
     pit.cmd("correct_card", slot=Slot.P2, card="KD")
@@ -289,7 +289,7 @@ def test_undo_keeps_the_order_of_cards_too_many() -> None:
 
 
 def test_the_void_of_a_held_round_is_undone_with_the_mismatch_open() -> None:
-    pit = Pit(hold_from=3, result_on="confirmed")
+    pit = SupervisedTable(hold_from=3, result_on="confirmed")
     pit.deal(NATURAL)
     pit.result("banker")
     pit.cmd("void_round")
@@ -309,7 +309,7 @@ def test_an_undone_entry_does_not_come_back() -> None:
 
 
 def test_two_corrections_while_the_result_is_held() -> None:
-    pit = Pit(hold_from=3, result_on="confirmed")
+    pit = SupervisedTable(hold_from=3, result_on="confirmed")
     pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
     pit.result("tie")
     pit.cmd("correct_card", slot=Slot.B1, card="QS")
@@ -322,7 +322,7 @@ def test_two_corrections_while_the_result_is_held() -> None:
 
 
 def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal(BANKER_DRAWS, hidden=True)
     pit.disclose("P1 6S, B1 2H")
     pit.cmd("correct_card", slot=Slot.P1, card="7S")
@@ -336,7 +336,7 @@ def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
 
 
 def test_undo_during_a_round_asks_for_no_card_of_the_one_before() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.result("player")
     pit.cmd("correct_card", slot=Slot.P1, card="2S")
@@ -349,7 +349,7 @@ def test_undo_during_a_round_asks_for_no_card_of_the_one_before() -> None:
 
 
 def test_a_duplicate_goes_with_the_entry_that_made_it() -> None:
-    pit = Pit(decks=1)
+    pit = SupervisedTable(decks=1)
     pit.deal("P1 9S, B1 2H, P2 KD, B2 3C")
     pit.cmd("correct_card", slot=Slot.B2, card="2H")
     assert pit.open_kinds() == ["duplicate_card"]
@@ -359,7 +359,7 @@ def test_a_duplicate_goes_with_the_entry_that_made_it() -> None:
 
 
 def test_undo_is_refused_where_an_irregularity_that_arose_since_was_decided() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.cmd("correct_card", slot=Slot.B2, card="4C")
     pit.result("banker")
@@ -369,7 +369,7 @@ def test_undo_is_refused_where_an_irregularity_that_arose_since_was_decided() ->
 
 def test_correcting_a_partial_round_keeps_its_wagers() -> None:
     for later in (False, True):
-        pit = Pit()
+        pit = SupervisedTable()
         pit.deal("P1 9S, B1 2H")
         pit.say(seen.Gap())
         pit.deal("P2 KD, B2 3C")

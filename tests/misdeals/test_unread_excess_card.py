@@ -10,12 +10,12 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 
 
-def corrected(mode: RoundEnd, *drawn: str) -> Pit:
+def corrected(mode: RoundEnd, *drawn: str) -> SupervisedTable:
     """Deal a natural and cards too many, the last of them unread; the natural was none."""
-    pit = Pit(round_end=mode)
+    pit = SupervisedTable(round_end=mode)
     pit.deal("P1 7C, B1 10S, P2 2H, B2 AD")
     for face in drawn:
         pit.draw(face, "P3")

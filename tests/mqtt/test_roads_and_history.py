@@ -18,8 +18,8 @@ from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import json_schemas, messages
 from shoe_daemon.mqtt.messages import LONG_LIMIT
 from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
-from tests.game.reference_roads import other_roads
 from tests.mqtt.generated_messages import most
+from tests.game.reference_roads import reference_roads
 
 ROADS = ("bead", "big", "big_eye", "cockroach", "small")
 OPTIONS = [
@@ -55,7 +55,7 @@ def test_roads_are_what_the_contract_shows_and_who_says_it(
     options: messages.RoadOptions,
 ) -> None:
     sequence = "TTBBBBBBBBBPPPPPPPPPPTBpPbnBPBn"
-    expected = other_roads(sequence, leading_ties=options.leading_ties, tail=options.tail)
+    expected = reference_roads(sequence, leading_ties=options.leading_ties, tail=options.tail)
     assert read(sequence, options) == expected | {
         "left_out": 0,
         "options": {"leading_ties": str(options.leading_ties), "tail": str(options.tail)},
@@ -83,7 +83,7 @@ def test_however_long_a_shoe_is_the_limit_holds(kind: str, options: messages.Roa
     for length in (60, 90, 120, 200, LONG):
         rounds = "".join(sequence_of(sequence)[:length])
         assert len(payload(rounds, options)) < LONG_LIMIT
-        whole = other_roads(rounds, leading_ties=options.leading_ties, tail=options.tail)
+        whole = reference_roads(rounds, leading_ties=options.leading_ties, tail=options.tail)
         told = read(rounds, options)
         assert (told["ask"], told["counts"]) == (whole["ask"], whole["counts"])
         check_left_out(told, whole)

@@ -14,9 +14,9 @@ from shoe_daemon.mqtt import Publisher
 from shoe_daemon.mqtt.document_queues import Document
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
-from tests.game.reference_roads import other_roads
 from tests.service.daemon_process import configure
 from tests.service.test_processing_core import Bench
+from tests.game.reference_roads import reference_roads
 
 PAST = ("roads", "history")
 
@@ -99,7 +99,7 @@ def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
     hall.deal(*NATURAL[1:3])
     assert hall.told() == []
     hall.deal(*NATURAL[3:])
-    assert hall.publisher.last("roads")["bead"] == other_roads("Pn")["bead"]
+    assert hall.publisher.last("roads")["bead"] == reference_roads("Pn")["bead"]
     assert hall.told() == [*PAST]
     hall.see(Result())
     hall.see(CutCardSeen())
@@ -109,7 +109,7 @@ def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
     assert hall.publisher.last("roads")["bead"] == []
     assert hall.told() == [*PAST]
     hall.see(Command(name="undo", operator="ann", reason="a test"))
-    assert hall.publisher.last("roads")["counts"] == other_roads("Pn")["counts"]
+    assert hall.publisher.last("roads")["counts"] == reference_roads("Pn")["counts"]
     assert hall.told() == [*PAST]
     hall.close()
 
@@ -153,7 +153,7 @@ def test_the_configuration_says_by_which_conventions(
         hall.play(*cards)
     told = hall.publisher.last("roads")
     assert told["options"] == {"leading_ties": leading_ties, "tail": tail}
-    expected = other_roads("TPnT", leading_ties=leading_ties, tail=tail)
+    expected = reference_roads("TPnT", leading_ties=leading_ties, tail=tail)
     assert {name: told[name] for name in expected} == expected
     hall.close()
 

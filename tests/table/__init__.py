@@ -1,1 +1,1 @@
-"""The table: what it says of what it is told, promise by promise."""
+"""Tests of the table: observations in, events out."""

@@ -30,7 +30,7 @@ from shoe_daemon.table.events import (
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import START, public_json
-from tests.table.history_model import Board
+from tests.table.history_model import HistoryModel
 from tests.table.mistake_logs import make_log
 from tests.table.table_model import Dealing, Observed, Step, command, make_setup
 
@@ -109,7 +109,7 @@ class Consumer:
     """
 
     def __init__(self, hold_from: int | None) -> None:
-        self.board = Board()
+        self.board = HistoryModel()
         self.hold_from = hold_from
         self.undoes = False
         self.open: dict[int, tuple[int, int | None, int | None]] = {}
@@ -190,14 +190,14 @@ class Consumer:
         return wrong
 
 
-def whole(table: Table) -> Any:  # noqa: ANN401 - plain data
+def full_state(table: Table) -> Any:  # noqa: ANN401 - plain data
     """Return the complete state of a table, without counters and moments."""
     state = msgspec.to_builtins(table.state)
     state["alerts"] = [
         [alert["data"]["kind"], alert["shoe"], alert["round"], alert["data"]["slot"]]
         for alert in state["alerts"]
     ]
-    return _bare(state)
+    return _without_fields(state)
 
 
 def undo(table: Table, order: seen.Command) -> None:
@@ -211,11 +211,15 @@ def undo(table: Table, order: seen.Command) -> None:
         table.state.shoe.unfinished = [each for each in unfinished if each.number not in ended]
 
 
-def _bare(value: Any, without: set[str] = IGNORED) -> Any:  # noqa: ANN401 - plain data
+def _without_fields(value: Any, without: set[str] = IGNORED) -> Any:  # noqa: ANN401 - plain data
     if isinstance(value, dict):
-        return {key: _bare(each, without) for key, each in value.items() if key not in without}
+        return {
+            key: _without_fields(each, without)
+            for key, each in value.items()
+            if key not in without
+        }
     if isinstance(value, list | tuple):
-        return [_bare(each, without) for each in value]
+        return [_without_fields(each, without) for each in value]
     return value
 
 
@@ -230,7 +234,7 @@ def differences(one: Any, two: Any, path: str = "") -> list[str]:  # noqa: ANN40
     return [] if one == two else [f"{path}: {str(one)[:120]} became {str(two)[:120]}"]
 
 
-def fork(table: Table) -> Table:
+def copy_table(table: Table) -> Table:
     """Copy a table through its checkpoint."""
     return Table.restore(table.checkpoint())
 
@@ -239,7 +243,7 @@ UNDO = seen.Command(name="undo", operator="ann", reason="a mistake")
 
 
 @dataclass
-class Commanded:
+class CommandedRun:
     """
     A log with commands.
 
@@ -261,7 +265,7 @@ class Commanded:
         return "\n".join(seen.encode_observation(told).decode() for told in self.log)
 
 
-def commanded(seed: int) -> Commanded:
+def make_commanded_run(seed: int) -> CommandedRun:
     """Make and play a log with random commands out of a seed."""
     random = Random(seed)
     rounds = random.choice([1, 2, 3])
@@ -269,7 +273,7 @@ def commanded(seed: int) -> Commanded:
         dealing = make_log(seed, rounds=rounds)[0]
     else:
         dealing = Dealing(make_setup(random), random, rounds)
-    run = Commanded(dealing.setup.hold_from, [], Table(), [])
+    run = CommandedRun(dealing.setup.hold_from, [], Table(), [])
     now = START
     for step in with_commands(dealing.steps(), random):
         now += round(step.after * 1_000_000)
@@ -279,12 +283,14 @@ def commanded(seed: int) -> Commanded:
     return run
 
 
-def smallest(run: Commanded, wrong: Callable[[Commanded], list[str]]) -> Commanded:
+def smallest_failing_run(
+    run: CommandedRun, wrong: Callable[[CommandedRun], list[str]]
+) -> CommandedRun:
     """Leave out observations, one after another, as long as something stays wrong."""
     place = len(run.log)
     while place > 1:
         place -= 1
-        shorter = Commanded(run.hold_from, [], Table(), [])
+        shorter = CommandedRun(run.hold_from, [], Table(), [])
         for told in run.log[:place] + run.log[place + 1 :]:
             _tell(shorter, replace(told, refused=None) if _is_order(told) else told)
         if wrong(shorter):
@@ -296,7 +302,7 @@ def _is_order(told: seen.Observation) -> bool:
     return isinstance(told, seen.Command)
 
 
-def _tell(run: Commanded, told: seen.Observation) -> None:
+def _tell(run: CommandedRun, told: seen.Observation) -> None:
     if isinstance(told, seen.Command):
         if (
             run.table.deadline is not None and run.log[-1].at != told.at
@@ -316,7 +322,7 @@ def _tell(run: Commanded, told: seen.Observation) -> None:
     run.table.apply(told)
 
 
-def compare(run: Commanded) -> list[str]:
+def consumer_differences(run: CommandedRun) -> list[str]:
     """Return where an outside consumer of the events differs from the table."""
     table, consumer = Table(), Consumer(run.hold_from)
     for told in run.log:
@@ -329,13 +335,13 @@ def compare(run: Commanded) -> list[str]:
     return []
 
 
-def replays(run: Commanded) -> list[str]:
+def replay_differences(run: CommandedRun) -> list[str]:
     """Return whether the log as text, or with restored checkpoints, gives other bytes."""
     random, plain, restored = Random(len(run.log)), Table(), Table()
     for told in run.log:
         again = seen.decode_observation(seen.encode_observation(told))
         if random.random() < 0.2:
-            restored = fork(restored)
+            restored = copy_table(restored)
         one, two = plain.apply(again), restored.apply(told)
         if list(map(encode_event, one)) != list(map(encode_event, two)):
             return [f"at {told.at}: other events"]
@@ -343,7 +349,7 @@ def replays(run: Commanded) -> list[str]:
     return [] if same else ["another state at the end"]
 
 
-def undone_at_once(run: Commanded) -> list[str]:
+def undo_differences(run: CommandedRun) -> list[str]:
     """Undo every change before anything else happens; return what it does not restore."""
     wrong = []
     for place, before, after in run.changes:
@@ -353,12 +359,12 @@ def undone_at_once(run: Commanded) -> list[str]:
             wrong += [] if refused else [f"at {order.at}: refused without a reason"]
             continue
         undo(table, taking_back)
-        found = differences(whole(Table.restore(before)), whole(table))
+        found = differences(full_state(Table.restore(before)), full_state(table))
         wrong += [f"at {order.at}: {each}" for each in found]
     return wrong
 
 
-def undone_later(run: Commanded) -> list[str]:
+def late_undo_differences(run: CommandedRun) -> list[str]:
     """Undo every change after a few observations; return what differs from a log without it."""
     wrong = []
     for place, before, after in run.changes:
@@ -371,12 +377,12 @@ def undone_later(run: Commanded) -> list[str]:
         taking_back = replace(UNDO, at=two.state.now)
         if two.refusal(taking_back) is None:
             undo(two, taking_back)
-            found = differences(_picture(one), _picture(two))
+            found = differences(_documents(one), _documents(two))
             wrong += [f"at {run.log[place - 1].at}, undone {taking_back.at}: {d}" for d in found]
     return wrong
 
 
-def _picture(table: Table) -> Any:  # noqa: ANN401 - plain data
+def _documents(table: Table) -> Any:  # noqa: ANN401 - plain data
     public = msgspec.to_builtins(table.public())
     names = ("counts", "last_result", "shoe", "on_hold")
     picture = {name: public[name] for name in names}
@@ -384,4 +390,4 @@ def _picture(table: Table) -> Any:  # noqa: ANN401 - plain data
     picture["alerts"] = sorted(each["data"]["kind"] for each in public["alerts"])
     picture["held"] = len(public["held"])
     picture["history"] = msgspec.to_builtins(table.history())["rounds"]
-    return _bare(picture, IGNORED | NUMBERS)
+    return _without_fields(picture, IGNORED | NUMBERS)

@@ -1,7 +1,4 @@
-"""
-The rounds that lie behind, written down by somebody who hears the public events and
-nothing else: what roads and history say is what such a person knows.
-"""
+"""A model of roads and history, built from the public events only."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ LETTERS = {"player": "P", "banker": "B", "tie": "T"}
 NOTHING: dict[str, Any] = {"cards": [], "natural": None, "pair": None, "total": None}
 
 
-class Board:
+class HistoryModel:
     """
     One table's past, from its public events in their JSON form.
 
@@ -103,7 +100,7 @@ class Board:
         rounds = {each["round"]: each for each in told["rounds"]}
         assert [each["round"] for each in told["rounds"]] == sorted(rounds)
         told_of = {number for number, known in self.rounds.items() if known[1] is not None}
-        assert told_of | self.without_result.keys() - in_progress(table) <= rounds.keys()
+        assert told_of | self.without_result.keys() - numbers_in_progress(table) <= rounds.keys()
         for number, each in rounds.items():
             # A result that was held back and then was none was never told: nothing is
             # shown of it.
@@ -150,7 +147,7 @@ def is_without_result(told: dict[str, Any]) -> bool:
     return bool(told["aborted"] or told["held"] or void)
 
 
-def in_progress(table: Table) -> set[int]:
+def numbers_in_progress(table: Table) -> set[int]:
     """Return the number of the round that goes on, where one does."""
     round_ = table.state.round
     return set() if round_ is None or round_.ended else {round_.number}

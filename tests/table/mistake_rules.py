@@ -1,4 +1,4 @@
-"""What follows from a mistake: what is read, what may be published, what is raised."""
+"""The consequences of a mistake: readings, results that may be published, irregularities."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tests.table.table_judge import Verdict
 from tests.table.table_model import Dealing, Setup
 
 
-def collects(setup: Setup) -> tuple[str, ...]:
+def collecting_signals(setup: Setup) -> tuple[str, ...]:
     held = setup.hold_from is not None and setup.cleared
     return ("premature_collect",) if held else ()
 
 
-def as_read(
+def faces_as_read(
     faces: list[str], declared: tuple[str, bool, bool] | None
-) -> reference_rules.Expected | None:
+) -> reference_rules.ExpectedRound | None:
     # The coup as it was read, if nothing in it contradicts the rules or the end.
     if len(faces) < 4:
         return None
@@ -37,7 +37,9 @@ def shortfall(faces: list[str]) -> int:
     return reference_rules.deal(padded).used - len(faces)
 
 
-def declared(setup: Setup, truth: reference_rules.Expected) -> tuple[str, bool, bool] | None:
+def declared_result(
+    setup: Setup, truth: reference_rules.ExpectedRound
+) -> tuple[str, bool, bool] | None:
     if setup.end != "result":
         return None
     return (truth.outcome, truth.player_pair, truth.banker_pair)
@@ -46,10 +48,10 @@ def declared(setup: Setup, truth: reference_rules.Expected) -> tuple[str, bool, 
 def consequence(name: str, dealing: Dealing, at: int, faces: list[str]) -> Verdict | None:
     # What follows where the reader's faces differ from the cards, and nothing says so.
     setup, truth = dealing.setup, dealing.coups[at].truth
-    read = as_read(faces, declared(setup, truth))
+    read = faces_as_read(faces, declared_result(setup, truth))
     if read is not None:
         if setup.slots and read.slots != truth.slots:
-            return flagged(name, setup, at)
+            return flagged_verdict(name, setup, at)
         return Verdict(name + ", invisible", {at: "any"}, most=0, accepted=[read])
     short = shortfall(faces)
     last = at == len(dealing.coups) - 1
@@ -59,10 +61,10 @@ def consequence(name: str, dealing: Dealing, at: int, faces: list[str]) -> Verdi
         return None
     if short > 0 and not setup.declares:
         return None if not last else Verdict(name, {at: "partial"}, may=("missing_draw",))
-    return flagged(name, setup, at)
+    return flagged_verdict(name, setup, at)
 
 
-def flagged(name: str, setup: Setup, at: int) -> Verdict:
+def flagged_verdict(name: str, setup: Setup, at: int) -> Verdict:
     kinds = ("excess_card", "missing_draw", "result_mismatch", "premature_collect")
     places = ("wrong_hand", "player_third_unauthorised") if setup.slots else ()
     return Verdict(
@@ -75,7 +77,9 @@ def flagged(name: str, setup: Setup, at: int) -> Verdict:
     )
 
 
-def contradicts(setup: Setup, truth: reference_rules.Expected, faces: list[str]) -> bool:
+def contradicts_cards(
+    setup: Setup, truth: reference_rules.ExpectedRound, faces: list[str]
+) -> bool:
     """Tell whether cards that make a whole coup give another winner or pair than declared."""
-    whole = as_read(faces, None) is not None and setup.end == "result"
-    return whole and as_read(faces, declared(setup, truth)) is None
+    whole = faces_as_read(faces, None) is not None and setup.end == "result"
+    return whole and faces_as_read(faces, declared_result(setup, truth)) is None

@@ -18,7 +18,7 @@ from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
 from tests.table import reference_rules
-from tests.table.mistake_rules import collects, consequence, contradicts, shortfall
+from tests.table.mistake_rules import collecting_signals, consequence, contradicts_cards, shortfall
 from tests.table.mistakes_of_readers import misread, unread
 from tests.table.table_judge import Verdict
 from tests.table.table_model import Coup, Dealing, Step, command
@@ -61,7 +61,7 @@ def _declare(coup: Coup, outcome: str) -> None:
 def _winner(cards: list[str]) -> str:
     # What a dealer reads from an incomplete table: P1 B1 P2 B2 and perhaps P3.
     player, banker = cards[0:3:2] + cards[4:5], cards[1:4:2]
-    won = reference_rules.total(player) - reference_rules.total(banker)
+    won = reference_rules.hand_total(player) - reference_rules.hand_total(banker)
     return "tie" if won == 0 else "player" if won > 0 else "banker"
 
 
@@ -172,7 +172,7 @@ def excess_card(dealing: Dealing, at: int) -> Verdict | None:
         is_third = setup.style is DealingStyle.BANKER_TUCKED and coup.play[-1].later
         shown = (face,) if setup.style is DealingStyle.FACE_UP or is_third else ()
         coup.play.append(Step(seen.CardDrawn(card=Card(face)), 2.0, face=face, shows=shown))
-    return Verdict("excess card", {}, must=("excess_card",), may=collects(setup), most=2)
+    return Verdict("excess card", {}, must=("excess_card",), may=collecting_signals(setup), most=2)
 
 
 def wrong_winner(dealing: Dealing, at: int) -> Verdict | None:
@@ -182,7 +182,9 @@ def wrong_winner(dealing: Dealing, at: int) -> Verdict | None:
         return None
     others = sorted({"player", "banker", "tie"} - {coup.truth.outcome})
     _declare(coup, dealing.random.choice(others))
-    return Verdict("wrong winner", {}, must=("result_mismatch",), may=collects(setup), most=2)
+    return Verdict(
+        "wrong winner", {}, must=("result_mismatch",), may=collecting_signals(setup), most=2
+    )
 
 
 def unread_then_entered(dealing: Dealing, at: int) -> Verdict | None:
@@ -214,7 +216,7 @@ def unread_then_entered(dealing: Dealing, at: int) -> Verdict | None:
     if made is None:
         return None
     made.must = ("unreadable_card",)
-    if contradicts(setup, truth, [f or "" for f in faces]):
+    if contradicts_cards(setup, truth, [f or "" for f in faces]):
         made.must = ("unreadable_card", "result_mismatch")
     made.may, made.most = (*made.may, "premature_collect"), made.most + 1
     return made
@@ -239,7 +241,7 @@ def corrected_wrongly(dealing: Dealing, at: int) -> Verdict | None:
     else:
         coup.play.insert(coup.play.index(step) + 1, order)
     made = consequence("corrected wrongly", dealing, at, faces)
-    if made is not None and contradicts(setup, coup.truth, faces):
+    if made is not None and contradicts_cards(setup, coup.truth, faces):
         made.must = ("result_mismatch",)
     return made
 
@@ -371,7 +373,7 @@ def shoe_changed(dealing: Dealing, at: int) -> Verdict | None:
     if not setup.declares:
         hurt[at + 1] = "any"
     hurt = {place: how for place, how in hurt.items() if place < len(dealing.coups)}
-    may = ("duplicate_card", *collects(setup))
+    may = ("duplicate_card", *collecting_signals(setup))
     return Verdict("shoe changed while down", hurt, may=may, most=len(may))
 
 

@@ -15,7 +15,14 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house import DealingStyle
 from shoe_daemon.table import observations as seen
-from tests.table.mistake_rules import as_read, collects, consequence, declared, flagged, shortfall
+from tests.table.mistake_rules import (
+    collecting_signals,
+    consequence,
+    declared_result,
+    faces_as_read,
+    flagged_verdict,
+    shortfall,
+)
 from tests.table.table_judge import Verdict
 from tests.table.table_model import Dealing, Step
 
@@ -63,8 +70,8 @@ def _unread_verdict(dealing: Dealing, at: int, name: str) -> Verdict | None:
         name,
         hurt,
         must=("unreadable_card",),
-        may=collects(setup),
-        most=1 + len(collects(setup)),
+        may=collecting_signals(setup),
+        most=1 + len(collecting_signals(setup)),
     )
 
 
@@ -89,16 +96,16 @@ def unseen(dealing: Dealing, at: int) -> Verdict | None:
     step, truth = coup.play[place], coup.truth
     step.says = seen.Tick()
     faces = [f for f in truth.cards if f != step.face]
-    read = None if setup.slots else as_read(faces, declared(setup, truth))
+    read = None if setup.slots else faces_as_read(faces, declared_result(setup, truth))
     if read is not None:
         return Verdict("unseen, invisible", {at: "any"}, most=0, accepted=[read], hides=False)
     if setup.slots:
-        return flagged("unseen", setup, at)
+        return flagged_verdict("unseen", setup, at)
     if not setup.declares:
         return None
     if setup.reader == "rules":
         return None
-    made = flagged("unseen", setup, at)
+    made = flagged_verdict("unseen", setup, at)
     made.hides = False
     return made
 
@@ -150,9 +157,9 @@ def repeated(dealing: Dealing, at: int) -> Verdict | None:
         return Verdict("read twice, same place", {}, most=0)
     spot = truth.cards.index(step.face)
     faces = [*truth.cards[: spot + 1], *truth.cards[spot:]]
-    read = as_read(faces, declared(setup, truth))
+    read = faces_as_read(faces, declared_result(setup, truth))
     if read is not None:
-        may = (*twice, *collects(setup))
+        may = (*twice, *collecting_signals(setup))
         return Verdict(
             "read twice, invisible", {at: "any"}, (), may, 2, accepted=[read], hides=False
         )
@@ -160,7 +167,7 @@ def repeated(dealing: Dealing, at: int) -> Verdict | None:
         return None
     if shortfall(faces[:6]) > 0 and not setup.declares:
         return None
-    made = flagged("read twice", setup, at)
+    made = flagged_verdict("read twice", setup, at)
     made.may, made.most, made.hides = (*made.may, *twice), 5, False
     return made
 
@@ -181,7 +188,7 @@ def swapped(dealing: Dealing, at: int) -> Verdict | None:
         "swapped places",
         {},
         must=("wrong_hand",),
-        may=collects(setup),
+        may=collecting_signals(setup),
         most=2,
         hides=setup.style is DealingStyle.FACE_UP,
     )
@@ -238,8 +245,8 @@ def error_without_end(dealing: Dealing, at: int) -> Verdict | None:
         f"error without end: {cause}",
         {},
         must=(kind,),
-        may=collects(setup),
-        most=4 if collects(setup) else 2,
+        may=collecting_signals(setup),
+        most=4 if collecting_signals(setup) else 2,
     )
 
 
@@ -263,8 +270,8 @@ def _checker(dealing: Dealing, at: int, *, lose: bool) -> Verdict | None:
         "checker loses a card" if lose else "checker misreads",
         {},
         must=() if lose else ("source_conflict",),
-        may=("source_conflict", *collects(dealing.setup)),
-        most=1 + len(collects(dealing.setup)),
+        may=("source_conflict", *collecting_signals(dealing.setup)),
+        most=1 + len(collecting_signals(dealing.setup)),
     )
 
 
@@ -290,7 +297,7 @@ def main_misreads(dealing: Dealing, at: int) -> Verdict | None:
     faces = [face if f == step.face else f for f in coup.truth.cards]
     if shortfall(faces) > 0 and not setup.declares:
         return None
-    read = as_read(faces, None)
+    read = faces_as_read(faces, None)
     return Verdict(
         "main reader of two misreads",
         {at: "any"},
@@ -327,7 +334,7 @@ def main_drops_out(dealing: Dealing, at: int) -> Verdict | None:
         hurt |= dict.fromkeys(range(at, len(dealing.coups)), "any")
     verdict.mistake, verdict.damaged = "main drops out after the checker lost a card", hurt
     verdict.hides = False
-    verdict.may, verdict.most = ("source_conflict", *collects(dealing.setup)), 2
+    verdict.may, verdict.most = ("source_conflict", *collecting_signals(dealing.setup)), 2
     return verdict
 
 
@@ -345,7 +352,7 @@ def read_again(dealing: Dealing, at: int) -> Verdict | None:
     hurt = {} if setup.slots else {at: "any"}
     if not setup.declares and at + 1 < len(dealing.coups):
         hurt[at + 1] = "any"
-    may = collects(setup)
+    may = collecting_signals(setup)
     return Verdict("read on the second try", hurt, ("unreadable_card",), may, 1 + len(may))
 
 

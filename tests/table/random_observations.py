@@ -1,7 +1,4 @@
-"""
-Anything that a table may be told, in any order, from a seed: mostly what a
-table is told in some order, so that rounds come about.
-"""
+"""Random observations from a seed, mostly in a plausible order, so that rounds come about."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ PLAIN = [
 ]
 
 
-class Storm:
+class RandomObservations:
     """One table's weather."""
 
     def __init__(self, seed: int) -> None:

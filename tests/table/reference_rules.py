@@ -1,7 +1,4 @@
-"""
-What a round must come to, told in another way than the project tells it: from
-the texts of the cards alone, with the drawing table as people read it.
-"""
+"""A second implementation of a round's result, from the texts of the cards and a drawing table."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ BANKER_DRAWS_ON = {
 WORTH = {"A": 1, "10": 0, "J": 0, "Q": 0, "K": 0}
 
 
-class Expected(NamedTuple):
+class ExpectedRound(NamedTuple):
     """A round: the slots in the order of drawing, both hands, and how it ends."""
 
     slots: list[str]
@@ -48,44 +45,46 @@ class Expected(NamedTuple):
         return [hands[slot[0]].pop(0) for slot in self.slots]
 
 
-def worth(card: str) -> int:
+def card_points(card: str) -> int:
     """Count one card."""
     rank = card[:-1]
     return WORTH[rank] if rank in WORTH else int(rank)
 
 
-def total(hand: list[str]) -> int:
+def hand_total(hand: list[str]) -> int:
     """Count a hand."""
-    return sum(worth(card) for card in hand) % 10
+    return sum(card_points(card) for card in hand) % 10
 
 
-def deal(shoe: list[str]) -> Expected:
+def deal(shoe: list[str]) -> ExpectedRound:
     """Deal a round from the front of a shoe."""
     player, banker = [shoe[0], shoe[2]], [shoe[1], shoe[3]]
     slots = ["P1", "B1", "P2", "B2"]
     rest = list(shoe[4:6])
-    natural = max(total(player), total(banker)) > 7
+    natural = max(hand_total(player), hand_total(banker)) > 7
     code = "natural"
-    if not natural and total(player) <= 5:
+    if not natural and hand_total(player) <= 5:
         third = rest.pop(0)
         player.append(third)
         slots.append("P3")
-        draws = total(banker) <= 7 and worth(third) in BANKER_DRAWS_ON[total(banker)]
+        draws = (
+            hand_total(banker) <= 7 and card_points(third) in BANKER_DRAWS_ON[hand_total(banker)]
+        )
     else:
-        draws = not natural and total(banker) <= 5
+        draws = not natural and hand_total(banker) <= 5
     if draws:
         banker.append(rest.pop(0))
         slots.append("B3")
         code = "complete"
     elif not natural:
         code = "banker_stands"
-    won = total(player) - total(banker)
-    return Expected(
+    won = hand_total(player) - hand_total(banker)
+    return ExpectedRound(
         slots,
         player,
         banker,
-        total(player),
-        total(banker),
+        hand_total(player),
+        hand_total(banker),
         "tie" if won == 0 else "player" if won > 0 else "banker",
         code,
         player[0][:-1] == player[1][:-1],
@@ -94,7 +93,7 @@ def deal(shoe: list[str]) -> Expected:
     )
 
 
-def wagers(outcome: str) -> list[dict[str, Any]]:
+def expected_wagers(outcome: str) -> list[dict[str, Any]]:
     """Settle what a table without a house offers: Player, Banker at 5 %, Tie."""
     odds = {"player": "1:1", "banker": "19:20", "tie": "8:1"}
     results = {name: "win" if name == outcome else "lose" for name in odds}
@@ -106,7 +105,7 @@ def wagers(outcome: str) -> list[dict[str, Any]]:
     ]
 
 
-def rounds(shoe: list[str]) -> list[Expected]:
+def expected_rounds(shoe: list[str]) -> list[ExpectedRound]:
     """Deal a shoe until too few cards are left for any round."""
     dealt = []
     while len(shoe) >= 6:
@@ -115,18 +114,18 @@ def rounds(shoe: list[str]) -> list[Expected]:
     return dealt
 
 
-def finished(expected: Expected) -> dict[str, Any]:
+def expected_event(expected: ExpectedRound) -> dict[str, Any]:
     """Write the data of the event that must end the round, in a table without a house."""
     return {
-        "banker": _hand(expected.banker, expected.banker_pair),
+        "banker": _expected_hand(expected.banker, expected.banker_pair),
         "kind": "normal",
         "outcome": expected.outcome,
         "partial": False,
-        "player": _hand(expected.player, expected.player_pair),
-        "wagers": wagers(expected.outcome),
+        "player": _expected_hand(expected.player, expected.player_pair),
+        "wagers": expected_wagers(expected.outcome),
     }
 
 
-def _hand(hand: list[str], pair: bool) -> dict[str, Any]:  # noqa: FBT001 - a plain fact
-    natural = len(hand) == 2 and total(hand) > 7
-    return {"cards": hand, "natural": natural, "pair": pair, "total": total(hand)}
+def _expected_hand(hand: list[str], pair: bool) -> dict[str, Any]:  # noqa: FBT001 - a plain fact
+    natural = len(hand) == 2 and hand_total(hand) > 7
+    return {"cards": hand, "natural": natural, "pair": pair, "total": hand_total(hand)}

@@ -1,4 +1,4 @@
-"""What the rules say of a log with one mistake, and whether the table agrees."""
+"""The verdict of the rules on a log with one mistake, compared with the table."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Verdict:
     must: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
     most: int = 1
-    accepted: list[reference_rules.Expected] = field(default_factory=list)
+    accepted: list[reference_rules.ExpectedRound] = field(default_factory=list)
     flagged: bool = False
     stays: tuple[str, ...] = ()
     aborts: int | None = None
@@ -61,7 +61,7 @@ Where = tuple[int | None, int | None]
 Result = tuple[tuple[str, ...], tuple[str, ...], str]
 
 
-def as_result(truth: reference_rules.Expected) -> Result:
+def as_result(truth: reference_rules.ExpectedRound) -> Result:
     """Name a coup by its cards and winner."""
     return (tuple(truth.player), tuple(truth.banker), truth.outcome)
 

@@ -190,7 +190,7 @@ class Coup:
     turns them, and its end.
     """
 
-    truth: reference_rules.Expected
+    truth: reference_rules.ExpectedRound
     before: list[Step] = field(default_factory=list)
     play: list[Step] = field(default_factory=list)
     end: list[Step] = field(default_factory=list)
@@ -236,18 +236,18 @@ class Dealing:
         self.start.append(Step(command("new_shoe")))
         if load_house(name).burn.mode != "first_card":
             return False
-        low = next(c for c in deck if 0 < reference_rules.worth(c) < 6)
+        low = next(c for c in deck if 0 < reference_rules.card_points(c) < 6)
         deck.remove(low)
         first = seen.CardDrawn(card=Card(low), role=seen.Role.FIRST)
         self.start += self.twice(Step(first, 3.0, face=low, shows=(low,)))
-        for _ in range(reference_rules.worth(low)):
+        for _ in range(reference_rules.card_points(low)):
             face = deck.pop()
             card = seen.CardDrawn(card=Card(face), role=seen.Role.BURN)
             self.start += self.twice(Step(card, 1.5, face=face))
         self.start.append(Step(seen.Tick(), 12.0))
         return True
 
-    def coup(self, truth: reference_rules.Expected) -> Coup:
+    def coup(self, truth: reference_rules.ExpectedRound) -> Coup:
         """Observe one lawful coup."""
         coup = Coup(truth)
         if self.setup.betting:
@@ -316,7 +316,9 @@ class Dealing:
             style is DealingStyle.BANKER_TUCKED and slot in {"B1", "B2"}
         )
 
-    def ending(self, truth: reference_rules.Expected, outcome: str | None = None) -> list[Step]:
+    def ending(
+        self, truth: reference_rules.ExpectedRound, outcome: str | None = None
+    ) -> list[Step]:
         """Declare the end by all signals that there are."""
         setup, steps = self.setup, []
         cards = tuple(truth.cards) if setup.style is DealingStyle.SQUEEZE else ()
@@ -399,17 +401,17 @@ def play(steps: list[Step], *, hides: bool = True, closes: bool = True) -> Run:
         for moment, faces in due:
             if moment <= now:
                 seen_faces.update(faces)
-        _say(run, step.says, now)
+        _observe(run, step.says, now)
         if hides and run.said:
-            _leaks(run, seen_faces)
+            _find_leaks(run, seen_faces)
     run.open_before = [str(alert.data.kind) for alert in run.table.public().alerts]
     while closes and (alerts := run.table.public().alerts):
         now += 1_000_000
-        _say(run, command("acknowledge", irregularity=alerts[0].data.id), now)
+        _observe(run, command("acknowledge", irregularity=alerts[0].data.id), now)
     return run
 
 
-def _say(run: Run, says: Observed, now: int) -> None:
+def _observe(run: Run, says: Observed, now: int) -> None:
     told = says if isinstance(says, seen.Observation) else says(run.table)
     if told is None:
         return
@@ -420,7 +422,7 @@ def _say(run: Run, says: Observed, now: int) -> None:
     run.said.append(run.table.apply(told))
 
 
-def _leaks(run: Run, faces: set[str]) -> None:
+def _find_leaks(run: Run, faces: set[str]) -> None:
     texts = [encode_event(e).decode() for e in run.said[-1] if not is_staff(e.type)]
     if run.said[-1]:
         texts.append(encode_public_table(run.table.public()).decode())

@@ -1,4 +1,4 @@
-"""What is burned from a new shoe, in every mode."""
+"""The burn of a new shoe, in every mode."""
 
 from __future__ import annotations
 

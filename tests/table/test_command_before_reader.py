@@ -1,7 +1,4 @@
-"""
-A person is quicker than the reader, or knows better: what the reader says later
-is the same one thing.
-"""
+"""A person decides before the reader reports: both concern one irregularity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reader, or the dealer's button, declares is compared with the cards."""
+"""Declared results, from the reader or the dealer's button, are compared with the cards."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from shoe_daemon.table.detail_texts import (
 from shoe_daemon.table.events import DrawDue, Irregularity, decode_event, encode_event
 from shoe_daemon.table.table import Table
 from tests.table.dealer import NATURAL, Dealer, one
-from tests.table.random_observations import Storm
+from tests.table.random_observations import RandomObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def holds(code: str, values: dict[str, DetailValue], text: str) -> None:
 @pytest.mark.parametrize("seed", range(STORMS))
 def test_every_sentence_is_made_from_its_code_and_its_values(seed: int) -> None:
     table = Table()
-    for observation in Storm(seed).blow(LENGTH):
+    for observation in RandomObservations(seed).blow(LENGTH):
         for event in table.apply(observation):
             data = decode_event(encode_event(event)).data
             if isinstance(data, DrawDue):

@@ -1,4 +1,4 @@
-"""What the players see, and when: every dealing style, both disclosure modes."""
+"""The time at which each face is public: every dealing style, both disclosure modes."""
 
 from __future__ import annotations
 

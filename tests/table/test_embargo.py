@@ -185,7 +185,7 @@ class Embargo:
             hand = [lies[slot] for slot in Slot if slot in lies and slot[0] == side]
             if total is not None:
                 assert None not in hand
-                assert total == reference_rules.total([str(card) for card in hand])
+                assert total == reference_rules.hand_total([str(card) for card in hand])
         if round_.draw_due is None or round_.draw_due.code in {"dealing", "faces_hidden"}:
             return
         first = [lies.get(slot) for slot in list(Slot)[:4]]

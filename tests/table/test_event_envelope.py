@@ -13,7 +13,7 @@ from shoe_daemon.table.options import ResultOn
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, types
-from tests.table.random_observations import Storm
+from tests.table.random_observations import RandomObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def test_what_happened_then_what_is_wrong_then_who_draws_then_the_result(
 @pytest.mark.parametrize("seed", range(20))
 def test_in_any_weather_a_result_comes_after_all_that_it_rests_on(seed: int) -> None:
     table = Table()
-    for observation in Storm(seed).blow(1000):
+    for observation in RandomObservations(seed).blow(1000):
         for part in rounds_of(table.apply(observation)):
             if "round_finished" in part:
                 rest = part[part.index("round_finished") + 1 :]

@@ -14,7 +14,7 @@ from shoe_daemon.game.roads import build_roads
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.history import MAX_PAST_SHOES
 from shoe_daemon.table.table import Table
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,
@@ -27,46 +27,46 @@ from tests.table.dealer import (
     house,
     public_json,
 )
-from tests.table.history_model import Board
-from tests.table.random_observations import Storm
+from tests.table.history_model import HistoryModel
+from tests.table.random_observations import RandomObservations
 
 PAIRS = "P1 KS, B1 3H, P2 KD, B2 3D, P3 4C"
 """Both have a pair; 4 against 6."""
 
 
-def play(pit: Pit, *rounds: str) -> Pit:
+def play(pit: SupervisedTable, *rounds: str) -> SupervisedTable:
     for each in rounds:
         pit.deal(each)
         pit.result()
     return pit
 
 
-def sequence(pit: Pit) -> str:
+def sequence(pit: SupervisedTable) -> str:
     return format_sequence(pit.table.results())
 
 
-def rounds(pit: Pit) -> tuple[Any, ...]:
+def rounds(pit: SupervisedTable) -> tuple[Any, ...]:
     return pit.table.history().rounds
 
 
-def brief(pit: Pit) -> list[tuple[int, str | None, bool]]:
+def brief(pit: SupervisedTable) -> list[tuple[int, str | None, bool]]:
     """Number, outcome, and whether it is void, of every round of the history."""
     return [(each.round, each.outcome, each.voided) for each in rounds(pit)]
 
 
 @pytest.fixture
-def pit() -> Pit:
+def pit() -> SupervisedTable:
     """A table with three rounds behind it."""
-    return play(Pit(hold_from=3), NATURAL, BOTH_STAND, PAIRS)
+    return play(SupervisedTable(hold_from=3), NATURAL, BOTH_STAND, PAIRS)
 
 
 def test_before_the_first_card_there_is_nothing() -> None:
-    history = Pit().table.history()
+    history = SupervisedTable().table.history()
     assert (history.shoe, history.rounds, history.shoes) == (None, (), ())
-    assert Pit().table.results() == []
+    assert SupervisedTable().table.results() == []
 
 
-def test_every_result_is_there_at_once(pit: Pit) -> None:
+def test_every_result_is_there_at_once(pit: SupervisedTable) -> None:
     assert sequence(pit) == "PnBBpb"
     assert brief(pit) == [(1, "player", False), (2, "banker", False), (3, "banker", False)]
     last = rounds(pit)[-1]
@@ -79,7 +79,7 @@ def test_every_result_is_there_at_once(pit: Pit) -> None:
     assert last.at == [each.at for each in pit.events if each.type == "round_finished"][-1]
 
 
-def test_a_round_in_progress_is_not_there(pit: Pit) -> None:
+def test_a_round_in_progress_is_not_there(pit: SupervisedTable) -> None:
     pit.deal(BANKER_STANDS.rpartition(", ")[0])
     assert sequence(pit) == "PnBBpb"
     assert len(rounds(pit)) == 3
@@ -87,7 +87,7 @@ def test_a_round_in_progress_is_not_there(pit: Pit) -> None:
     assert sequence(pit) == "PnBBpbP"
 
 
-def test_a_correction_and_its_undoing(pit: Pit) -> None:
+def test_a_correction_and_its_undoing(pit: SupervisedTable) -> None:
     before = pit.table.history()
     pit.cmd("correct_card", slot=Slot.P1, card="7S", round=2)
     assert sequence(pit) == "PnTBpb"
@@ -98,7 +98,7 @@ def test_a_correction_and_its_undoing(pit: Pit) -> None:
     assert pit.table.history() == before
 
 
-def test_a_correction_that_leaves_no_result_shows_none(pit: Pit) -> None:
+def test_a_correction_that_leaves_no_result_shows_none(pit: SupervisedTable) -> None:
     pit.cmd("correct_card", slot=Slot.P1, card="AS", round=2)
     assert sequence(pit) == "PnBpb"
     lost = rounds(pit)[1]
@@ -108,7 +108,7 @@ def test_a_correction_that_leaves_no_result_shows_none(pit: Pit) -> None:
     assert sequence(pit) == "PnBBpb"
 
 
-def test_a_void_and_its_undoing(pit: Pit) -> None:
+def test_a_void_and_its_undoing(pit: SupervisedTable) -> None:
     pit.cmd("void_round", round=2)
     assert sequence(pit) == "PnBpb"
     # It is in the history: its cards were dealt.
@@ -118,14 +118,14 @@ def test_a_void_and_its_undoing(pit: Pit) -> None:
     assert brief(pit)[1] == (2, "banker", False)
 
 
-def test_the_latest_round_is_voided(pit: Pit) -> None:
+def test_the_latest_round_is_voided(pit: SupervisedTable) -> None:
     pit.cmd("void_round")
     assert sequence(pit) == "PnB"
     play(pit, TIE)
     assert sequence(pit) == "PnBT"
 
 
-def test_a_result_that_a_person_enters_and_takes_back(pit: Pit) -> None:
+def test_a_result_that_a_person_enters_and_takes_back(pit: SupervisedTable) -> None:
     pit.cmd("enter_result", outcome="tie", player_pair=True, banker_pair=False)
     assert sequence(pit) == "PnBBpbTp"
     assert rounds(pit)[-1].entered
@@ -135,7 +135,9 @@ def test_a_result_that_a_person_enters_and_takes_back(pit: Pit) -> None:
     assert rounds(pit)[-1].round == 3
 
 
-def test_an_aborted_round_is_in_the_history_with_its_cause_and_on_no_road(pit: Pit) -> None:
+def test_an_aborted_round_is_in_the_history_with_its_cause_and_on_no_road(
+    pit: SupervisedTable,
+) -> None:
     pit.deal("P1 2C, B1 3C")
     pit.say(seen.Booted())
     assert pit.events[-1].type == "round_aborted"
@@ -148,7 +150,7 @@ def test_an_aborted_round_is_in_the_history_with_its_cause_and_on_no_road(pit: P
     assert [each.aborted for each in rounds(pit)].count(None) == 4
 
 
-def test_a_round_that_is_void_before_its_end_is_in_the_history(pit: Pit) -> None:
+def test_a_round_that_is_void_before_its_end_is_in_the_history(pit: SupervisedTable) -> None:
     pit.deal("P1 2C, B1 3C")
     pit.cmd("void_round")
     assert brief(pit)[-1] == (4, None, True)
@@ -157,7 +159,7 @@ def test_a_round_that_is_void_before_its_end_is_in_the_history(pit: Pit) -> None
 
 
 def test_a_round_with_an_unread_card_is_on_the_roads_once_its_winner_is_known() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S, B1 2H, P2 KD, B2 --")
     pit.result("player")
     assert sequence(pit) == "Pn"
@@ -167,7 +169,7 @@ def test_a_round_with_an_unread_card_is_on_the_roads_once_its_winner_is_known() 
 
 
 def test_a_partial_round_without_a_winner_is_in_the_history_alone() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal("P1 9S, B1 2H, P2 KD")
     pit.gap()
     pit.result(forced=True)
@@ -176,7 +178,7 @@ def test_a_partial_round_without_a_winner_is_in_the_history_alone() -> None:
 
 
 def test_a_dummy_hand_is_in_the_history_alone() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.deal(NATURAL)
     pit.draw("4C", "P3")
     pit.rule("carry_as_dummy_hand")
@@ -190,7 +192,7 @@ def test_a_dummy_hand_is_in_the_history_alone() -> None:
     assert rounds(pit)[1].outcome == "banker"
 
 
-def test_a_free_hand_is_on_no_road(pit: Pit) -> None:
+def test_a_free_hand_is_on_no_road(pit: SupervisedTable) -> None:
     shoe = pit.table.state.shoe
     assert shoe is not None
     shoe.played[1].data = msgspec.structs.replace(shoe.played[1].data, kind=Kind.FREE)
@@ -198,7 +200,7 @@ def test_a_free_hand_is_on_no_road(pit: Pit) -> None:
     assert [each.kind for each in rounds(pit)] == ["normal", "free", "normal"]
 
 
-def test_of_a_result_that_is_held_the_history_says_only_that_it_is(pit: Pit) -> None:
+def test_of_a_result_that_is_held_the_history_says_only_that_it_is(pit: SupervisedTable) -> None:
     pit.cmd("hold")
     pit.deal(TIE)
     pit.result("tie")
@@ -213,7 +215,7 @@ def test_of_a_result_that_is_held_the_history_says_only_that_it_is(pit: Pit) -> 
 
 
 def test_a_later_round_that_is_told_first_keeps_its_place() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE), hold_from=3)
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), hold_from=3)
     pit.deal(f"{NATURAL}, P3 4C")
     pit.result("player")
     assert (sequence(pit), [each.held for each in rounds(pit)]) == ("", [True])
@@ -225,14 +227,16 @@ def test_a_later_round_that_is_told_first_keeps_its_place() -> None:
 
 
 def test_hidden_faces_are_in_no_history() -> None:
-    pit = Pit(house(dealing_style=SQUEEZE))
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
     pit.deal("P1 9S, B1 2H")
     pit.cmd("enter_result", outcome="tie")
     assert (rounds(pit)[0].player, rounds(pit)[0].banker) == ((None,), (None,))
     assert sequence(pit) == "T"
 
 
-def test_a_new_shoe_begins_with_empty_roads_and_remembers_the_one_before(pit: Pit) -> None:
+def test_a_new_shoe_begins_with_empty_roads_and_remembers_the_one_before(
+    pit: SupervisedTable,
+) -> None:
     at = rounds(pit)[-1].at
     pit.cmd("void_round", round=2)
     pit.cmd("new_shoe")
@@ -246,7 +250,7 @@ def test_a_new_shoe_begins_with_empty_roads_and_remembers_the_one_before(pit: Pi
 
 
 def test_a_shoe_without_a_round_is_remembered_too() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     pit.cmd("new_shoe")
     pit.cmd("new_shoe")
     (past,) = pit.table.history().shoes
@@ -254,7 +258,7 @@ def test_a_shoe_without_a_round_is_remembered_too() -> None:
 
 
 def test_what_was_held_back_is_in_its_own_shoe() -> None:
-    pit = play(Pit(hold_from=3), NATURAL)
+    pit = play(SupervisedTable(hold_from=3), NATURAL)
     pit.cmd("hold")
     pit.deal(TIE)
     pit.result("tie")
@@ -264,7 +268,7 @@ def test_what_was_held_back_is_in_its_own_shoe() -> None:
 
 
 def test_only_the_latest_shoes_are_remembered() -> None:
-    pit = Pit()
+    pit = SupervisedTable()
     for _ in range(MAX_PAST_SHOES + 5):
         pit.cmd("new_shoe")
         play(pit, SIX)
@@ -275,7 +279,7 @@ def test_only_the_latest_shoes_are_remembered() -> None:
 
 
 def test_where_a_shoe_never_ends_the_oldest_rounds_are_forgotten_by_whole_columns() -> None:
-    pit = Pit(house(reshuffle="per_hand"))
+    pit = SupervisedTable(house(reshuffle="per_hand"))
     places = []
     for number in range(1, 301):
         play(pit, [NATURAL, BOTH_STAND, TIE][number % 3])
@@ -287,7 +291,7 @@ def test_where_a_shoe_never_ends_the_oldest_rounds_are_forgotten_by_whole_column
     assert pit.counts()["rounds"] == 300
 
 
-def test_roads_and_past_shoes_survive_a_restart(pit: Pit) -> None:
+def test_roads_and_past_shoes_survive_a_restart(pit: SupervisedTable) -> None:
     pit.cmd("new_shoe")
     play(pit, BANKER_DRAWS, TIE)
     again = Table.restore(pit.table.checkpoint())
@@ -295,7 +299,7 @@ def test_roads_and_past_shoes_survive_a_restart(pit: Pit) -> None:
     assert again.results() == pit.table.results() != []
 
 
-def test_a_checkpoint_from_before_there_was_a_history_is_read(pit: Pit) -> None:
+def test_a_checkpoint_from_before_there_was_a_history_is_read(pit: SupervisedTable) -> None:
     form, line, body = pit.table.checkpoint().partition(b"\n")
     state = msgspec.msgpack.decode(body)
     del state["past"]
@@ -310,8 +314,8 @@ def test_a_checkpoint_from_before_there_was_a_history_is_read(pit: Pit) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_roads_and_history_say_what_the_public_events_have_said(seed: int) -> None:
-    table, board = Table(), Board()
-    for told in Storm(seed).blow(400):
+    table, board = Table(), HistoryModel()
+    for told in RandomObservations(seed).blow(400):
         board.hear(public_json(table.apply(told)))
         board.check(table)
         assert format_sequence(table.results()) == board.sequence()
@@ -320,7 +324,7 @@ def test_roads_and_history_say_what_the_public_events_have_said(seed: int) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_a_table_that_stops_at_any_moment_goes_on_with_the_same_past(seed: int) -> None:
     table = Table()
-    for told in Storm(seed).blow(300):
+    for told in RandomObservations(seed).blow(300):
         twin = Table.restore(table.checkpoint())
         assert twin.history() == table.history()
         table.apply(told)

@@ -17,7 +17,7 @@ from tests.table.dealer import FACE_UP, Dealer, house, of_type, public_json, typ
 from tests.volume import volume
 
 if TYPE_CHECKING:
-    from tests.table.reference_rules import Expected
+    from tests.table.reference_rules import ExpectedRound
 
 MODES = [mode for mode in RoundEnd if mode is not RoundEnd.AUTO]
 CARDS = [card.value for card in DECK]
@@ -55,12 +55,12 @@ def ways(draw: st.DrawFn) -> Way:
     )
 
 
-def text(expected: Expected) -> str:
+def text(expected: ExpectedRound) -> str:
     """Write a round as the dealer reads it."""
     return ", ".join(map(" ".join, zip(expected.slots, expected.cards, strict=True)))
 
 
-def tell(dealer: Dealer, way: Way, expected: Expected) -> None:
+def tell(dealer: Dealer, way: Way, expected: ExpectedRound) -> None:
     """Deal one round in one way, to its end."""
     dealer.deal(text(expected), slots=way.slots, hidden=way.hidden)
     if way.hidden:
@@ -80,13 +80,13 @@ def tell(dealer: Dealer, way: Way, expected: Expected) -> None:
 @settings(deadline=None, max_examples=volume(60, 120))
 def test_a_lawful_shoe_gives_the_oracles_rounds(shoe: list[str], way: Way) -> None:
     dealer = way.table()
-    rounds = reference_rules.rounds(shoe)
+    rounds = reference_rules.expected_rounds(shoe)
     for number, expected in enumerate(rounds, 1):
         tell(dealer, way, expected)
         assert len(dealer.finished()) == number
     said = public_json(dealer.events)
     assert [e["data"] for e in said if e["type"] == "round_finished"] == [
-        reference_rules.finished(expected) for expected in rounds
+        reference_rules.expected_event(expected) for expected in rounds
     ]
     assert [e["round"] for e in said if e["type"] == "round_finished"] == list(
         range(1, len(rounds) + 1)
@@ -102,7 +102,7 @@ def test_a_lawful_shoe_gives_the_oracles_rounds(shoe: list[str], way: Way) -> No
     assert counts.banker_pair == sum(each.banker_pair for each in rounds)
 
 
-def due_after(expected: Expected, dealt: int) -> tuple[str, str]:
+def due_after(expected: ExpectedRound, dealt: int) -> tuple[str, str]:
     """Say who draws after so many cards of a round, and in which code."""
     if dealt < 4:
         return ("player" if dealt % 2 == 0 else "banker", "dealing")
@@ -121,7 +121,7 @@ def test_after_every_card_it_is_said_who_draws(
 ) -> None:
     way = Way(mode, FACE_UP, slots, hidden=False, result_on=ResultOn.COMPLETE, declares=False)
     dealer = way.table()
-    for expected in reference_rules.rounds(shoe):
+    for expected in reference_rules.expected_rounds(shoe):
         before = len(dealer.events)
         tell(dealer, way, expected)
         said = dealer.events[before:]
@@ -151,7 +151,7 @@ def test_all_versions_of_one_shoe_give_the_same_rounds(shoe: list[str]) -> None:
         for slots, hidden in ((True, True), (True, False), (False, False)):
             way = Way(mode, FACE_UP, slots, hidden, ResultOn.COMPLETE, declares=False)
             dealer = way.table()
-            for expected in reference_rules.rounds(shoe):
+            for expected in reference_rules.expected_rounds(shoe):
                 tell(dealer, way, expected)
             versions.append(heard(dealer))
     assert all(version == versions[0] for version in versions)
@@ -163,10 +163,10 @@ def test_every_house_deals_a_lawful_shoe(shoe: list[str], name: str) -> None:
     dealer = Dealer(name)
     dealer.order("new_shoe")
     if name != "single-deck":
-        number = reference_rules.worth(shoe[0]) or 10
+        number = reference_rules.card_points(shoe[0]) or 10
         dealer.burn(" ".join(shoe[: number + 1]))
         shoe = shoe[number + 1 :]
-    for expected in reference_rules.rounds(shoe):
+    for expected in reference_rules.expected_rounds(shoe):
         dealer.say(seen.NoMoreBets())
         dealer.deal(text(expected))
         if name == "curator":
@@ -174,5 +174,5 @@ def test_every_house_deals_a_lawful_shoe(shoe: list[str], name: str) -> None:
         dealer.result(expected.outcome)
     assert dealer.kinds() == []
     assert [each.outcome for each in dealer.finished()] == [
-        expected.outcome for expected in reference_rules.rounds(shoe)
+        expected.outcome for expected in reference_rules.expected_rounds(shoe)
     ]

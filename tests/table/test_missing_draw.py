@@ -6,7 +6,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     BANKER_DRAWS,
     NATURAL,
@@ -202,7 +202,7 @@ def test_without_places_the_next_card_is_the_next_rounds_first(mode: RoundEnd, e
 @pytest.mark.parametrize("slots", [True, False])
 @pytest.mark.parametrize("end", sorted(DECLARED_ENDS))
 def test_a_ruling_to_play_on_ends_the_round(end: str, *, slots: bool) -> None:
-    pit = Pit(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON, hold_from=3)
+    pit = SupervisedTable(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON, hold_from=3)
     pit.deal(MISSED, slots=slots)
     pit.say(DECLARED_ENDS[end])
     said = pit.rule("continue")

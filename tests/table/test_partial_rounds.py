@@ -1,4 +1,4 @@
-"""Rounds of which something is missing: partial or absent, never wrong."""
+"""Rounds with missing observations: partial or absent, never wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,
@@ -340,7 +340,7 @@ def test_without_places_a_card_that_passed_unread_may_lie_anywhere(cards_before:
 
 
 def test_without_places_a_first_card_that_is_entered_by_hand_leaves_no_doubt() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
     pit.cmd("enter_card", card="9S")
     pit.deal("B1 2H, P2 KD, B2 3C", slots=False)
@@ -370,7 +370,7 @@ def test_without_places_a_boot_makes_the_rest_of_a_coup_partial(
 
 
 def test_betting_stays_closed_while_a_voided_coup_is_dealt() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     for _ in range(2):
         pit.say(seen.BettingOpen())
         pit.say(seen.NoMoreBets())
@@ -419,7 +419,7 @@ def test_a_late_face_of_a_round_that_came_to_nothing_is_counted_once() -> None:
 
 
 def test_the_button_ends_a_coup_that_a_boot_cut_off() -> None:
-    pit = Pit(round_end=RoundEnd.BUTTON)
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 2S, B1 2H", slots=False)
     pit.say(seen.Booted())
     pit.cmd("confirm_result")

@@ -19,7 +19,7 @@ from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, Dealer, of_type, types
-from tests.table.random_observations import Storm
+from tests.table.random_observations import RandomObservations
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import Event
@@ -78,7 +78,7 @@ class Record:
 
 @pytest.mark.parametrize("seed", range(STORMS))
 def test_any_observations(seed: int) -> None:
-    table, storm, record = Table(), Storm(seed), Record()
+    table, storm, record = Table(), RandomObservations(seed), Record()
     for number, observation in enumerate(storm.blow(LENGTH)):
         for event in table.apply(observation):
             record.check(event)
@@ -92,7 +92,7 @@ def test_any_observations(seed: int) -> None:
     _comes_clean(table, storm)
 
 
-def _comes_clean(table: Table, storm: Storm) -> None:
+def _comes_clean(table: Table, storm: RandomObservations) -> None:
     dealer = Dealer(session=False)
     dealer.table, dealer.now = table, storm.now + 60_000_000
     for source in (None, "shoe", "camera"):

@@ -18,7 +18,7 @@ from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
 from tests.table.dealer import NATURAL, Dealer
-from tests.table.random_observations import Storm
+from tests.table.random_observations import RandomObservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,13 +53,15 @@ def with_ticks(observations: Iterable[seen.Observation], seed: int) -> Iterator[
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_observations_give_the_same_bytes(seed: int) -> None:
     one, other = Table(), Table()
-    assert fold(one, Storm(seed).blow(500)) == fold(other, Storm(seed).blow(500))
+    assert fold(one, RandomObservations(seed).blow(500)) == fold(
+        other, RandomObservations(seed).blow(500)
+    )
     assert one.checkpoint() == other.checkpoint()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_log_that_was_written_and_read_gives_the_same_bytes(seed: int) -> None:
-    storm = list(Storm(seed).blow(500))
+    storm = list(RandomObservations(seed).blow(500))
     read = [seen.decode_observation(seen.encode_observation(each)) for each in storm]
     assert fold(Table(), storm) == fold(Table(), read)
 
@@ -67,7 +69,7 @@ def test_a_log_that_was_written_and_read_gives_the_same_bytes(seed: int) -> None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_from_every_checkpoint_it_goes_on_alike(seed: int) -> None:
     table = Table()
-    for observation in Storm(seed).blow(250):
+    for observation in RandomObservations(seed).blow(250):
         body = table.checkpoint()
         restored = Table.restore(body)
         assert restored.checkpoint() == body
@@ -80,7 +82,7 @@ def test_from_every_checkpoint_it_goes_on_alike(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_table_restored_again_and_again_is_the_same_table(seed: int) -> None:
     steady, tossed = Table(), Table()
-    for observation in Storm(seed).blow(250):
+    for observation in RandomObservations(seed).blow(250):
         assert tossed.apply(observation) == steady.apply(observation)
         tossed = Table.restore(tossed.checkpoint())
     assert tossed.checkpoint() == steady.checkpoint()
@@ -88,7 +90,7 @@ def test_a_table_restored_again_and_again_is_the_same_table(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ticks_change_nothing(seed: int) -> None:
-    storm = list(Storm(seed).blow(500))
+    storm = list(RandomObservations(seed).blow(500))
     ticked = list(with_ticks(storm, seed))
     assert len(ticked) > len(storm)
     without, with_ = Table(), Table()

@@ -1,4 +1,4 @@
-"""How a shoe begins, and how it ends."""
+"""The start and the end of a shoe."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What only hidden faces show is for staff alone.
+Irregularities that only hidden faces show are for staff only, until the faces are public.
 
 Two logs that differ in faces which the players have not seen give the same public events,
 documents and refusals, until one of these faces is public. `seq` and the ids made of it are
@@ -27,7 +27,7 @@ from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamps import from_microseconds
-from tests.misdeals.supervised_table import Pit
+from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import START, house, of_type, one, public_json, types
 from tests.volume import volume
 
@@ -332,9 +332,9 @@ def test_two_logs_that_look_alike_are_told_alike(batch: int) -> None:
     assert max(far) > 8
 
 
-def hidden(style: DealingStyle = DealingStyle.SQUEEZE, **options: Any) -> Pit:  # noqa: ANN401
+def hidden(style: DealingStyle = DealingStyle.SQUEEZE, **options: Any) -> SupervisedTable:  # noqa: ANN401
     """Deal a natural face down, and a card too many."""
-    pit = Pit(house(dealing_style=style), policy="fr_2007", **options)
+    pit = SupervisedTable(house(dealing_style=style), policy="fr_2007", **options)
     pit.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 5D")
     return pit
 
@@ -374,7 +374,7 @@ def test_closed_before_it_is_public_it_is_never_told_publicly() -> None:
 
 
 def test_a_third_card_with_the_wrong_hand_waits_for_the_faces() -> None:
-    pit = Pit(house(dealing_style=DealingStyle.BANKER_TUCKED), reveal_after=None)
+    pit = SupervisedTable(house(dealing_style=DealingStyle.BANKER_TUCKED), reveal_after=None)
     said = pit.deal("P1 6S, B1 2H, P2 KD, B2 3C, P3 9D")
     found = one(said, "staff_irregularity")
     assert (found.kind, found.slot) == ("player_third_unauthorised", "B3")
@@ -405,14 +405,14 @@ def test_an_open_one_outlives_a_restart() -> None:
     assert one(pit.cmd("reveal"), "irregularity").kind == "excess_card"
 
 
-def two_readers() -> Pit:
+def two_readers() -> SupervisedTable:
     """Set up a table of hidden faces where a second reader checks the first."""
-    return Pit(
+    return SupervisedTable(
         house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.BUTTON, checkers=("second",)
     )
 
 
-def both(pit: Pit, faces: str, second: str | None = None) -> None:
+def both(pit: SupervisedTable, faces: str, second: str | None = None) -> None:
     """Let both readers read cards, the second reader perhaps others."""
     for face, other in zip(faces.split(), (second or faces).split(), strict=True):
         pit.draw(face)
@@ -471,9 +471,9 @@ def test_two_rounds_after_a_hidden_card_readers_that_differ_are_public_again() -
     assert pit.kinds()[-1] == "source_conflict"
 
 
-def void_then(said: list[seen.Observation], faces: str) -> Pit:
+def void_then(said: list[seen.Observation], faces: str) -> SupervisedTable:
     """Make a round of hidden faces void, and let something else follow."""
-    pit = Pit(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.DEVICE)
+    pit = SupervisedTable(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.DEVICE)
     for face in faces.split():
         pit.draw(face)
     pit.cmd("void_round")
@@ -505,7 +505,7 @@ def test_undo_of_a_void_shows_the_faces_that_the_result_showed() -> None:
 def test_a_boot_tells_nothing_of_whether_hidden_faces_had_ended_the_round() -> None:
     told = []
     for face in ("9H", "6H"):
-        pit = Pit(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.RULES)
+        pit = SupervisedTable(house(dealing_style=DealingStyle.SQUEEZE), round_end=RoundEnd.RULES)
         pit.cmd("no_more_bets")
         pit.deal(f"P1 {face}, B1 5H, P2 10H, B2 5S")
         pit.say(seen.Booted())
@@ -519,7 +519,7 @@ def test_the_cut_card_tells_nothing_of_whether_a_hidden_round_is_complete() -> N
         rules = house(
             dealing_style=DealingStyle.SQUEEZE, cut_card=CutCard(mode="checked", hands_after=1)
         )
-        pit = Pit(rules, round_end=RoundEnd.DEVICE)
+        pit = SupervisedTable(rules, round_end=RoundEnd.DEVICE)
         pit.deal(f"P1 {face}, B1 5H, P2 10H, B2 5S")
         pit.say(seen.CutCardSeen())
         pit.cmd("void_round")

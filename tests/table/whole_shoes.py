@@ -17,7 +17,9 @@ from tests.table.table_model import Coup, Dealing, Step, command, make_setup
 HOUSES = ("chickasaw", "curator", "seven-feathers", "single-deck")
 
 
-def whole_shoes(random: Random, shoes: int = 2) -> tuple[Dealing, list[reference_rules.Expected]]:
+def whole_shoes(
+    random: Random, shoes: int = 2
+) -> tuple[Dealing, list[reference_rules.ExpectedRound]]:
     """Deal some whole shoes; return the dealing and every coup in its order."""
     name = random.choice(HOUSES)
     setup = make_setup(random, house=name)
@@ -50,7 +52,7 @@ def _burn(dealing: Dealing, deck: list[str], rules: House) -> list[Step]:
         return []
     face = deck.pop(0)
     steps = [_burned(seen.Role.FIRST, face, 3.0)]
-    more = reference_rules.worth(face) or rules.burn.face_value
+    more = reference_rules.card_points(face) or rules.burn.face_value
     return steps + [_burned(seen.Role.BURN, deck.pop(0), 1.5) for _ in range(more)]
 
 
