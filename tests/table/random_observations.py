@@ -55,7 +55,7 @@ class RandomObservations:
         self.slots = self.random.random() < 0.6
         self.hides = self.random.random() < 0.3
 
-    def blow(self, count: int) -> Iterator[seen.Observation]:
+    def generate(self, count: int) -> Iterator[seen.Observation]:
         """Make so many observations, the first of them a session."""
         yield self.stamped(self.session())
         for _ in range(count - 1):

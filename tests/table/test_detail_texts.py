@@ -57,7 +57,7 @@ def holds(code: str, values: dict[str, DetailValue], text: str) -> None:
 @pytest.mark.parametrize("seed", range(STORMS))
 def test_every_sentence_is_made_from_its_code_and_its_values(seed: int) -> None:
     table = Table()
-    for observation in RandomObservations(seed).blow(LENGTH):
+    for observation in RandomObservations(seed).generate(LENGTH):
         for event in table.apply(observation):
             data = decode_event(encode_event(event)).data
             if isinstance(data, DrawDue):

@@ -68,7 +68,7 @@ def test_what_happened_then_what_is_wrong_then_who_draws_then_the_result(
 @pytest.mark.parametrize("seed", range(20))
 def test_in_any_weather_a_result_comes_after_all_that_it_rests_on(seed: int) -> None:
     table = Table()
-    for observation in RandomObservations(seed).blow(1000):
+    for observation in RandomObservations(seed).generate(1000):
         for part in rounds_of(table.apply(observation)):
             if "round_finished" in part:
                 rest = part[part.index("round_finished") + 1 :]

@@ -315,7 +315,7 @@ def test_a_checkpoint_from_before_there_was_a_history_is_read(pit: SupervisedTab
 @pytest.mark.parametrize("seed", range(40))
 def test_roads_and_history_say_what_the_public_events_have_said(seed: int) -> None:
     table, board = Table(), HistoryModel()
-    for told in RandomObservations(seed).blow(400):
+    for told in RandomObservations(seed).generate(400):
         board.hear(public_json(table.apply(told)))
         board.check(table)
         assert format_sequence(table.results()) == board.sequence()
@@ -324,7 +324,7 @@ def test_roads_and_history_say_what_the_public_events_have_said(seed: int) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_a_table_that_stops_at_any_moment_goes_on_with_the_same_past(seed: int) -> None:
     table = Table()
-    for told in RandomObservations(seed).blow(300):
+    for told in RandomObservations(seed).generate(300):
         twin = Table.restore(table.checkpoint())
         assert twin.history() == table.history()
         table.apply(told)

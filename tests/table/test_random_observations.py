@@ -78,8 +78,8 @@ class Record:
 
 @pytest.mark.parametrize("seed", range(STORMS))
 def test_any_observations(seed: int) -> None:
-    table, storm, record = Table(), RandomObservations(seed), Record()
-    for number, observation in enumerate(storm.blow(LENGTH)):
+    table, observations, record = Table(), RandomObservations(seed), Record()
+    for number, observation in enumerate(observations.generate(LENGTH)):
         for event in table.apply(observation):
             record.check(event)
             assert len(encode_event(event)) < 10_000
@@ -89,12 +89,12 @@ def test_any_observations(seed: int) -> None:
             assert len(encode_public_table(table.public())) < 30_000
             shoe = table.state.shoe
             assert shoe is None or shoe.out >= sum(shoe.seen)
-    _comes_clean(table, storm)
+    _comes_clean(table, observations)
 
 
-def _comes_clean(table: Table, storm: RandomObservations) -> None:
+def _comes_clean(table: Table, observations: RandomObservations) -> None:
     dealer = Dealer(session=False)
-    dealer.table, dealer.now = table, storm.now + 60_000_000
+    dealer.table, dealer.now = table, observations.now + 60_000_000
     for source in (None, "shoe", "camera"):
         dealer.say(seen.DeviceErrorCleared(source=source))
         dealer.say(seen.Lock(locked=False, source=source))

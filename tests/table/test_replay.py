@@ -53,23 +53,23 @@ def with_ticks(observations: Iterable[seen.Observation], seed: int) -> Iterator[
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_observations_give_the_same_bytes(seed: int) -> None:
     one, other = Table(), Table()
-    assert fold(one, RandomObservations(seed).blow(500)) == fold(
-        other, RandomObservations(seed).blow(500)
+    assert fold(one, RandomObservations(seed).generate(500)) == fold(
+        other, RandomObservations(seed).generate(500)
     )
     assert one.checkpoint() == other.checkpoint()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_log_that_was_written_and_read_gives_the_same_bytes(seed: int) -> None:
-    storm = list(RandomObservations(seed).blow(500))
-    read = [seen.decode_observation(seen.encode_observation(each)) for each in storm]
-    assert fold(Table(), storm) == fold(Table(), read)
+    observations = list(RandomObservations(seed).generate(500))
+    read = [seen.decode_observation(seen.encode_observation(each)) for each in observations]
+    assert fold(Table(), observations) == fold(Table(), read)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_from_every_checkpoint_it_goes_on_alike(seed: int) -> None:
     table = Table()
-    for observation in RandomObservations(seed).blow(250):
+    for observation in RandomObservations(seed).generate(250):
         body = table.checkpoint()
         restored = Table.restore(body)
         assert restored.checkpoint() == body
@@ -82,7 +82,7 @@ def test_from_every_checkpoint_it_goes_on_alike(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_table_restored_again_and_again_is_the_same_table(seed: int) -> None:
     steady, tossed = Table(), Table()
-    for observation in RandomObservations(seed).blow(250):
+    for observation in RandomObservations(seed).generate(250):
         assert tossed.apply(observation) == steady.apply(observation)
         tossed = Table.restore(tossed.checkpoint())
     assert tossed.checkpoint() == steady.checkpoint()
@@ -90,11 +90,11 @@ def test_a_table_restored_again_and_again_is_the_same_table(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ticks_change_nothing(seed: int) -> None:
-    storm = list(RandomObservations(seed).blow(500))
-    ticked = list(with_ticks(storm, seed))
-    assert len(ticked) > len(storm)
+    observations = list(RandomObservations(seed).generate(500))
+    ticked = list(with_ticks(observations, seed))
+    assert len(ticked) > len(observations)
     without, with_ = Table(), Table()
-    assert fold(without, storm) == fold(with_, ticked)
+    assert fold(without, observations) == fold(with_, ticked)
     assert without.checkpoint() == with_.checkpoint()
 
 
