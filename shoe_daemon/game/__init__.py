@@ -4,7 +4,7 @@ randomness.
 
 Import from this package only; the modules below it may change (`docs/python.md` has examples).
 
-- `Card`, `DECK`; `Coup`, `Hand`, `Slot`, `Outcome`, `DEALING_ORDER`, `hand_due`: cards and a round.
+- `Card`, `DECK`; `Coup`, `Hand`, `Slot`, `Outcome`, `DEALING_ORDER`, `hand_due`: cards, rounds.
 - `player_draws`, `banker_draws`, `is_natural`: the drawing rules.
 - `House`, `find_house`, `load_house`, `HOUSE_IDS`: the rules of one casino.
 - `WAGER_CATALOGUE`, `Wager`, `settle_wagers`, `Settlement`: wagers and their settlement.

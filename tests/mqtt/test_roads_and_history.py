@@ -18,8 +18,8 @@ from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import json_schemas, messages
 from shoe_daemon.mqtt.messages import LONG_LIMIT
 from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
-from tests.mqtt.generated_messages import most
 from tests.game.reference_roads import reference_roads
+from tests.mqtt.generated_messages import most
 
 ROADS = ("bead", "big", "big_eye", "cockroach", "small")
 OPTIONS = [

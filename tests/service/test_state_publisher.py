@@ -14,9 +14,9 @@ from shoe_daemon.mqtt import Publisher
 from shoe_daemon.mqtt.document_queues import Document
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
+from tests.game.reference_roads import reference_roads
 from tests.service.daemon_process import configure
 from tests.service.test_processing_core import Bench
-from tests.game.reference_roads import reference_roads
 
 PAST = ("roads", "history")
 
