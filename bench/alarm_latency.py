@@ -56,14 +56,16 @@ def main() -> None:
             runs.append(measure(Path(folder), chosen.rounds))
     print(f"{chosen.repeats} repeats of {chosen.rounds} rounds; ms, median [least to most]")
     for share in (0.5, 0.99):
-        dealt, told = (
+        dealt, irregular = (
             median_and_range([1000 * percentile(run[topic], share) for run in runs])
             for topic in (_DEALT, _TOLD)
         )
         ratio = median_and_range(
             [percentile(run[_TOLD], share) / percentile(run[_DEALT], share) for run in runs]
         )
-        print(f"  p{share * 100:<4.0f} card_dealt {dealt}   irregularity {told}   ratio {ratio}")
+        print(
+            f"  p{share * 100:<4.0f} card_dealt {dealt}   irregularity {irregular}   ratio {ratio}"
+        )
 
 
 def measure(folder: Path, rounds: int) -> Times:

@@ -220,8 +220,8 @@ def _fill(publisher: paho.Client, port: int, floor: Floor) -> None:
     )
     messages = chain(retained, queued)
     while chunk := list(islice(messages, _CHUNK)):
-        for told in [_tell(publisher, table, message) for table, message in chunk]:
-            told.wait_for_publish(_PUBLISH_TIMEOUT_S)
+        for sent in [_publish(publisher, table, message) for table, message in chunk]:
+            sent.wait_for_publish(_PUBLISH_TIMEOUT_S)
 
 
 def _steps() -> list[Step]:
@@ -241,7 +241,7 @@ def _speak(
         if number == count // 2 and save is not None:
             os.kill(save, signal.SIGUSR1)
         subscriber.due.append(due)
-        _tell(publisher, *next(traffic))
+        _publish(publisher, *next(traffic))
 
 
 def _traffic(steps: list[Step], tables: int) -> Iterator[tuple[int, Message]]:
@@ -252,7 +252,7 @@ def _traffic(steps: list[Step], tables: int) -> Iterator[tuple[int, Message]]:
                 yield table, message
 
 
-def _tell(publisher: paho.Client, table: int, message: Message) -> paho.MQTTMessageInfo:
+def _publish(publisher: paho.Client, table: int, message: Message) -> paho.MQTTMessageInfo:
     name = f"table-{table:04}"
     payload = message.payload.replace(f'"{TABLE}"'.encode(), f'"{name}"'.encode())
     topic = f"shoe/v1/{SITE}/{name}/{message.suffix}"

@@ -78,16 +78,16 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--no-daemon", action="store_true", help="leave the memory out")
-    told = parser.parse_args()
+    chosen = parser.parse_args()
     cv2.setNumThreads(1)
-    settings = Settings(seed=told.seed, rounds=told.rounds, pause=0.3, turned=0.0)
+    settings = Settings(seed=chosen.seed, rounds=chosen.rounds, pause=0.3, turned=0.0)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         write_simulated_profile(settings, folder)
         costs, lates, wrong, scores = watch(settings, folder)
         report(costs, lates, wrong)
         compare(scores)
-        if not told.no_daemon:
+        if not chosen.no_daemon:
             memory(settings, folder)
 
 
@@ -104,11 +104,11 @@ def watch(settings: Settings, folder: Path) -> tuple[list[Cost], list[float], in
         if shot.image is None:
             continue
         began = time.thread_time()
-        said = station.process(VideoFrame(shot.image, shot.at, number))
+        reports = station.process(VideoFrame(shot.image, shot.at, number))
         took = time.thread_time() - began
         costs.append(Cost(took * 1000, _lands(shot)))
         truth = {each.slot: each for each in shot.truth.cards}
-        for each in said:
+        for each in reports:
             if each.say is Say.PLACED:
                 lies = truth.get(each.slot)
                 wrong += lies is None or lies.card is not each.card
@@ -179,7 +179,7 @@ def _score(image: Image, lies: CardTruth, reader: Recogniser, matcher: Matcher) 
 
 def report(costs: list[Cost], lates: list[float], wrong: int) -> None:
     """Print the time per picture, and the latency of cards."""
-    print(f"{len(costs)} pictures of 1280x720, one thread; {len(lates)} cards told, {wrong} wrong")
+    print(f"{len(costs)} pictures of 1280x720, one thread; {len(lates)} cards read, {wrong} wrong")
     for name, landing, aim in (
         ("otherwise", False, IDLE_AIM),
         ("a card lands", True, LANDING_AIM),
@@ -194,7 +194,7 @@ def report(costs: list[Cost], lates: list[float], wrong: int) -> None:
     if lates:
         worst = percentile(lates, 0.95)
         print(
-            f"  told after      {median(lates):7.0f} ms, 95 of 100 within {worst:.0f} ms "
+            f"  reported after   {median(lates):7.0f} ms, 95 of 100 within {worst:.0f} ms "
             f"({_met(worst <= LATE_AIM)} {LATE_AIM} ms)"
         )
 

@@ -123,7 +123,7 @@ def deal(port: int, count: int) -> None:
     at = [(table * _APART) % (_SHOE - 60) for table in range(count)]
     for table in range(count):
         for message in chain([status(), _device()], latest(steps, at[table])):
-            _tell(publisher, table, message)
+            _publish(publisher, table, message)
         for every in (_CARD, _HEARTBEAT):
             heapq.heappush(due, (time.monotonic() + every * table / count, table, every))
     while True:
@@ -136,15 +136,15 @@ def deal(port: int, count: int) -> None:
         if every == _CARD:
             at[table] = min(at[table] + 1, _SHOE - 1)
         step = steps[at[table]]
-        said = step.messages if every == _CARD else [*_states(step), _device()]
-        for message in said:
-            _tell(publisher, table, message)
+        messages_due = step.messages if every == _CARD else [*_states(step), _device()]
+        for message in messages_due:
+            _publish(publisher, table, message)
 
 
 def latest(steps: list[Step], until: int) -> list[Message]:
     """Return the retained messages after some steps."""
-    said = chain.from_iterable(step.messages for step in steps[: until + 1])
-    return list({each.suffix: each for each in said if each.retained}.values())
+    messages_due = chain.from_iterable(step.messages for step in steps[: until + 1])
+    return list({each.suffix: each for each in messages_due if each.retained}.values())
 
 
 def _states(step: Step) -> list[Message]:
@@ -167,7 +167,7 @@ def _device() -> Message:
     return Message("device/shoe", messages.encode_message(device))
 
 
-def _tell(publisher: StatePublisher, table: int, message: Message) -> None:
+def _publish(publisher: StatePublisher, table: int, message: Message) -> None:
     name = f"table-{table:04}"
     payload = message.payload.replace(f'"{TABLE}"'.encode(), f'"{name}"'.encode())
     publisher.publish(message._replace(payload=payload), f"shoe/v1/{SITE}/{name}")

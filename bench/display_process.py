@@ -40,7 +40,7 @@ document.addEventListener("DOMContentLoaded", function () {
       });
     });
   }
-  function tell() {
+  function notify() {
     if (window.drawn.done && window.drawn.seq >= window.drawn.wanted) {
       window.drawn.done();
       window.drawn.done = null;
@@ -50,7 +50,7 @@ document.addEventListener("DOMContentLoaded", function () {
     return new Promise(function (done) {
       window.drawn.wanted = seq;
       window.drawn.done = done;
-      tell();
+      notify();
     });
   };
   new MutationObserver(function (list) {
@@ -59,7 +59,7 @@ document.addEventListener("DOMContentLoaded", function () {
       if (each.attributeName === "data-seq") {
         window.drawn.seq = value;
         note("board", value);
-        tell();
+        notify();
       } else {
         note("roads", value);
       }

@@ -71,11 +71,11 @@ def measure_soak(hours: float, folder: Path) -> None:
         publisher, steps = StatePublisher(port), simulated_steps(5)
         publisher.publish(status())
         for step in islice(steps, _WARM_UP):
-            _tell(publisher, step, heartbeat=False)
+            _publish(publisher, step, heartbeat=False)
         pages = {
             name: open_page(browser, f"{there.url}/{path}", _SIZE) for name, path in _PAGES.items()
         }
-        _tell(publisher, next(steps), heartbeat=True)
+        _publish(publisher, next(steps), heartbeat=True)
         pages["board"].wait_for_selector("body[data-fresh=live]")
         shift = islice(steps, int(hours * _STEPS_AN_HOUR))
         samples = list(_run(publisher, pages, shift, there.process))
@@ -99,7 +99,7 @@ def _run(
     for look in looks.values():
         look.send("Performance.enable")
     for number, step in enumerate(steps, 1):
-        _tell(publisher, step, heartbeat=number % _HEARTBEAT == 0)
+        _publish(publisher, step, heartbeat=number % _HEARTBEAT == 0)
         board.evaluate("window.until", step.seq)
         if step.begins:
             board.wait_for_timeout(1500)  # animations are over, and all pages are up to date
@@ -107,7 +107,7 @@ def _run(
             yield Sample(number, sizes, cost(process).proportional)
 
 
-def _tell(publisher: StatePublisher, step: Step, *, heartbeat: bool) -> None:
+def _publish(publisher: StatePublisher, step: Step, *, heartbeat: bool) -> None:
     for message in step.messages:
         publisher.publish(message, f"shoe/v1/{SITE}/{TABLE}")
     if heartbeat:

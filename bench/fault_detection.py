@@ -178,7 +178,7 @@ def outcome_of(steps: list[Step]) -> str:
     return "tie" if points[0] == points[1] else "player" if points[0] > points[1] else "banker"
 
 
-def told(trial: Trial, *, result: bool, camera: bool) -> Iterator[seen.Observation]:
+def observations_of(trial: Trial, *, result: bool, camera: bool) -> Iterator[seen.Observation]:
     """Yield the observations of a round."""
     moment = iter(MOMENTS)
     yield seen.NoMoreBets(at=next(moment))
@@ -201,7 +201,7 @@ def deal(
     )
     table = Table(TableState(session=SESSION, shoes=1, shoe=shoe, betting="open", placing=False))
     events: list[Event] = []
-    for observation in told(trial, result=result, camera=camera):
+    for observation in observations_of(trial, result=result, camera=camera):
         events += table.apply(observation)
     kinds = {event.data.kind for event in events if isinstance(event.data, Irregularity)}
     if kinds - (set() if inventory else {IrregularityKind.DUPLICATE_CARD}):

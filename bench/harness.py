@@ -86,9 +86,9 @@ def running_daemon(config: Path) -> Iterator[Ready]:
         manager.bind(str(door))
         manager.settimeout(_TIMEOUT_S)
         command = (sys.executable, "-m", "shoe_daemon", "run", "--config", str(config))
-        told = os.environ | {"NOTIFY_SOCKET": str(door)}
+        environment = os.environ | {"NOTIFY_SOCKET": str(door)}
         began = time.perf_counter()
-        child = start(*command, stderr=subprocess.DEVNULL, env=told)
+        child = start(*command, stderr=subprocess.DEVNULL, env=environment)
         while b"READY=1" not in manager.recv(4096):
             pass
         yield Ready(child.pid, time.perf_counter() - began)
@@ -183,8 +183,8 @@ class MqttProbe:
     """An MQTT subscriber that reads its own socket and notes the time of reception."""
 
     def __init__(self, port: int, *topics: str) -> None:
-        self._heard: list[tuple[str, float]] = []
-        self._client = client = paho.Client(CallbackAPIVersion.VERSION2, "ear")
+        self._received: list[tuple[str, float]] = []
+        self._client = client = paho.Client(CallbackAPIVersion.VERSION2, "probe")
         client.on_message = self._on_message
         client.connect("127.0.0.1", port)
         for topic in topics:
@@ -192,15 +192,15 @@ class MqttProbe:
         self.discard(0.2)
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
-        self._heard.append((message.topic, time.perf_counter()))
+        self._received.append((message.topic, time.perf_counter()))
 
     def wait(self, topic: str, patience: float = 5.0) -> float:
         """Return the time of the next message on a topic; discard all others."""
         until = time.perf_counter() + patience
         while time.perf_counter() < until:
             self._run_network(until - time.perf_counter())
-            heard, self._heard = self._heard, []
-            for name, at in heard:
+            received, self._received = self._received, []
+            for name, at in received:
                 if name == topic:
                     return at
         sys.exit(f"nothing came on {topic}")
@@ -210,7 +210,7 @@ class MqttProbe:
         until = time.perf_counter() + seconds
         while (left := until - time.perf_counter()) > 0:
             self._run_network(left)
-        self._heard.clear()
+        self._received.clear()
 
     def _run_network(self, timeout: float) -> None:
         pipe = self._client.socket()

@@ -49,7 +49,7 @@ class StatePublisher:
         self._client.connect("127.0.0.1", port)
         self._client.loop_start()
 
-    def say(self, topic: str, payload: bytes, *, retained: bool = False) -> float:
+    def send(self, topic: str, payload: bytes, *, retained: bool = False) -> float:
         """Publish; return the time before it, in seconds since 1970."""
         at = time.time()
         self._client.publish(topic, payload, 1, retained)
@@ -58,7 +58,7 @@ class StatePublisher:
     def publish(self, message: Message, root: str = _ROOT) -> float:
         """Publish a message of a table."""
         topic = f"{root}/{message.suffix}"
-        return self.say(topic, message.payload, retained=message.retained)
+        return self.send(topic, message.payload, retained=message.retained)
 
     def close(self) -> None:
         """Disconnect."""
@@ -66,7 +66,7 @@ class StatePublisher:
 
 
 @contextmanager
-def speaking(port: int) -> Iterator[StatePublisher]:
+def state_publisher(port: int) -> Iterator[StatePublisher]:
     """Provide a publisher within the block."""
     publisher = StatePublisher(port)
     try:
@@ -91,7 +91,11 @@ class Times(NamedTuple):
 
 def measure_paint_latency(cards: int, repeats: int, folder: Path) -> None:
     """Measure and print."""
-    with mosquitto(folder) as port, show(folder, port) as there, speaking(port) as publisher:
+    with (
+        mosquitto(folder) as port,
+        show(folder, port) as there,
+        state_publisher(port) as publisher,
+    ):
         steps = simulated_steps(1)
         _begin(publisher, islice(steps, _WARM_UP))
         with chromium() as browser, _bridge(port) as bare_url:
@@ -127,7 +131,7 @@ def _warm(publisher: StatePublisher, step: Step, board: Page, bare: Page) -> Non
     """Wait until both pages receive messages."""
     for message in step.messages:
         publisher.publish(message)
-    publisher.say(_BARE, _state(step))
+    publisher.send(_BARE, _state(step))
     board.wait_for_selector("body[data-fresh=live]")
     for page in (board, bare):
         page.evaluate("window.until", step.seq)
@@ -143,44 +147,44 @@ def _run(
 ) -> Times:
     """Publish cards, each after the same document for the bare page, and note the drawings."""
     chance = random.Random(seed)
-    said: dict[str, dict[int, float]] = {"state": {}, "roads": {}, "bare": {}}
+    published: dict[str, dict[int, float]] = {"state": {}, "roads": {}, "bare": {}}
     for step in steps:
         time.sleep(chance.uniform(*_REST))
-        said["bare"][step.seq] = publisher.say(_BARE, _state(step))
+        published["bare"][step.seq] = publisher.send(_BARE, _state(step))
         time.sleep(chance.uniform(*_REST))
         for message in step.messages:
             at = publisher.publish(message)
-            if message.suffix in said:
-                said[message.suffix][step.seq] = at
-    last = max(said["state"])
+            if message.suffix in published:
+                published[message.suffix][step.seq] = at
+    last = max(published["state"])
     for page in pages:
         page.evaluate("window.until", last)
         page.wait_for_timeout(500)
-    return _times(pages, said)
+    return _times(pages, published)
 
 
-def _times(pages: tuple[Page, Page], said: dict[str, dict[int, float]]) -> Times:
+def _times(pages: tuple[Page, Page], published: dict[str, dict[int, float]]) -> Times:
     board, bare = pages
-    states = _spans(board, "board", said["state"])
-    roads = _spans(board, "roads", said["roads"])
-    others = _spans(bare, "board", said["bare"])
+    states = _spans(board, "board", published["state"])
+    roads = _spans(board, "roads", published["roads"])
+    others = _spans(bare, "board", published["bare"])
     return Times(
         changed=[changed for changed, _ in states],
         painted=[painted for _, painted in states],
         roads=[painted for _, painted in roads],
         bare_changed=[changed for changed, _ in others],
         bare_painted=[painted for _, painted in others],
-        skipped=sum(map(len, said.values())) - len(states) - len(roads) - len(others),
+        skipped=sum(map(len, published.values())) - len(states) - len(roads) - len(others),
     )
 
 
-def _spans(page: Page, kind: str, said: dict[int, float]) -> list[tuple[float, float]]:
+def _spans(page: Page, kind: str, published: dict[int, float]) -> list[tuple[float, float]]:
     """Combine publications and drawings on one clock."""
     origin = page.evaluate("performance.timeOrigin") / 1000
     drawn = page.evaluate("(kind) => window.drawn[kind]", kind)
     return [
         (origin + changed / 1000 - at, origin + painted / 1000 - at)
-        for seq, at in said.items()
+        for seq, at in published.items()
         for changed, painted in ([drawn[str(seq)]] if str(seq) in drawn else [])
     ]
 

@@ -70,21 +70,21 @@ def status() -> Message:
 
 def simulated_steps(seed: int) -> Iterator[Step]:
     """Yield the steps of a table endlessly; each is three seconds of table time."""
-    told = _Told()
+    table = _Table()
     options = Options(
         name="Baccarat",
         limits={"player": "100-50,000", "banker": "100-50,000", "tie": "25-5,000"},
         round_end=RoundEnd.DEVICE,
     )
-    told.hear(seen.Session(site=SITE, table=TABLE, options=options))
+    table.apply(seen.Session(site=SITE, table=TABLE, options=options))
     chance = random.Random(seed)
     while True:
-        yield told.hear(seen.Command(name="new_shoe", operator="ann", reason="a new shoe"))
+        yield table.apply(seen.Command(name="new_shoe", operator="ann", reason="a new shoe"))
         shoe = chance.sample(list(DECK) * _DECKS, len(DECK) * _DECKS)
         while len(shoe) > _CUT:
-            yield from map(told.hear, _round(shoe, odd=chance.randrange(_ODD) == 0))
-            if told.alert is not None:
-                yield told.hear(_acknowledged(told.alert))
+            yield from map(table.apply, _round(shoe, odd=chance.randrange(_ODD) == 0))
+            if table.alert is not None:
+                yield table.apply(_acknowledged(table.alert))
 
 
 def _round(shoe: list[Card], *, odd: bool) -> Iterator[seen.Observation]:
@@ -112,7 +112,7 @@ def _acknowledged(irregularity: int) -> seen.Observation:
     )
 
 
-class _Told:
+class _Table:
     """The table, and its last published documents."""
 
     def __init__(self) -> None:
@@ -126,17 +126,17 @@ class _Told:
         found = self._table.public().alerts
         return found[0].data.id if found else None
 
-    def hear(self, observation: seen.Observation) -> Step:
+    def apply(self, observation: seen.Observation) -> Step:
         """Apply an observation; return the messages that follow."""
         self._now += _CARD
         at = from_microseconds(self._now)
         events = self._table.apply(msgspec.structs.replace(observation, at=at))
         seq = self._table.state.seq
-        said = [_event(each) for each in events if not is_staff(each.type)]
-        said += [message for message in self._retained(seq, at) if message is not None]
+        published = [_event(each) for each in events if not is_staff(each.type)]
+        published += [message for message in self._retained(seq, at) if message is not None]
         shoe = self._table.state.shoe
         begins = any(each.type == "shoe_started" for each in events)
-        return Step(seq, 0 if shoe is None else shoe.number, said, begins)
+        return Step(seq, 0 if shoe is None else shoe.number, published, begins)
 
     def _retained(self, seq: int, at: str) -> Iterator[Message | None]:
         public, who = self._table.public(), {"seq": seq, "session": SESSION}

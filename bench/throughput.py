@@ -44,7 +44,7 @@ def rounds(shoe: list[Card]) -> Iterator[tuple[Coup, list[Card]]]:
         place += used
 
 
-def told(coup: Coup, cards: list[Card]) -> Iterator[seen.Observation]:
+def observations_of(coup: Coup, cards: list[Card]) -> Iterator[seen.Observation]:
     """Yield the observations of one round."""
     places = [Slot.P1, Slot.B1, Slot.P2, Slot.B2]
     places += [Slot.P3] * (len(coup.player.cards) > 2) + [Slot.B3] * (len(coup.banker.cards) > 2)
@@ -59,7 +59,7 @@ def log(shoes: list[list[Card]]) -> list[seen.Observation]:
     for shoe in shoes:
         observations.append(seen.Command(name="new_shoe"))
         for coup, cards in rounds(shoe):
-            observations += told(coup, cards)
+            observations += observations_of(coup, cards)
     return [
         replace(each, at=from_microseconds(number * _SECOND))
         for number, each in enumerate(observations)

@@ -20,7 +20,7 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]
 
-Told = Callable[[Label, CardReading | None], None]
+OnReading = Callable[[Label, CardReading | None], None]
 
 
 class Tally(Struct):
@@ -69,10 +69,13 @@ class Report(Tally):
 
 
 def evaluate(
-    labels: Path, photos: Path, recogniser: Recogniser, told: Told = lambda _label, _reading: None
+    labels: Path,
+    photos: Path,
+    recogniser: Recogniser,
+    on_reading: OnReading = lambda _label, _reading: None,
 ) -> Report:
     """
-    Read and count all labelled cards; `told` is called with each label and its reading (None
+    Read and count all labelled cards; `on_reading` is called with each label and its reading (None
     without a photo).
     """
     if not photos.is_dir():
@@ -84,14 +87,14 @@ def evaluate(
         if image is None:
             for tally in report.tallies(label):
                 tally.missing += 1
-            told(label, None)
+            on_reading(label, None)
             continue
         began = time.perf_counter()
         reading = read_label(recogniser, image, label)
         milliseconds = (time.perf_counter() - began) * 1000
         for tally in report.tallies(label):
             tally.count(label, reading, milliseconds)
-        told(label, reading)
+        on_reading(label, reading)
     return report
 
 

@@ -119,8 +119,8 @@ def _card(row: Row, where: str) -> Card:
     try:
         return Card(found)
     except ValueError as error:
-        told = f"rank and suit: {found!r}; expected a card such as 9 and h"
-        raise UserError(f"{where}: {told}") from error
+        message = f"rank and suit: {found!r}; expected a card such as 9 and h"
+        raise UserError(f"{where}: {message}") from error
 
 
 def _pixels(row: Row, name: str, where: str) -> float:

@@ -158,7 +158,7 @@ def listen(
     port: str,
     driver: Driver,
     seconds: float,
-    tell: Callable[[str], None],
+    echo: Callable[[str], None],
     stopping: Event,
 ) -> Finding:
     """
@@ -171,9 +171,9 @@ def listen(
     end = time.monotonic() + seconds
     finding = Finding(stable_name(port))
     for speed in cycle(speeds):
-        tell(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
+        echo(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
         log = ByteLog(driver)
-        trial = _Trial(log, end, tell, stopping, may_give_up=len(speeds) > 1)
+        trial = _Trial(log, end, echo, stopping, may_give_up=len(speeds) > 1)
         gave_up = _on_line(port, driver, speed, trial)
         known_speed = speed if log.frames and len(speeds) > 1 else None
         finding = replace(
@@ -205,15 +205,15 @@ def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
 class _Trial(Struct):
     log: ByteLog
     end: float
-    tell: Callable[[str], None]
+    echo: Callable[[str], None]
     stopping: Event
     may_give_up: bool
 
     def run(self, line: Transport) -> bool:
         """Listen until the result is certain; return True to try the next speed."""
         while not self.stopping.is_set() and time.monotonic() < self.end:
-            for told in self.log.receive(line.read(), time.monotonic()):
-                self.tell(told)
+            for line_text in self.log.receive(line.read(), time.monotonic()):
+                self.echo(line_text)
             if self.log.frames >= MIN_VALID_FRAMES:
                 return False
             if (
@@ -221,7 +221,7 @@ class _Trial(Struct):
                 and not self.log.frames
                 and self.log.strange >= MAX_UNDECODED_BYTES
             ):
-                self.tell("no valid frame among these bytes")
+                self.echo("no valid frame among these bytes")
                 return True
         return False
 
@@ -263,10 +263,10 @@ def _on_line(port: str, driver: Driver, speed: int, trial: _Trial) -> bool:
 
 
 def _told(frame: Frame) -> str:
-    said = "  ".join(encode_observation(said).decode() for said in frame.observations)
+    observations = "  ".join(encode_observation(each).decode() for each in frame.observations)
     more = "" if len(frame.raw) <= LINE_BYTES else f" … {len(frame.raw)} bytes"
     raw = f"{frame.kind:7} {_hex(frame.raw[:LINE_BYTES])}{more}"
-    return "  ".join(part for part in (raw, said, frame.note) if part)
+    return "  ".join(part for part in (raw, observations, frame.note) if part)
 
 
 def _hex(data: bytes) -> str:

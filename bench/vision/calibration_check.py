@@ -50,22 +50,22 @@ class _Tally:
     Findings of all tables.
 
     Attributes:
-        told: For each change, whether it was found, once per table.
+        found: For each change, whether it was found, once per table.
         off: Errors of reported pushes in millimetres.
         false: Findings without a change.
         unchanged: Number of checks without a change.
     """
 
     def __init__(self) -> None:
-        self.told: dict[tuple[str, float], list[bool]] = defaultdict(list)
+        self.found: dict[tuple[str, float], list[bool]] = defaultdict(list)
         self.off: list[float] = []
         self.false: list[str] = []
         self.unchanged = 0
 
     def change(self, change: _Change, found: CheckResult) -> None:
         """Count the findings after a change."""
-        said = [each.kind for each in found.findings if each.bad]
-        self.told[change.name, change.amount].append(change.kind in said)
+        kinds = [each.kind for each in found.findings if each.bad]
+        self.found[change.name, change.amount].append(change.kind in kinds)
         pushed_far = change.kind is FindingKind.MOVED and change.amount > _TOLD_FROM
         if pushed_far and found.moved is not None:
             self.off.append(abs(found.moved - change.amount))
@@ -78,7 +78,7 @@ class _Tally:
     @property
     def is_good(self) -> bool:
         """True if all required changes were found, without a false alarm."""
-        return all(all(self.told[change]) for change in _MUST) and not self.false
+        return all(all(self.found[change]) for change in _MUST) and not self.false
 
 
 def measure_check(tables: int, checks: int) -> bool:
@@ -109,10 +109,10 @@ def _check_table(number: int, path: Path, unchanged: int, tally: _Tally) -> None
 
 
 def _print_told(tables: int, tally: _Tally) -> None:
-    told, off = tally.told, tally.off
-    print(f"check, {tables} tables: how many of them were told")
-    for name in dict.fromkeys(name for name, _ in told):
-        row = [(amount, sum(values)) for (kind, amount), values in told.items() if kind == name]
+    found, off = tally.found, tally.off
+    print(f"check, {tables} tables: how many of them were found")
+    for name in dict.fromkeys(name for name, _ in found):
+        row = [(amount, sum(values)) for (kind, amount), values in found.items() if kind == name]
         cells = "  ".join(f"{amount:g}: {count}" for amount, count in row)
         whole = [amount for amount, count in row if count == tables]
         least = f"{_nearest(name, whole):g}" if whole else "none"

@@ -47,9 +47,11 @@ def measure_plane(tables: int) -> bool:
     print(f"plane, {tables} tables: millimetres off where cards lie, and what it said of itself")
     print(f"{'found by':34} {'median':>7} {'worst':>7} {'said':>7}  within what it said")
     for name, values in off.items():
-        true, said = np.array(values).T
-        kept = f"{np.mean(true <= said):.0%}"
-        print(f"{name:34} {np.median(true):7.2f} {true.max():7.2f} {np.median(said):7.2f}  {kept}")
+        true, stated = np.array(values).T
+        kept = f"{np.mean(true <= stated):.0%}"
+        print(
+            f"{name:34} {np.median(true):7.2f} {true.max():7.2f} {np.median(stated):7.2f}  {kept}"
+        )
     worst = max(true for true, _ in off["5 markers"])
     print(f"5 markers: {worst:.2f} mm at the most; aim {_AIM} mm\n")
     return worst < _AIM

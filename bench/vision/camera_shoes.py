@@ -150,8 +150,8 @@ def _played(
     # Memory used by many threads in turn is only released when a process ends.
     spawning = multiprocessing.get_context("spawn")
     with spawning.Pool(wishes.jobs, maxtasksperchild=_SHOES_A_PROCESS) as pool:
-        told = partial(_play_seed, wishes, asked, port)
-        yield from pool.imap_unordered(told, seeds)
+        play_seed = partial(_play_seed, wishes, asked, port)
+        yield from pool.imap_unordered(play_seed, seeds)
 
 
 def _play_seed(wishes: argparse.Namespace, asked: str, port: int, seed: int) -> Verdict:

@@ -79,8 +79,8 @@ def push(settings: Settings, folder: Path) -> list[Pushed]:
         where = x, chance.choice([-1, 1]) * (far**2 - x**2) ** 0.5
         pictures = _pictures(settings, trouble, where)
         checked = check_profile(profile, path, pictures, reader)
-        told = any(each.kind is FindingKind.MOVED and each.bad for each in checked.findings)
-        found.append(Pushed(far, checked.moved if told else None, checked.passed))
+        reported = any(each.kind is FindingKind.MOVED and each.bad for each in checked.findings)
+        found.append(Pushed(far, checked.moved if reported else None, checked.passed))
     return found
 
 
@@ -113,9 +113,9 @@ def print_pushed(pushes: list[Pushed]) -> None:
 
 
 def _line(push: Pushed) -> str:
-    told = "passed" if push.passed else "refused"
+    verdict = "passed" if push.passed else "refused"
     far = "" if push.moved is None else f" as moved by {push.moved:.1f} mm"
-    return f"pushed by {push.far:g} mm: {told}{far}{' WRONG' if push.is_wrong else ''}"
+    return f"pushed by {push.far:g} mm: {verdict}{far}{' WRONG' if push.is_wrong else ''}"
 
 
 def main() -> int:

@@ -147,7 +147,7 @@ def _lose(rounds: list[Dealt], since: float, until: float) -> None:
     ends = [each.since for each in rounds[1:]] + [float("inf")]
     for dealt, end in zip(rounds, ends, strict=True):
         if dealt.since <= until and end >= since:
-            _tell(dealt, "camera lost", HOLDS)
+            _publish(dealt, "camera lost", HOLDS)
 
 
 def _became(dealt: Dealt) -> str:
@@ -171,16 +171,16 @@ def _note(rounds: list[Dealt], at: float, event: Event) -> None:
                 about = before[0]
             about.shown.append(finished)
             if finished.partial:
-                _tell(about, "partial", HOLDS)
+                _publish(about, "partial", HOLDS)
         case RoundHeld():
-            _tell(about, "held", HOLDS)
+            _publish(about, "held", HOLDS)
         case RoundAborted(cause=cause):
-            _tell(about, f"aborted: {cause}", HOLDS)
+            _publish(about, f"aborted: {cause}", HOLDS)
         case Irregularity() as found:
-            _tell(about, str(found.kind), found.severity)
+            _publish(about, str(found.kind), found.severity)
 
 
-def _tell(dealt: Dealt, what: str, severity: int) -> None:
+def _publish(dealt: Dealt, what: str, severity: int) -> None:
     dealt.told.append(what)
     dealt.severity = max(dealt.severity, severity)
 

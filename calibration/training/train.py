@@ -170,16 +170,19 @@ def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: A
     Return the loss: the rank weighted by legibility, otherwise "no index"; the suit if legible.
     """
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-        said = net(images)
-    said = said.float()
+        outputs = net(images)
+    outputs = outputs.float()
     legible = answers[:, 2:]
     rank = functional.one_hot(answers[:, 0].long(), RANK_OUTPUTS).float()
     nothing = functional.one_hot(torch.full((len(answers),), NO_INDEX), RANK_OUTPUTS).float()
     wanted = rank * legible + nothing * (1 - legible)
     wanted = wanted * (1 - _SMOOTHING) + _SMOOTHING / RANK_OUTPUTS
-    ranks = functional.cross_entropy(said[:, :RANK_OUTPUTS], wanted)
+    ranks = functional.cross_entropy(outputs[:, :RANK_OUTPUTS], wanted)
     suits = functional.cross_entropy(
-        said[:, RANK_OUTPUTS:], answers[:, 1].long(), reduction="none", label_smoothing=_SMOOTHING
+        outputs[:, RANK_OUTPUTS:],
+        answers[:, 1].long(),
+        reduction="none",
+        label_smoothing=_SMOOTHING,
     )
     return ranks + _SUIT_WEIGHT * (suits * legible[:, 0]).sum() / legible.sum().clamp(min=1)
 
@@ -188,12 +191,12 @@ def _watched(net: Any, lessons: Lessons) -> str:  # noqa: ANN401 - as above
     net.eval()
     with torch.no_grad():
         parts = torch.from_numpy(restored(lessons.images)).split(500)
-        said = torch.cat([net(part) for part in parts]).numpy()
+        outputs = torch.cat([net(part) for part in parts]).numpy()
     readable = lessons.answers[:, 2] >= 1
-    ranks = said[:, :RANK_OUTPUTS].argmax(1)[readable] == lessons.answers[readable, 0]
-    suits = said[:, RANK_OUTPUTS:].argmax(1)[readable] == lessons.answers[readable, 1]
+    ranks = outputs[:, :RANK_OUTPUTS].argmax(1)[readable] == lessons.answers[readable, 0]
+    suits = outputs[:, RANK_OUTPUTS:].argmax(1)[readable] == lessons.answers[readable, 1]
     nothing = (lessons.answers[:, 2] == 0) & (lessons.answers[:, 0] == NO_INDEX)
-    refused = said[nothing, :RANK_OUTPUTS].argmax(1) == NO_INDEX
+    refused = outputs[nothing, :RANK_OUTPUTS].argmax(1) == NO_INDEX
     return (
         f"unseen: rank {ranks.mean():.4f} suit {suits.mean():.4f} "
         f"card {(ranks & suits).mean():.4f} nothing {refused.mean():.4f}"

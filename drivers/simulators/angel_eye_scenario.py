@@ -10,7 +10,7 @@ known, this is what is assumed:
 - ``misread``: one face differs from the card; draws and result follow the card,
   because people see it.
 - ``missed-draw``: the result is what the cards on the table come to; where such
-  draws are made good, the cards are drawn after it, and the result is said again.
+  draws are made good, the cards are drawn after it, and the result is reported again.
 - A card drawn outside a game is never shown; a carried one is, in open mode.
 """
 
@@ -44,7 +44,7 @@ __all__ = ["Mode", "Scenario", "Scene", "Settings", "scenario", "scenes"]
 _FIRST_CARD: Final = 0xC0
 _COUNTDOWN: Final = 0xD0
 _HIDDEN: Final = 0x80
-_OUTSIDE_VOIDED: Final = 0xA0  # what a real shoe said, though it was in error mode
+_OUTSIDE_VOIDED: Final = 0xA0  # as sent by a real shoe, though it was in error mode
 _OUTSIDE_CARRIED: Final = 0x92
 _UNREADABLE: Final = 0x81
 _OVERDRAW: Final = 0x82
@@ -63,7 +63,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     What is dealt, and how. The same settings give the same scenario, always.
 
     Attributes:
-        mode: When faces are told.
+        mode: When faces are reported.
         decks: 1 to 12.
         rounds: Ends after so many; None does not.
         shoes: Ends after so many; None does not.

@@ -98,8 +98,8 @@ class LazyGroup(click.Group):
             if error.errno not in _FULL_DISK_ERRNOS:
                 raise
             _discard_stdout()
-            told = f"shoe-daemon: the output cannot be written: {one_line(error)}"
-            click.echo(told, err=True)
+            message = f"shoe-daemon: the output cannot be written: {one_line(error)}"
+            click.echo(message, err=True)
             ctx.exit(1)
         return result
 

@@ -184,8 +184,8 @@ def _print_check(found: CheckResult, others: list[Any], path: Path, *, as_json: 
     findings = (*others, *found.findings)
     passed = found.passed and not others
     if as_json:
-        told = msgspec.structs.replace(found, findings=findings, passed=passed)
-        click.echo(msgspec.json.encode(told).decode())
+        result = msgspec.structs.replace(found, findings=findings, passed=passed)
+        click.echo(msgspec.json.encode(result).decode())
     else:
         for each in findings:
             echo_wrapped(f"{'' if each.bad else 'note: '}{each.text}")

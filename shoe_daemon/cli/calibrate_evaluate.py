@@ -58,8 +58,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 
     recogniser = Recogniser(weights, threshold=threshold)
-    told = _print_error if errors else lambda _label, _reading: None
-    report = measured(labels, photos, recogniser, told)
+    on_reading = _print_error if errors else lambda _label, _reading: None
+    report = measured(labels, photos, recogniser, on_reading)
     click.echo(_json(report) if as_json else "\n".join(_lines(report)))
     if report.wrong_accepted:
         raise click.exceptions.Exit(1)
@@ -67,15 +67,15 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
 
 def _print_error(label: Label, reading: CardReading | None) -> None:
     if reading is None:
-        told = "missing: no such photo, or none that can be read"
+        message = "missing: no such photo, or none that can be read"
     elif reading.card == label.card:
         return
     else:
         verdict = "wrong" if reading.card else "not accepted"
         read = f"{reading.best} at {reading.confidence:.3f}, sharpness {reading.sharpness:.2f}"
-        told = f"{verdict}: {read}"
+        message = f"{verdict}: {read}"
     place = " ".join(f"{x:g},{y:g}" for x, y in label.points)
-    click.echo(f"{label.file} {place}: {label.card} {told}", err=True)
+    click.echo(f"{label.file} {place}: {label.card} {message}", err=True)
 
 
 def _json(report: Report) -> str:

@@ -205,5 +205,5 @@ def _print_rounds(shots: Iterator[Shot]) -> None:
         result = "aborted" if dealt.aborted else str(dealt.coup.outcome)
         fault = f"  [{wrong}]" if wrong else ""
         click.echo(f"shoe {dealt.shoe} round {dealt.number}: {cards} {result}{fault}")
-    told = ", ".join(f"{count} {fault}" for fault, count in sorted(faults.items()))
-    click.echo(f"{rounds} round{'' if rounds == 1 else 's'}; faults: {told or 'none'}")
+    fault_counts = ", ".join(f"{count} {fault}" for fault, count in sorted(faults.items()))
+    click.echo(f"{rounds} round{'' if rounds == 1 else 's'}; faults: {fault_counts or 'none'}")

@@ -200,9 +200,9 @@ def check_integrity(connection: sqlite3.Connection, path: Path, *, thorough: boo
     """Reject a file that fails SQLite's integrity check."""
     quick = not thorough and path.stat().st_size >= _FULL_CHECK_BELOW_BYTES
     check = "quick_check" if quick else "integrity_check"
-    said = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
-    if said != "ok":
-        raise UserError(_damaged(path, f"it is damaged: {' '.join(said.split())}"))
+    result = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+    if result != "ok":
+        raise UserError(_damaged(path, f"it is damaged: {' '.join(result.split())}"))
 
 
 def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:

@@ -138,14 +138,14 @@ def find_repeats(
         for each in seen
         if each.length >= report_from and not _is_known(each, known, report_from)
     ]
-    told = tuple(
+    reported = tuple(
         _finding(shoes, each.places, each.length, alphabet, expected(each.length))
         for each in found[:MAX_FINDINGS]
     )
     longest = seen[0].length if seen else 0
     usual = _short_number(expected(longest)) if longest else None
     return SearchResult(
-        search_from, report_from, longest, usual, told, len(found) - len(told)
+        search_from, report_from, longest, usual, reported, len(found) - len(reported)
     ), found
 
 
@@ -164,13 +164,15 @@ def find_factory_order(shoes: Sequence[PastShoe]) -> SearchResult:
     ]
     seen.sort(key=lambda each: (-each[0], each[1]))
     found = [each for each in seen if each[0] >= report_from]
-    told = tuple(
+    reported = tuple(
         _finding(shoes, (place,), length, FACES, expected(length))
         for length, place in found[:MAX_FINDINGS]
     )
     longest = seen[0][0] if seen else 0
     usual = _short_number(expected(longest)) if longest else None
-    return SearchResult(_SHORTEST, report_from, longest, usual, told, len(found) - len(told))
+    return SearchResult(
+        _SHORTEST, report_from, longest, usual, reported, len(found) - len(reported)
+    )
 
 
 def _dealt(shoes: Sequence[PastShoe]) -> list[ShoeSize]:

@@ -55,12 +55,12 @@ def _search(title: str, what: str, search: SearchResult) -> Iterator[str]:
 
 
 def _longest(what: str, search: SearchResult) -> str:
-    told = f"Told is {what} of {search.from_length} cards or more"
+    prefix = f"Told is {what} of {search.from_length} cards or more"
     if search.expected is None:
-        return f"{told}; there is none of {search.looked_from} or more."
+        return f"{prefix}; there is none of {search.looked_from} or more."
     usual = Decimal(search.expected)
     count = f"{usual:.1f}".removesuffix(".0") if usual >= 1 else search.expected
-    return f"{told}; the longest has {search.longest}, of which chance gives {count}."
+    return f"{prefix}; the longest has {search.longest}, of which chance gives {count}."
 
 
 def _finding(found: Finding) -> Iterator[str]:

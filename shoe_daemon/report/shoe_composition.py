@@ -58,16 +58,16 @@ def compose(
         table: The table's count at the end of the shoe; takes precedence.
     """
     drawn = [card.face for card in cards if not card.is_repeat]
-    told = Counter(face for face in drawn if face is not None)
-    unread = len(drawn) - told.total()
+    known = Counter(face for face in drawn if face is not None)
+    unread = len(drawn) - known.total()
     differ = False
     if table is not None:
         counted = Counter({Card(face): count for face, count in table.read.items()})
-        differ = (+counted, table.unread) != (told, unread)
-        told, unread = counted, table.unread
+        differ = (+counted, table.unread) != (known, unread)
+        known, unread = counted, table.unread
     return _composition_of(
         decks,
-        told,
+        known,
         unread,
         reshuffled=reshuffles(house),
         by_table=table is not None,
@@ -77,17 +77,17 @@ def compose(
 
 def _composition_of(  # noqa: PLR0913 - all of them are needed
     decks: int,
-    told: Mapping[Card, int],
+    known: Mapping[Card, int],
     unread: int,
     *,
     reshuffled: bool,
     by_table: bool,
     differ: bool,
 ) -> Composition:
-    out = sum(told.values()) + unread
+    out = sum(known.values()) + unread
     left = decks * CARDS_PER_DECK - out
     dealt_out = left <= 0 and not reshuffled
-    read = {str(card): told.get(card, 0) for card in DECK}
+    read = {str(card): known.get(card, 0) for card in DECK}
     over = {face: count - decks for face, count in read.items() if count > decks}
     short = {face: decks - count for face, count in read.items() if count < decks}
     return Composition(
@@ -109,9 +109,9 @@ def compose_counted_shoe(
     decks: int, read: Mapping[Card, int], stub: Mapping[Card, int]
 ) -> Composition:
     """Compare a whole shoe: cards read, and the remaining cards counted by hand."""
-    told = Counter(read) + Counter(stub)
-    short = max(decks * CARDS_PER_DECK - told.total(), 0)
-    return _composition_of(decks, told, short, reshuffled=False, by_table=False, differ=False)
+    known = Counter(read) + Counter(stub)
+    short = max(decks * CARDS_PER_DECK - known.total(), 0)
+    return _composition_of(decks, known, short, reshuffled=False, by_table=False, differ=False)
 
 
 def reshuffles(house: str | None) -> bool:

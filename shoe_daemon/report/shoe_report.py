@@ -125,8 +125,8 @@ def _expectations(lines: list[RoundLine], decks: int) -> Iterable[Expectation]:
         ("player_pair", [line.player.pair for line in counted]),
         ("banker_pair", [line.banker.pair for line in counted]),
     ):
-        told = [each for each in known if each is not None]
-        yield expectation(name, sum(told), len(told), odds[name])
+        values = [each for each in known if each is not None]
+        yield expectation(name, sum(values), len(values), odds[name])
 
 
 def _natural(line: RoundLine) -> bool | None:

@@ -66,24 +66,24 @@ class Truth(Struct, frozen=True):
 
 def truth_line(truth: Truth) -> bytes:
     """Encode a picture's truth as a line of JSON."""
-    said: dict[str, Any] = msgspec.to_builtins(truth)
-    said["at"] = round(truth.at, 4)
-    for card in said["cards"]:
+    fields: dict[str, Any] = msgspec.to_builtins(truth)
+    fields["at"] = round(truth.at, 4)
+    for card in fields["cards"]:
         card["quad"] = [[round(v, 2) for v in corner] for corner in card["quad"]]
         card["since"] = round(card["since"], 3)
-    del said["finished"]
-    return msgspec.json.encode({"picture": said}) + b"\n"
+    del fields["finished"]
+    return msgspec.json.encode({"picture": fields}) + b"\n"
 
 
 def round_line(dealt: DealtRound, trouble: SceneFault | None) -> bytes:
     """Encode a round's truth as a line of JSON."""
-    said: dict[str, Any] = msgspec.to_builtins(dealt)
-    said["trouble"] = None if trouble is None else trouble.value
+    fields: dict[str, Any] = msgspec.to_builtins(dealt)
+    fields["trouble"] = None if trouble is None else trouble.value
     if not dealt.aborted and len(dealt.cards) >= 4:  # noqa: PLR2004 - a whole round
         coup = dealt.coup
-        said["coup"] = {
+        fields["coup"] = {
             "outcome": coup.outcome.value,
             "player": coup.player.total,
             "banker": coup.banker.total,
         }
-    return msgspec.json.encode({"round": said}) + b"\n"
+    return msgspec.json.encode({"round": fields}) + b"\n"
