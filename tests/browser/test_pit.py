@@ -45,9 +45,16 @@ def french(stage: Stage) -> Iterator[Table]:
     """
     with stage.table('policy = "fr_2007"') as table:
         yield table
-        for alert in alerts_of(table):
-            assert table.order("acknowledge", irregularity=alert["id"])["ok"]
-        wait_for(lambda: not alerts_of(table), "no alert")
+        wait_for(lambda: is_quiet(table), "no alert")
+
+
+def is_quiet(table: Table) -> bool:
+    """
+    Acknowledge what is open; on a slow machine another alert may still be on its way.
+    """
+    for alert in alerts_of(table):
+        table.order("acknowledge", irregularity=alert["id"])
+    return not alerts_of(table)
 
 
 def key_of(table: Table) -> str:

@@ -153,7 +153,11 @@ class Capture:
             return False, None
         if self.webcam.silent.is_set():
             self.webcam.waited += 1
-            time.sleep(float(os.environ.get("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "10")))
+            until = time.monotonic() + float(
+                os.environ.get("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "10")
+            )
+            while self.webcam.silent.is_set() and time.monotonic() < until:
+                time.sleep(0.02)
             return False, None
         time.sleep(1 / self.rate)
         number = next(self._numbers)

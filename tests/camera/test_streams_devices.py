@@ -185,7 +185,7 @@ def test_an_unplugged_camera_is_reported_and_found_again(
 def test_a_silent_camera_is_reported_and_keeps_one_thread(
     webcam: Webcam, path: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "8")
+    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "60")
     with Watching(f"camera:{path}", profile) as watching:
         wait_until(lambda: watching.links, "the camera")
         webcam.silent.set()
