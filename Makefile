@@ -48,6 +48,8 @@ test: venv
 	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(PYTEST) $(ARGS)
 
+# Pure tests wait for nothing.
+test-fast: WORKERS = $(shell nproc)
 test-fast: venv
 	$(PYTEST) $(FAST) $(ARGS)
 
