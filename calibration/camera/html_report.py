@@ -57,7 +57,7 @@ def render_report(result: CalibrationResult) -> str:
     return Template(_TEMPLATE_FILE.read_text(encoding="utf-8")).substitute(
         station=escape(result.station),
         source=escape(result.source),
-        point_at=escape(result.at),
+        at=escape(result.at),
         verdict="passed" if not wrong else count,
         kind="good" if not wrong else "bad",
         keys=_keys(result),

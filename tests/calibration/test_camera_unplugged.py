@@ -37,7 +37,7 @@ class Patient(ScriptedDialogue):
 
     heard: tuple[str, ...] = ()
 
-    def again(self, fault: str) -> bool:
+    def ask_retry(self, fault: str) -> bool:
         self.heard += (fault,)
         return True
 

@@ -278,7 +278,7 @@ class Corrected(ScriptedDialogue):
         right = super().layout(plane, reference)
         return right if self.planes[1:] else LayoutStep(x=900.0, turn=20.0)
 
-    def again(self, fault: str) -> bool:
+    def ask_retry(self, fault: str) -> bool:
         return "outside the picture" in fault and len(self.planes) == 1
 
 

@@ -155,4 +155,4 @@ def test_covered_rows_are_extents() -> None:
 def test_the_frames_of_a_track_are_limited(profile: Profile, tmp_path: Path) -> None:
     watched = Watched(profile)
     watched.show([("AS", 0.0)] * 60)
-    assert len(watched.station._shots) <= 14  # type: ignore[attr-defined]  # noqa: SLF001
+    assert len(watched.station._frames) <= 14  # type: ignore[attr-defined]  # noqa: SLF001
