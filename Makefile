@@ -138,7 +138,7 @@ camera-shoes: venv # hours: simulated shoes through camera, daemon and broker; g
 
 .PHONY: pictures
 pictures: venv # the documents' pictures of the demo, of boards in a terminal and of cameras, drawn anew
-	$(BIN)/python -m shoe_daemon.demo.doc_images docs/pictures
+	$(BIN)/python -m tools.make_terminal_pictures
 	$(BIN)/python -m tools.make_camera_pictures
 
 .PHONY: screenshots

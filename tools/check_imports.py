@@ -40,6 +40,7 @@ _TERMINAL = (
     "shoe_daemon.display*",
     "shoe_daemon.mqtt.embedded_broker",
     f"{CLI}.demo",
+    f"{CLI}.roads",
     f"{CLI}.watch",
 )
 EXTRAS: dict[str, tuple[str, ...]] = {

@@ -21,12 +21,12 @@ from typing import Final, NamedTuple
 from drivers.simulators.angel_eye_scenario import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.auto_supervisor import Mind
+from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.child_process import end_child, start_child
 from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
-from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.supervisor_client import Supervisor
+from shoe_daemon.demo.supervisor_client import SupervisorClient
 from shoe_daemon.logging_setup import configure_logging
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
@@ -81,14 +81,16 @@ def dealt(wish: Wish) -> Iterator[Daemon]:
             lambda: daemon.readers[0].ages.link is not None,
             lambda: daemon.is_idle and not supervisor.busy,
         )
-        dealer = Dealer(shoe_of(settings, house_of(settings)), line, wish.speed, Referee(), cues)
+        dealer = Dealer(
+            shoe_of(settings, house_of(settings)), line, wish.speed, ResultCheck(), cues
+        )
         supervisor = parts.enter_context(
-            Supervisor(
+            SupervisorClient(
                 wish.broker,
                 Topics(SITE, setup.config.table.id),
-                Mind(lambda: dealer.on_table),
-                thinks=_THINKS / wish.speed,
-                tell=lambda _said: None,
+                AutoSupervisor(lambda: dealer.on_table),
+                decision_s=_THINKS / wish.speed,
+                on_answer=lambda _said: None,
             )
         )
         parts.enter_context(_running(daemon))

@@ -130,7 +130,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
             ) from error
     from drivers.simulators.angel_eye_scenario import Mode
     from drivers.simulators.simulated_shoe import Fault
-    from shoe_daemon.demo.main import perform
+    from shoe_daemon.demo.main import run_demo
     from shoe_daemon.demo.settings import DemoSettings
 
     named, every = wishes.pop("faults"), wishes.pop("every_fault")
@@ -140,11 +140,13 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     if wishes["fault_rate"] is None:
         wishes["fault_rate"] = _FAULT_RATE_ALL if every else _FAULT_RATE
     settings = DemoSettings(faults=faults, mode=Mode(wishes.pop("mode")), **wishes)
-    click.get_current_context().exit(perform(settings))
+    click.get_current_context().exit(run_demo(settings))
 
 
 def _camera_faults(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """Keep the faults that a camera table can have."""
+    """
+    Leave out the faults of serial lines.
+    """
     for extra in _CAMERA:
         try:
             importlib.import_module(extra)
@@ -152,6 +154,6 @@ def _camera_faults(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
             raise UserError(
                 f"the demo's camera needs {extra}, an extra: pip install 'shoe-daemon[camera]'"
             ) from error
-    from shoe_daemon.demo.camera import CAMERA_FAULTS
+    from shoe_daemon.demo.camera_dealer import CAMERA_FAULTS
 
     return tuple(fault for fault in CAMERA_FAULTS if fault in faults)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import importlib
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -14,10 +14,10 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import LeadingTies, Roads, Tail, build_roads, parse_sequence
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.terminal.symbols import Signs
+    from shoe_daemon.display.terminal.symbols import Symbols
 
 _MAX_ROUNDS: Final = 5_000
-"""Rounds; far more than any shoe has."""
+"""Far more than the rounds of a shoe."""
 
 _MAX_INPUT_BYTES: Final = 100_000
 
@@ -59,7 +59,17 @@ def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> No
     if as_json:
         click.echo(msgspec.json.encode(drawn, order="sorted").decode())
     else:
-        _draw(drawn, ties, _signs(letters=letters, only_ascii=chosen["only_ascii"]))
+        _check_rich()
+        _draw(drawn, ties, _symbols(letters=letters, only_ascii=chosen["only_ascii"]))
+
+
+def _check_rich() -> None:
+    try:
+        importlib.import_module("rich")
+    except ImportError as error:
+        raise UserError(
+            "roads needs rich, an extra: pip install 'shoe-daemon[display]'; --json does without"
+        ) from error
 
 
 def _text(sequence: str) -> str:
@@ -76,7 +86,7 @@ def _text(sequence: str) -> str:
         raise UserError("roads: standard input is no text; expected a sequence") from error
 
 
-def _signs(*, letters: bool, only_ascii: bool) -> Signs:
+def _symbols(*, letters: bool, only_ascii: bool) -> Symbols:
     from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS
 
     if only_ascii or not _can_encode(sys.stdout.encoding):
@@ -92,12 +102,17 @@ def _can_encode(encoding: str | None) -> bool:
     return True
 
 
-def _draw(drawn: Roads, ties: LeadingTies, signs: Signs) -> None:
-    from shoe_daemon.display.terminal.scoreboard import scoreboard
-    from shoe_daemon.display.terminal.shell import colours_of, lines
+def _draw(drawn: Roads, ties: LeadingTies, symbols: Symbols) -> None:
+    from shoe_daemon.display.terminal.road_layout import scoreboard
+    from shoe_daemon.display.terminal.screen import has_colours, print_rows, render_rows, text_of
     from shoe_daemon.display.terminal.symbols import plain
 
-    colours = colours_of(sys.stdout)
-    width = shutil.get_terminal_size().columns
-    canvas = scoreboard(drawn, ties, plain(signs) if colours == "none" else signs, width)
-    click.echo(os.linesep.join(lines(canvas, colours)), color=colours != "none")
+    colours = has_colours()
+    columns = shutil.get_terminal_size().columns
+    picture, width = scoreboard(drawn, ties, symbols if colours else plain(symbols), columns)
+    rows = render_rows([picture], width)
+    if colours:
+        print_rows(rows)
+    else:
+        for row in rows:
+            click.echo(text_of(row).rstrip())

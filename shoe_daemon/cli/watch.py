@@ -13,7 +13,7 @@ from shoe_daemon.cli.number_option import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.terminal.table_feed import Watcher
+    from shoe_daemon.display.terminal.table_feed import TableFeed
     from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 __all__ = ["command"]
@@ -56,23 +56,22 @@ def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> No
             "watch needs rich, an extra: pip install 'shoe-daemon[display]'"
         ) from error
     from shoe_daemon.display.terminal.refresh_loop import watch, watch_once
-    from shoe_daemon.display.terminal.screen import Screen
-    from shoe_daemon.display.terminal.shell import colours_of
+    from shoe_daemon.display.terminal.screen import Screen, has_colours
     from shoe_daemon.display.terminal.symbols import CHINESE, LETTERS, plain
 
-    _suppress_log()
-    watcher, own = _watcher(given["file"], given["broker"], given["protocol"])
-    signs = LETTERS if letters else CHINESE
-    if colours_of(sys.stdout) == "none":
-        signs = plain(signs)
-    name = table or own
+    _disable_logs()
+    feed, configured = _table_feed(given["file"], given["broker"], given["protocol"])
+    symbols = LETTERS if letters else CHINESE
+    if not has_colours():
+        symbols = plain(symbols)
+    name = table or configured
     if once:
         _check_encoding()
-        found = watch_once(watcher, name, signs, given["wait"])
-    elif not Screen.able():
+        found = watch_once(feed, name, symbols, given["wait"])
+    elif not Screen.is_supported():
         raise UserError("watch: this is no terminal with UTF-8; expected one, or --once")
     else:
-        found = watch(watcher, name, signs)
+        found = watch(feed, name, symbols)
     for line in found:
         click.echo(line)
 
@@ -84,8 +83,10 @@ def _check_encoding() -> None:
         )
 
 
-def _suppress_log() -> None:
-    """Suppress the feed's log, which would disturb the picture."""
+def _disable_logs() -> None:
+    """
+    Keep log lines out of the picture.
+    """
     import structlog
 
     structlog.configure(processors=[_drop_event], logger_factory=structlog.ReturnLoggerFactory())
@@ -97,13 +98,13 @@ def _drop_event(_logger: object, _name: str, _event: object) -> str:
     raise structlog.DropEvent
 
 
-def _watcher(
+def _table_feed(
     file: Path | None, broker: str | None, protocol: Literal["5", "3.1.1"] | None
-) -> tuple[Watcher, str | None]:
+) -> tuple[TableFeed, str | None]:
     from msgspec.structs import replace
 
     from shoe_daemon.display.display_config import DisplayConfig
-    from shoe_daemon.display.terminal.table_feed import Watcher
+    from shoe_daemon.display.terminal.table_feed import TableFeed
     from shoe_daemon.mqtt.topics import Topics
 
     config, table = (DisplayConfig(), None) if file is None else _read(file)
@@ -118,7 +119,7 @@ def _watcher(
     mqtt = mqtt.beside(beside)
     Topics("site", "table", mqtt.prefix)
     site, stale_after = config.display.site, config.display.stale_after
-    return Watcher(mqtt, site, stale_after=stale_after), table
+    return TableFeed(mqtt, site, stale_after=stale_after), table
 
 
 def _read(file: Path) -> tuple[Any, str | None]:

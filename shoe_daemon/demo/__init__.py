@@ -1,7 +1,8 @@
 """
-The demo: a simulated shoe on a real line, the real daemon, a broker inside the
-process, and a live view of the table.
+The demo: a simulated shoe, the real daemon, a broker inside the process, and a live view.
 
-Everything between the simulated shoe and the view is what `run` runs. Needs the
-extra `demo` (amqtt and rich).
+`runner` starts the parts; `dealer` or `camera_dealer` deals, `auto_supervisor` decides
+irregularities through `supervisor_client`. `view` draws the table from a `view_model`,
+`output` shows it; `result_check` compares it with the cards dealt for the `summary`.
+Needs the extra `demo` (amqtt and rich).
 """

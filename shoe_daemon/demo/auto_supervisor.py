@@ -1,6 +1,7 @@
 """
-What the demo's supervisor decides, without a clock or a line: as a person would
-who sees the cards on the table and has read what the house's policy proposes.
+Decisions of the demo's supervisor, who sees the cards and follows the house's policy.
+
+Pure: without a clock and without MQTT.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from shoe_daemon.event_text import card_text
 from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
-__all__ = ["OPERATOR", "Case", "Mind", "Order"]
+__all__ = ["OPERATOR", "AutoSupervisor", "Case", "Order"]
 
 OPERATOR: Final = "Supervisor"
 
 _CARRIES: Final = frozenset({Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND})
-_NOBODY_DOES: Final = frozenset(
+_NOT_SIMULATED: Final = frozenset(
     {
         Action.BURN_CARD_PLUS_VALUE,
         Action.RESCAN,
@@ -29,25 +30,25 @@ _NOBODY_DOES: Final = frozenset(
         Action.SUPERVISOR,
     }
 )
-"""What the simulated dealer cannot do, or the supervisor does otherwise."""
+"""Actions that the simulated dealer cannot do, or that have commands of their own."""
 
-_OWN: Final = {
+_FALLBACKS: Final = {
     IrregularityKind.EXCESS_CARD: (*sorted(_CARRIES, reverse=True), Action.BURN_CARD),
     IrregularityKind.MISSING_DRAW: (Action.DRAW_NOW, Action.VOID_ROUND),
     IrregularityKind.UNREADABLE_CARD: (Action.VOID_ROUND,),
     IrregularityKind.INSUFFICIENT_CARDS: (Action.VOID_ROUND,),
 }
-"""What is done where the policy proposes nothing that can be done."""
+"""Actions if the policy proposes none that is possible."""
 
 
 class Order(Struct, frozen=True, kw_only=True):
     """
-    What the supervisor wants.
+    A command of the supervisor.
 
     Attributes:
-        name: As a `Command` is named.
-        words: For who watches.
-        reason: For the journal.
+        name: Name of the `Command`.
+        words: Text for the view.
+        reason: Text for the journal.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Order(Struct, frozen=True, kw_only=True):
     @property
     def command(self) -> Command:
         """
-        What the table is told.
+        The command for the table.
         """
         return Command(
             name=self.name,
@@ -76,16 +77,16 @@ class Order(Struct, frozen=True, kw_only=True):
 
 class Case(Struct, eq=False):
     """
-    An irregularity that is open.
+    An open irregularity.
 
     Attributes:
-        found: What it is.
-        round: In which round; None between two.
-        slot: Where the card lies of which it is said that it passed unread.
+        found: The irregularity.
+        round: Its round; None between two rounds.
+        slot: Slot of an unreadable card.
         rests: Nothing can be done until the table moves on.
-        held: A result waits for it.
-        over: Its round is over, without it.
-        tried: The orders that were given.
+        held: It holds a result back.
+        over: Its round has ended without a held result.
+        tried: Commands given so far.
     """
 
     found: IrregularityData
@@ -97,29 +98,29 @@ class Case(Struct, eq=False):
     tried: list[Order] = []
 
 
-class Mind:
+class AutoSupervisor:
     """
-    Knows what is open, and what to do about it.
+    Chooses commands for open irregularities.
 
     Attributes:
-        cases: What is open, by its id.
+        cases: Open irregularities by id.
     """
 
     def __init__(self, truth: Callable[[], DealtRound | None]) -> None:
         """
         Args:
-            truth: Gives the round that really lies on the table.
+            truth: Returns the cards really on the table.
         """
         self.cases: dict[int, Case] = {}
         self._truth = truth
         self._shown: dict[Slot, Card | None] = {}
         self._corrected: int | None = None
 
-    def hear(self, event: Event) -> list[Case]:
+    def receive(self, event: Event) -> list[Case]:
         """
-        Take the next event; return the cases that there is something to do about now.
+        Process an event; return the cases that can be decided now.
         """
-        self._see(event)
+        self._note_cards(event)
         match event.data:
             case IrregularityData() as found:
                 return [] if found.id in self.cases else [self._open(found, event.round)]
@@ -131,7 +132,7 @@ class Mind:
                 return self._hold(ids)
         return []
 
-    def _see(self, event: Event) -> None:
+    def _note_cards(self, event: Event) -> None:
         match event.data:
             case events.RoundStarted():
                 self._shown.clear()
@@ -150,7 +151,7 @@ class Mind:
         case = self.cases[found.id] = Case(found, number)
         dealt = self._truth()
         if found.kind == IrregularityKind.UNREADABLE_CARD and dealt is not None:
-            # It lies where no card is known to lie; before a round it is the first.
+            # The unread card lies in a slot without a known card; before a round, in the first.
             shown = {} if number is None else self._shown
             places = (slot for slot, _ in dealt.cards if slot not in shown)
             case.slot = found.slot or next(places, None)
@@ -165,7 +166,7 @@ class Mind:
         return cases
 
     def _leave(self, number: int | None) -> list[Case]:
-        # What could be done once the result is held cannot be where none was.
+        # A command that had to wait for a held result is no longer possible without one.
         left = [case for case in self.cases.values() if case.rests and not _is_excess(case.found)]
         left = [case for case in left if case.round == number]
         for case in left:
@@ -174,18 +175,18 @@ class Mind:
 
     def decide(self, case: Case) -> Order | None:
         """
-        Say what is to be done next; None where nothing is, for now.
+        Choose the next command; None if there is none for now.
         """
         if case.rests or case.found.id not in self.cases:
             return None
-        order = next((each for each in self._wishes(case) if each not in case.tried), None)
+        order = next((each for each in self._candidates(case) if each not in case.tried), None)
         if order is not None:
             case.tried.append(order)
         return order
 
     def answered(self, case: Case, order: Order, refused: str | None) -> None:
         """
-        Take the answer: what cannot be done yet may be possible once a result is held.
+        Process the answer; a refused command may become possible once a result is held.
         """
         if refused is None:
             case.rests = order.action is Action.DRAW_NOW
@@ -195,22 +196,22 @@ class Mind:
             case.tried.remove(order)
             case.rests = True
 
-    def _wishes(self, case: Case) -> Iterator[Order]:
+    def _candidates(self, case: Case) -> Iterator[Order]:
         found, dealt = case.found, self._truth()
         corrected = case.round is not None and case.round == self._corrected
         if not corrected:
             if dealt is not None:
-                yield from self._put_right(case, dealt)
+                yield from self._corrections(case, dealt)
             if not case.over:
                 yield from _ruled(found, dealt)
         if corrected and not case.held and _is_excess(found):
-            return  # it may be due as soon as more faces are seen
+            return  # the card may be due once more faces are known
         right = "the result follows the corrected cards"
         reason = right if corrected else "seen, and nothing else is to be done"
         words = "seen, play on"
         yield Order(name="acknowledge", words=words, reason=reason, irregularity=found.id)
 
-    def _put_right(self, case: Case, dealt: DealtRound) -> Iterator[Order]:
+    def _corrections(self, case: Case, dealt: DealtRound) -> Iterator[Order]:
         truth = dict(dealt.cards)
         if case.found.kind == IrregularityKind.UNREADABLE_CARD and case.slot in truth:
             card = truth[case.slot]
@@ -241,10 +242,10 @@ class Mind:
 def _ruled(found: IrregularityData, dealt: DealtRound | None) -> Iterator[Order]:
     for proposal in found.proposals:
         action = Action(proposal.action)
-        if _can_be(action, dealt):
+        if _is_possible(action, dealt):
             yield _rule(found, action, f"{proposal.authority}, {proposal.section}")
-    for action in _OWN.get(IrregularityKind(found.kind), ()):
-        if _can_be(action, dealt):
+    for action in _FALLBACKS.get(IrregularityKind(found.kind), ()):
+        if _is_possible(action, dealt):
             yield _rule(found, action, "the policy proposes nothing that can be done")
 
 
@@ -252,14 +253,14 @@ def _is_excess(found: IrregularityData) -> bool:
     return found.kind == IrregularityKind.EXCESS_CARD
 
 
-def _can_be(action: Action, dealt: DealtRound | None) -> bool:
+def _is_possible(action: Action, dealt: DealtRound | None) -> bool:
     if action in _CARRIES:
         return dealt is not None and dealt.carried
     if action is Action.BURN_CARD:
         return dealt is None or not dealt.carried
     if action is Action.DRAW_NOW:
         return dealt is not None and dealt.made_good
-    return action not in _NOBODY_DOES
+    return action not in _NOT_SIMULATED
 
 
 def _rule(found: IrregularityData, action: Action, reason: str) -> Order:

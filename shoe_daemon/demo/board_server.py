@@ -1,5 +1,5 @@
 """
-`shoe-daemon display` beside the demo's broker: the board and the pit in a browser.
+The display for browsers beside the demo's broker: a `shoe-daemon display` process.
 """
 
 from __future__ import annotations
@@ -13,44 +13,55 @@ from pathlib import Path
 from typing import Final, Self
 
 from shoe_daemon.demo.child_process import end_child, start_child
-from shoe_daemon.demo.pages import HOST, free_port
 
-__all__ = ["BoardServer", "has_display"]
+__all__ = ["HOST", "BoardServer", "free_port", "has_display"]
 
-_USUAL: Final = 8080
-"""The port of the boards, if nobody has it."""
+HOST: Final = "127.0.0.1"
+
+_PREFERRED_PORT: Final = 8080
 
 _EXTRAS: Final = ("starlette", "uvicorn")
-_PATIENCE: Final = 15.0
-_LOOK: Final = 0.02
+_START_TIMEOUT_S: Final = 15.0
+_POLL_S: Final = 0.02
+
+
+def free_port(preferred: int) -> int:
+    """
+    Return the preferred port, or another one if it is in use.
+    """
+    for wanted in (preferred, 0):
+        with contextlib.suppress(OSError), socket.create_server((HOST, wanted)) as probe:
+            port: int = probe.getsockname()[1]
+            return port
+    return preferred
 
 
 def has_display() -> bool:
     """
-    Tell whether the extra is installed that the display needs.
+    Tell whether the extra `display` is installed.
     """
     try:
         return all(importlib.util.find_spec(extra) for extra in _EXTRAS)
-    except ValueError:  # something has taken it out of this very process
+    except ValueError:  # the module is blocked in this process
         return False
 
 
 class BoardServer:
     """
-    A display of its own process, from `__enter__` to `__exit__`.
+    A display process, from `__enter__` to `__exit__`.
 
     Attributes:
-        url: Where it is, without a path.
+        url: Its URL without a path.
     """
 
     def __init__(self, broker: tuple[str, int], folder: Path) -> None:
         """
         Args:
             broker: Host and port.
-            folder: For its configuration and its log.
+            folder: Folder of its configuration and log.
         """
         host, port = broker
-        self._port = free_port(_USUAL)
+        self._port = free_port(_PREFERRED_PORT)
         self.url = f"http://{HOST}:{self._port}"
         self._configuration = folder / "display.toml"
         self._configuration.write_text(
@@ -63,7 +74,7 @@ class BoardServer:
 
     def __enter__(self) -> Self:
         """
-        Start it; it is not ready at once.
+        Start the process.
         """
         with self._log.open("wb") as log:
             self._process = start_child(
@@ -73,7 +84,7 @@ class BoardServer:
 
     def __exit__(self, *_: object) -> None:
         """
-        Stop it; it has ended when this returns.
+        Stop the process, and wait for its end.
         """
         if self._process is not None:
             end_child(self._process)
@@ -81,19 +92,19 @@ class BoardServer:
     @property
     def up(self) -> bool:
         """
-        Whether it has not ended by itself.
+        Whether the process is running.
         """
         return self._process is not None and self._process.poll() is None
 
     def wait(self) -> None:
         """
-        Wait until browsers can come, or it is clear that none ever can.
+        Wait until the display accepts connections or has failed.
         """
-        until = time.monotonic() + _PATIENCE
-        while self.up and not _answers(self._port) and time.monotonic() < until:
-            time.sleep(_LOOK)
+        until = time.monotonic() + _START_TIMEOUT_S
+        while self.up and not _accepts_connections(self._port) and time.monotonic() < until:
+            time.sleep(_POLL_S)
 
 
-def _answers(port: int) -> bool:
+def _accepts_connections(port: int) -> bool:
     with contextlib.closing(socket.socket()) as probe:
         return probe.connect_ex((HOST, port)) == 0

@@ -1,7 +1,7 @@
 """
-A command of ours as a process of its own, which ends when the one that started it does.
+A `shoe-daemon` command as a child process that ends together with its parent.
 
-However that ended: the parent alone holds the other end of a pipe, and a kill closes it too.
+Only the parent holds the other end of a pipe, which is closed even if the parent is killed.
 """
 
 from __future__ import annotations
@@ -16,54 +16,54 @@ import threading
 import time
 from typing import Any, Final
 
-__all__ = ["end_child", "start_child", "tie"]
+__all__ = ["end_child", "end_with_parent", "start_child"]
 
 _PIPE: Final = 0
-"""The child's standard input; none of our commands that serve reads it."""
+"""Standard input of the child; the commands started here do not read it."""
 
-_GRACE: Final = 10.0
-_ENDS: Final = 5.0
+_EXIT_TIMEOUT_S: Final = 10.0
+_STOP_TIMEOUT_S: Final = 5.0
 
 
 def start_child(*arguments: str, **more: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - Popen's
     """
-    Start a command such as ``display``; it is over at the latest when we are.
+    Start a command such as ``display``; it ends at the latest with this process.
     """
     command = [sys.executable, "-m", "shoe_daemon.demo.child_process", *arguments]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, **more)  # noqa: S603 - ours
+    return subprocess.Popen(command, stdin=subprocess.PIPE, **more)  # noqa: S603 - our own command
 
 
 def end_child(process: subprocess.Popen[bytes]) -> None:
     """
-    Stop it; it has ended when this returns.
+    Stop a child, and wait for its end.
     """
     process.terminate()
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(_ENDS)
+        process.wait(_STOP_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
 
 
-def tie(grace: float = _GRACE) -> None:
+def end_with_parent(timeout: float = _EXIT_TIMEOUT_S) -> None:
     """
-    Let this process end with its parent: as if told to, and after `grace` seconds at once.
+    End this process with its parent: by SIGTERM, and by force after `timeout` seconds.
     """
-    thread = threading.Thread(target=_end_with_parent, args=(grace,), name="parent", daemon=True)
+    thread = threading.Thread(target=_wait_for_parent, args=(timeout,), name="parent", daemon=True)
     thread.start()
 
 
-def _end_with_parent(grace: float) -> None:
+def _wait_for_parent(timeout: float) -> None:
     with contextlib.suppress(OSError):
         while os.read(_PIPE, 1):
             pass
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(grace)
+    time.sleep(timeout)
     os._exit(1)
 
 
 if __name__ == "__main__":
-    tie()
+    end_with_parent()
     runpy.run_module("shoe_daemon", run_name="__main__", alter_sys=True)

@@ -1,5 +1,5 @@
 """
-The simulated shoe on its line, in a thread of its own.
+Thread that deals from the simulated shoe and reports on its serial line.
 """
 
 from __future__ import annotations
@@ -18,29 +18,28 @@ from drivers.simulators.angel_eye_wire import Step
 from drivers.simulators.scenario_playback import Pace, play
 from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.demo.result_check import Referee
-from shoe_daemon.demo.settings import without_waiting
+from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.settings import shortened
 
-__all__ = ["CountingLine", "Cues", "Dealer", "Dealing", "awaits_decision"]
+__all__ = ["CountingLine", "Cues", "Dealer", "DealerThread", "awaits_decision"]
 
-_LOOK_EVERY: Final = 0.02
-_GONE: Final = 5.0
-_PATIENCE: Final = 15.0
-"""Seconds for which a dealer waits; then the game goes on."""
+_POLL_S: Final = 0.02
+_LOST_AFTER_S: Final = 5.0
+_MAX_WAIT_S: Final = 15.0
+"""Seconds after which the game goes on without a decision."""
 
-_CALLED_OVER: Final = frozenset(
+_NEEDS_SUPERVISOR: Final = frozenset(
     {Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE}
 )
-"""With these a dealer calls somebody over."""
+"""Faults for which a dealer calls the supervisor."""
 
 
 class CountingLine(PtyLine):
     """
-    A pseudo terminal that counts.
+    A pseudo terminal that counts bytes.
 
     Attributes:
-        sent: Bytes that somebody will read who was there and threw nothing away any
-            more, unless the line was pulled out.
+        sent: Bytes sent to a reader that was ready, and not lost by an unplugged line.
     """
 
     def __init__(self, link: Path | None = None) -> None:
@@ -51,7 +50,7 @@ class CountingLine(PtyLine):
 
     def send(self, data: bytes, stopping: threading.Event) -> None:
         """
-        Write as fast as the other side reads.
+        Write as fast as the reader reads.
         """
         ready = self.is_ready()
         super().send(data, stopping)
@@ -60,39 +59,37 @@ class CountingLine(PtyLine):
 
     def all_read(self, count: int) -> bool:
         """
-        Tell whether all that was sent has been read, `count` bytes being so far.
+        Tell whether the reader, with `count` bytes so far, has read everything.
 
-        A reader may close its line with bytes unread: what is not read for seconds
-        never will be.
+        A reader may close its line with unread bytes; they are given up after some seconds.
         """
         now, seen = time.monotonic(), (count, self.sent)
         if seen != self._seen:
             self._seen, self._since = seen, now
-        elif now - self._since > _GONE:
+        elif now - self._since > _LOST_AFTER_S:
             self.sent = min(self.sent, count)
         return count >= self.sent
 
 
 class Cues(NamedTuple):
     """
-    What a dealer looks for.
+    Conditions that a dealer waits for.
 
     Attributes:
-        ready: Whether the reader has done what it does when it opens a line.
-        decided: Whether all that was reported is known, and nobody has yet to
-            decide anything.
+        ready: The reader has opened and flushed its line.
+        decided: Every report is processed, and no decision is open.
     """
 
     ready: Callable[[], bool]
     decided: Callable[[], bool]
 
 
-class Dealing(ABC):
+class DealerThread(ABC):
     """
-    Deals in a thread of its own, from `__enter__` to the last round, or to `__exit__`.
+    A thread that deals, from `__enter__` to the last round or to `__exit__`.
 
     Attributes:
-        on_table: What really lies on the table; None before the first round.
+        on_table: The cards really on the table; None before the first round.
     """
 
     def __init__(self) -> None:
@@ -102,7 +99,7 @@ class Dealing(ABC):
 
     def __enter__(self) -> Self:
         """
-        Begin as soon as somebody listens or looks.
+        Start dealing as soon as the reader is ready.
         """
         self._thread.start()
         return self
@@ -116,34 +113,34 @@ class Dealing(ABC):
 
     def stop(self) -> None:
         """
-        Ask for an end.
+        Request the end.
         """
         self._stopping.set()
 
     @property
     def interrupted(self) -> bool:
         """
-        Whether somebody asked for an end.
+        Whether the end was requested.
         """
         return self._stopping.is_set()
 
     @property
     def over(self) -> bool:
         """
-        Whether nothing more is dealt.
+        Whether dealing has ended.
         """
         return not self._thread.is_alive()
 
     @abstractmethod
     def _deal(self) -> None:
         """
-        Deal all rounds, or until `_stopping`.
+        Deal all rounds, or until `_stopping` is set.
         """
 
 
-class Dealer(Dealing):
+class Dealer(DealerThread):
     """
-    Deals from the simulated shoe, which reports to its line.
+    Deals from the simulated shoe, which reports on its serial line.
     """
 
     def __init__(
@@ -151,39 +148,39 @@ class Dealer(Dealing):
         settings: Settings,
         line: CountingLine,
         speed: float,
-        referee: Referee,
+        check: ResultCheck,
         cues: Cues,
     ) -> None:
         """
         Args:
-            settings: What is dealt.
-            line: Where it is reported.
+            settings: Cards dealt.
+            line: Serial line of the shoe.
             speed: Multiple of a real table's pace.
-            referee: Told each round before it is dealt.
-            cues: What is waited for.
+            check: Receives each round before it is dealt.
+            cues: Conditions for going on.
         """
         super().__init__()
         self._settings = settings
         self._cues = cues
         self._line = line
         self._pace = Pace(speed)
-        self._referee = referee
+        self._check = check
         self._late = 0.0
 
     def _deal(self) -> None:
-        dealt = self._told(without_waiting(scenes(self._settings)))
+        dealt = self._scenes(shortened(scenes(self._settings)))
         for _ in play(dealt, self._line, self._pace, self._stopping):
             pass
 
-    def _told(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
-        # Who opens a serial port throws away what came before, when he gets round to it.
-        while not self._cues.ready() and not self._stopping.wait(_LOOK_EVERY):
+    def _scenes(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
+        # A reader flushes its serial port some time after opening it.
+        while not self._cues.ready() and not self._stopping.wait(_POLL_S):
             pass
         for scene in scenes:
             if self._settings.faults:
                 self._await_decision()
             if scene.round is not None:
-                self._referee.deal(scene.round)
+                self._check.deal(scene.round)
                 self.on_table = scene.round
             yield from self._step_by_step(scene)
 
@@ -196,23 +193,23 @@ class Dealer(Dealing):
 
     def _await_decision(self) -> None:
         """
-        Deal no further while the supervisor decides; all that follows is later by that.
+        Wait while the supervisor decides; everything that follows is delayed by as much.
         """
         began = time.monotonic()
-        until = began + _PATIENCE
+        until = began + _MAX_WAIT_S
         while not self._cues.decided() and time.monotonic() < until:
-            if self._stopping.wait(_LOOK_EVERY):
+            if self._stopping.wait(_POLL_S):
                 return
         self._late += (time.monotonic() - began) * self._pace.speed
 
 
 def awaits_decision(dealt: DealtRound | None, step: Step) -> bool:
     """
-    Tell whether a dealer waits, before this, for what the supervisor decides.
+    Tell whether a dealer waits for the supervisor before this step.
 
-    After a card too many the round itself is called as ever; what becomes of the
-    card is decided before it is taken away.
+    After an excess card the round itself is called as usual; the ruling about the card
+    comes before it is removed.
     """
-    if dealt is None or dealt.fault not in _CALLED_OVER or step.report is None:
+    if dealt is None or dealt.fault not in _NEEDS_SUPERVISOR or step.report is None:
         return False
     return dealt.fault is not Fault.OVERDRAW or step.report.code == "i"

@@ -1,6 +1,5 @@
 """
-The panel: what is irregular and what the house's procedure says, loudly; who
-decided what, for a while; or that all is well.
+Panel of the demo's view: open irregularities with the house's procedure, decisions, alarms.
 """
 
 from __future__ import annotations
@@ -9,121 +8,137 @@ import textwrap
 from itertools import chain
 from typing import Final, NamedTuple
 
+from rich.box import ROUNDED
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.style import Style
+from rich.text import Text
+
 from shoe_daemon.demo.auto_supervisor import OPERATOR
-from shoe_daemon.demo.view_model import Board, Settled, name_of
+from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, name_of
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
-from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.display.terminal.layout_helpers import line, line_with_end
 from shoe_daemon.event_text import action_text
 from shoe_daemon.game import IRREGULARITIES, SEVERITY, IrregularityKind
 from shoe_daemon.table import Irregularity
 
-__all__ = ["draw_panel"]
+__all__ = ["irregularity_panel"]
 
-_WORST: Final = max(SEVERITY.values())
+_MAX_SEVERITY: Final = max(SEVERITY.values())
 _UNDECIDED: Final = f"the {OPERATOR.lower()} decides"
+_EDGES: Final = 2
+_FRAME: Final = 6
+"""Columns of both edges with their padding."""
 
 
 class Row(NamedTuple):
     """
-    One row: what stands out, and what is beside it.
+    A line of text that may begin in bold.
     """
 
     text: str
     bold: str = ""
 
 
-class Edge(NamedTuple):
-    """
-    What stands in the lower edge, at its left and at its right.
-    """
-
-    left: str = ""
-    style: Style = palette.RAIL
-    right: str = ""
-
-
 class Notice(NamedTuple):
     """
-    What stands in the panel, in the colours that it takes.
+    Content of the panel.
+
+    Attributes:
+        rows: Lines of text.
+        style: Of the text.
+        edge: Of the edge.
+        title: Left in the upper edge.
+        badge: Right in the upper edge.
+        authority: Left in the lower edge, styled.
+        decision: Right in the lower edge.
     """
 
-    title: str
     rows: list[Row]
-    inside: Style
+    style: Style
     edge: Style
+    title: str = ""
     badge: str = ""
-    lower: Edge = Edge()
+    authority: Text | None = None
+    decision: str = ""
 
 
-def draw_panel(canvas: Canvas, box: Box, board: Board) -> None:
+def irregularity_panel(view: DemoView, width: int, height: int) -> RenderableType:
     """
-    Draw what there is to say.
+    Draw the most important notice.
     """
-    x, y, width, height = box.x + 1, box.y, box.width - 2, box.height
-    room = height - 2
-    notice = _notice(board, width - 6, room)
-    _draw_frame(canvas, Box(x, y, width, height), notice)
-    for number, row in enumerate(notice.rows[:room], y + 1):
-        canvas.put(x + 3, number, fit(row.bold + row.text, width - 6), notice.inside)
-        canvas.put(x + 3, number, fit(row.bold, width - 6), palette.ALARM_TITLE)
-    if len(notice.rows) > room:
-        canvas.right(x + width - 2, y + room, "…", notice.inside)
+    room = height - _EDGES
+    notice = _notice(view, width - _FRAME, room)
+    rows = [
+        Text.assemble(line(row.bold, palette.ALARM_TITLE), line(row.text), no_wrap=True)
+        for row in notice.rows
+    ]
+    if len(rows) > room:
+        rows[room - 1] = line_with_end(rows[room - 1], Text("…"), width - _FRAME)
+    title = line(notice.title, palette.ALARM_TITLE)
+    decision = line(notice.decision, palette.ALARM_TITLE)
+    return Panel(
+        Group(*rows[:room]),
+        ROUNDED,
+        title=_edge(title, line(notice.badge, notice.edge), notice, width),
+        title_align="left",
+        subtitle=_edge(notice.authority or Text(), decision, notice, width),
+        subtitle_align="left",
+        style=notice.style,
+        border_style=notice.edge,
+        padding=(0, 2),
+        height=height,
+    )
 
 
-def _draw_frame(canvas: Canvas, box: Box, notice: Notice) -> None:
-    x, y, width, height = box
-    canvas.fill(*box, palette.RAIL + notice.inside)
-    across = "─" * (width - 2)
-    canvas.put(x, y, f"╭{across}╮", notice.edge)
-    canvas.put(x, y + height - 1, f"╰{across}╯", notice.edge)
-    for row in range(y + 1, y + height - 1):
-        canvas.put(x, row, "│", notice.edge)
-        canvas.put(x + width - 1, row, "│", notice.edge)
-    if notice.title:
-        canvas.put(x + 2, y, f" {fit(notice.title, width - 6)} ", palette.ALARM_TITLE)
-    if notice.badge:
-        canvas.right(x + width - 2, y, f" {notice.badge} ", notice.edge)
-    left, style, right = notice.lower
-    if right:
-        canvas.right(x + width - 2, y + height - 1, f" {right} ", palette.ALARM_TITLE)
-    if left:
-        left = fit(left, width - len(right) - 9)
-        canvas.put(x + 2, y + height - 1, f" {left} ", style)
+def _edge(left: Text, right: Text, notice: Notice, width: int) -> Text | None:
+    """
+    Join two texts with a line between them.
+    """
+    if not left:
+        return None
+    if not right:
+        return left
+    room = width - _FRAME - right.cell_len - 3
+    left = left.copy()
+    left.truncate(room, overflow="ellipsis")
+    across = ROUNDED.top * (room - left.cell_len + 1)
+    return Text.assemble(left, " ", (across, notice.edge), " ", right)
 
 
-def _notice(board: Board, width: int, room: int) -> Notice:
-    if board.health.alarm is not None:
-        rows = _wrapped(board.health.alarm, width)
-        return Notice("⚠  ALARM", rows, palette.ALARM, palette.ALARM_EDGE)
-    if board.table.alerts:
-        return _open(board, width, room)
-    if board.settled:
-        return _settled(board.settled[-1], width, room)
-    caught = f", {board.caught} caught so far" if board.caught else ""
+def _notice(view: DemoView, width: int, room: int) -> Notice:
+    if view.health.alarm is not None:
+        rows = _wrapped(view.health.alarm, width)
+        return Notice(rows, palette.ALARM, palette.ALARM_EDGE, "⚠  ALARM")
+    if view.table.alerts:
+        return _open(view, width, room)
+    if view.closed:
+        return _closed(view.closed[-1], width, room)
+    caught = f", {view.caught} caught so far" if view.caught else ""
     rows = [Row(""), Row(f"Every draw is checked. No irregularity is open{caught}.")]
-    return Notice("", rows, palette.RAIL_DIM, palette.CALM_EDGE)
+    return Notice(rows, palette.RAIL_DIM, palette.CALM_EDGE)
 
 
-def _open(board: Board, width: int, room: int) -> Notice:
-    alerts = board.table.alerts
+def _open(view: DemoView, width: int, room: int) -> Notice:
+    alerts = view.table.alerts
     newest, older = alerts[-1].data, len(alerts) - 1
-    badge = f"severity {newest.severity} of {_WORST}"
+    badge = f"severity {newest.severity} of {_MAX_SEVERITY}"
     rows = _wrapped(newest.detail, width)
     rows += _procedure(newest, width, room - len(rows))
     return Notice(
-        f"⚠  {name_of(newest.kind).upper()}",
         rows,
         palette.ALARM,
         palette.ALARM_EDGE,
-        f"{older} more open, {badge}" if older else badge,
-        _authority(newest, board.orders.get(newest.id, _UNDECIDED)),
+        title=f"⚠  {name_of(newest.kind).upper()}",
+        badge=f"{older} more open, {badge}" if older else badge,
+        authority=_authority(newest),
+        decision=view.orders.get(newest.id, _UNDECIDED),
     )
 
 
 def _procedure(found: Irregularity, width: int, room: int) -> list[Row]:
     """
-    Write what the policy proposes, with its own sentences where there is room.
+    Write the proposals of the policy, in full where there is room.
     """
     if not found.proposals:
         return _wrapped(IRREGULARITIES[IrregularityKind(found.kind)].text, width)
@@ -145,31 +160,31 @@ def _procedure(found: Irregularity, width: int, room: int) -> list[Row]:
     return rows
 
 
-def _authority(found: Irregularity, decision: str) -> Edge:
+def _authority(found: Irregularity) -> Text:
     if not found.proposals:
-        return Edge("the policy proposes nothing", palette.ALARM_EDGE, decision)
+        return line("the policy proposes nothing", palette.ALARM_EDGE)
     verified = all(each.verified for each in found.proposals)
     mark = "verified" if verified else "NOT VERIFIED"
     style = palette.VERIFIED if verified else palette.UNVERIFIED
-    return Edge(f"{mark}: {found.proposals[0].authority}", style, decision)
+    return line(f"{mark}: {found.proposals[0].authority}", style)
 
 
-def _settled(settled: Settled, width: int, room: int) -> Notice:
-    rows = _wrapped(settled.detail, width)
-    reason = _wrapped(_as_sentence(settled.reason or "somebody closed it"), width)
-    if settled.operator is None:
+def _closed(closed: ClosedIrregularity, width: int, room: int) -> Notice:
+    rows = _wrapped(closed.detail, width)
+    reason = _wrapped(_as_sentence(closed.reason or "somebody closed it"), width)
+    if closed.operator is None:
         rows += reason
     elif len(rows) + 1 + len(reason) <= room:
-        rows += [Row("", _decision(settled)), *reason]
+        rows += [Row("", _decision(closed)), *reason]
     else:
-        rows.append(Row(f"  {settled.reason or ''}", _decision(settled)))
-    title = f"✓ {name_of(settled.kind).capitalize()}: dealt with"
-    badge = f"after {settled.seconds:.1f} s"
-    return Notice(title, rows, palette.SETTLED, palette.SETTLED_EDGE, badge)
+        rows.append(Row(f"  {closed.reason or ''}", _decision(closed)))
+    title = f"✓ {name_of(closed.kind).capitalize()}: dealt with"
+    badge = f"after {closed.seconds:.1f} s"
+    return Notice(rows, palette.SETTLED, palette.SETTLED_EDGE, title, badge)
 
 
-def _decision(settled: Settled) -> str:
-    return settled.order or f"{settled.operator}: {action_text(settled.action)}"
+def _decision(closed: ClosedIrregularity) -> str:
+    return closed.order or f"{closed.operator}: {action_text(closed.action)}"
 
 
 def _as_sentence(text: str) -> str:

@@ -1,5 +1,5 @@
 """
-The demo from its first line to its summary.
+Start of the demo, its loop, and its summary.
 """
 
 from __future__ import annotations
@@ -17,98 +17,100 @@ from typing import Final
 import click
 import structlog
 
-from shoe_daemon.demo.footer import NO_BROKER_FOR_A_TABLE
-from shoe_daemon.demo.output import Audience, audience_for
-from shoe_daemon.demo.runner import Stage
+from shoe_daemon.demo.footer import BROKER_LIMITS
+from shoe_daemon.demo.output import Output, open_output
+from shoe_daemon.demo.runner import DemoRunner
 from shoe_daemon.demo.settings import DemoSettings, house_of
-from shoe_daemon.demo.summary import Tally
+from shoe_daemon.demo.summary import Summary
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
-__all__ = ["perform"]
+__all__ = ["run_demo"]
 
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a stop, and a terminal that goes away."""
+"""Ctrl-C, a service stop, and a closed terminal."""
 
-_TURN: Final = 0.1
-_SETTLES: Final = 10.0
-"""Seconds within which all that was dealt comes through …"""
+_REFRESH_S: Final = 0.1
+_DRAIN_S: Final = 10.0
+"""Seconds in which the last events reach the subscriber, after the last round …"""
 
-_HURRY: Final = 1.0
-"""… and for which it is waited where somebody wants an end."""
+_DRAIN_AFTER_SIGNAL_S: Final = 1.0
+"""… and after a signal."""
 
 
-def perform(settings: DemoSettings) -> int:
+def run_demo(settings: DemoSettings) -> int:
     """
-    Run the demo to its end; 1 where something else was shown than was dealt.
+    Run the demo to its end; return 1 if the table shown differs from the cards dealt.
 
     Raises:
-        UserError: The house, the folder, or the broker.
+        UserError: The house, the folder or the broker cannot be used.
     """
-    tally = Tally()
+    summary = Summary()
     with stop_on_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, _log(folder):
         house = house_of(settings)
-        with Stage(settings, house, folder) as stage:
-            _introduce(stage, settings)
-            with audience_for(stage.table, house.name, stage.places, plain=settings.plain) as who:
-                _attend(stage, who, tally, stopping)
-            health = stage.health
-        stage.referee.finish(interrupted=stage.dealer.interrupted)
-        for line in tally.lines(house.decks, health, stage.subscriber.documents, stage.referee):
+        with DemoRunner(settings, house, folder) as runner:
+            _introduce(runner, settings)
+            with open_output(
+                runner.table, house.name, runner.addresses, plain=settings.plain
+            ) as output:
+                _show(runner, output, summary, stopping)
+            health = runner.health
+        runner.check.finish(interrupted=runner.dealer.interrupted)
+        for line in summary.lines(house.decks, health, runner.subscriber.documents, runner.check):
             click.echo(line)
         if settings.keep is not None:
-            click.echo(f"journal kept: {stage.places.journal}")
-    return 0 if stage.referee.content else 1
+            click.echo(f"journal kept: {runner.addresses.journal}")
+    return 0 if runner.check.passed else 1
 
 
-def _introduce(stage: Stage, settings: DemoSettings) -> None:
-    places, root = stage.places, stage.places.topics.removesuffix("/#")
-    if places.camera:
-        click.echo(f"camera:   {places.shoe}, above a simulated table")
+def _introduce(runner: DemoRunner, settings: DemoSettings) -> None:
+    addresses, root = runner.addresses, runner.addresses.topics.removesuffix("/#")
+    if addresses.camera:
+        click.echo(f"camera:   {addresses.shoe}, above a simulated table")
     else:
-        click.echo(f"shoe:     {places.shoe}, a simulated Angel Eye II in {settings.mode} mode")
-    click.echo(f"house:    {stage.house.name}; seed {stage.seed}")
-    click.echo(f"journal:  {places.journal}")
-    click.echo(f"broker:   {places.host}:{places.port}; {NO_BROKER_FOR_A_TABLE}")
+        click.echo(f"shoe:     {addresses.shoe}, a simulated Angel Eye II in {settings.mode} mode")
+    click.echo(f"house:    {runner.house.name}; seed {runner.seed}")
+    click.echo(f"journal:  {addresses.journal}")
+    click.echo(f"broker:   {addresses.host}:{addresses.port}; {BROKER_LIMITS}")
     click.echo(f"topics:   {root}/state, …/alert/active, …/result/last, …/status, …/event/#")
-    click.echo(f"to watch: {places.subscribe}")
-    if places.board:
-        click.echo(f"Board:    {places.table_page}   Pit: {places.pit_page}")
+    click.echo(f"to watch: {addresses.subscribe}")
+    if addresses.board:
+        click.echo(f"Board:    {addresses.table_page}   Pit: {addresses.pit_page}")
     else:
-        click.echo(places.no_board)
-    if places.camera:
-        click.echo(f"Camera:   {places.camera}   what it sees, and what was read")
+        click.echo(addresses.no_board)
+    if addresses.camera:
+        click.echo(f"Camera:   {addresses.camera}   what it sees, and what was read")
     click.echo("Ctrl-C ends it")
 
 
-def _attend(stage: Stage, who: Audience, tally: Tally, stopping: Event) -> None:
+def _show(runner: DemoRunner, output: Output, summary: Summary, stopping: Event) -> None:
     """
-    Tell the audience what happens, until all is over and told.
+    Show events until the demo has ended and all of them are published.
     """
     until: float | None = None
     while True:
-        for news in stage.news(_TURN):
-            who.tell(news)
+        for news in runner.news(_REFRESH_S):
+            output.add(news)
             for event in news.events:
-                tally.note(event)
-                stage.referee.show(event)
-        who.show(stage.health)
+                summary.note(event)
+                runner.check.show(event)
+        output.show(runner.health)
         now = time.monotonic()
-        if stopping.is_set() and not stage.dealer.interrupted:
-            stage.dealer.stop()
-            until = now + _HURRY
-        elif until is None and stage.dealer.over:
-            until = now + _SETTLES
-        if until is not None and (stage.settled or now > until):
+        if stopping.is_set() and not runner.dealer.interrupted:
+            runner.dealer.stop()
+            until = now + _DRAIN_AFTER_SIGNAL_S
+        elif until is None and runner.dealer.over:
+            until = now + _DRAIN_S
+        if until is not None and (runner.settled or now > until):
             break
     if not stopping.is_set():
-        stopping.wait(who.linger)
+        stopping.wait(output.last_picture_s)
 
 
 @contextlib.contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
     """
-    Give the folder that was asked for, or one that is removed.
+    Open the requested folder, or a temporary one.
     """
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="shoe-demo-") as folder:
@@ -126,7 +128,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @contextlib.contextmanager
 def _log(folder: Path) -> Iterator[None]:
     """
-    Keep everybody's log out of the picture: it goes to a file beside the journal.
+    Redirect all logs from the terminal to a file beside the journal.
     """
     handler = logging.FileHandler(folder / "demo.log")
     logging.getLogger().addHandler(handler)

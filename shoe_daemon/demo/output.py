@@ -1,5 +1,5 @@
 """
-Who watches: a picture on a terminal, or lines of text for anything else.
+Output of the demo: a picture on a terminal, lines of text otherwise.
 """
 
 from __future__ import annotations
@@ -11,128 +11,137 @@ import click
 
 from shoe_daemon.demo.runner import News
 from shoe_daemon.demo.view import draw
-from shoe_daemon.demo.view_model import Health, Keeper, Places, order_line
+from shoe_daemon.demo.view_model import Addresses, Health, RecentEvents, order_line
 from shoe_daemon.display.terminal.screen import Screen
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.table import PublicTable
 
-__all__ = ["Audience", "Lines", "Picture", "audience_for"]
+__all__ = ["Output", "open_output"]
 
-_LINGER: Final = 2.0
+_LAST_PICTURE_S: Final = 2.0
 """Seconds for which the last picture stays when the demo ends by itself."""
 
 
-class Audience(Protocol):
+class Output(Protocol):
     """
-    Told what happens, on the thread that made it.
+    Receives events and shows them, on one thread.
+
+    Attributes:
+        last_picture_s: Seconds to wait before leaving.
     """
 
-    linger: float
+    last_picture_s: float
 
     def __enter__(self) -> Self:
         """
-        Make ready.
+        Prepare the terminal.
         """
         ...
 
     def __exit__(self, *_: object) -> None:
         """
-        Leave everything as it was.
+        Restore the terminal.
         """
         ...
 
-    def tell(self, news: News) -> None:
+    def add(self, news: News) -> None:
         """
-        Tell what has happened.
+        Process events and commands.
         """
         ...
 
     def show(self, health: Health) -> None:
         """
-        Show how it stands now, if that is not shown already.
+        Show the current state.
         """
         ...
 
 
-class Lines:
+class LineOutput:
     """
-    Tells in lines.
+    Lines of text.
     """
 
-    linger = 0.0
+    last_picture_s = 0.0
 
     def __enter__(self) -> Self:
         """
-        Nothing has to be made ready.
+        Do nothing.
         """
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Nothing was changed.
+        Do nothing.
         """
 
-    def tell(self, news: News) -> None:
+    def add(self, news: News) -> None:
         """
-        Write a line for each event that does not go without saying.
+        Print the lines of each event.
         """
         for event in news.events:
             for line in event_lines(event):
                 click.echo(line)
-        if news.said is not None and (ordered := order_line(news.said)) is not None:
+        if news.answered is not None and (ordered := order_line(news.answered)) is not None:
             click.echo(ordered)
 
     def show(self, health: Health) -> None:
         """
-        Lines stay where they are.
+        Do nothing.
         """
 
 
-class Picture:
+class ScreenOutput:
     """
-    Draws the table on the whole terminal, and only what has changed of it.
+    A picture on the whole terminal.
     """
 
-    linger = _LINGER
+    last_picture_s = _LAST_PICTURE_S
 
-    def __init__(self, table: PublicTable, house: str, places: Places) -> None:
+    def __init__(self, table: PublicTable, house: str, addresses: Addresses) -> None:
         self._screen = Screen()
-        self._keeper = Keeper(time.monotonic)
-        self._table, self._house, self._places = table, house, places
+        self._recent = RecentEvents(time.monotonic)
+        self._table, self._house, self._addresses = table, house, addresses
+        self._shown: object = None
 
     def __enter__(self) -> Self:
         """
-        Take the terminal.
+        Take over the terminal.
         """
         self._screen.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Give the terminal back as it was.
+        Restore the terminal.
         """
         self._screen.__exit__()
 
-    def tell(self, news: News) -> None:
+    def add(self, news: News) -> None:
         """
-        Remember what happened.
+        Remember events and commands.
         """
         for event in news.events:
-            self._keeper.note(event)
-        if news.said is not None:
-            self._keeper.note_order(news.said)
+            self._recent.note(event)
+        if news.answered is not None:
+            self._recent.note_order(news.answered)
         self._table = news.table or self._table
 
     def show(self, health: Health) -> None:
         """
-        Draw the table, where it differs from what is drawn.
+        Draw the table if anything has changed.
         """
-        board = self._keeper.board(self._table, self._house, health, self._places)
-        self._screen.show(draw(board, *self._screen.size))
+        view = self._recent.view(self._table, self._house, health, self._addresses)
+        current = view, self._screen.size
+        if current != self._shown:
+            self._shown = current
+            self._screen.show(draw(view, *self._screen.size))
 
 
-def audience_for(table: PublicTable, house: str, places: Places, *, plain: bool) -> Audience:
+def open_output(table: PublicTable, house: str, addresses: Addresses, *, plain: bool) -> Output:
     """
-    Choose a picture where there is a terminal that can show it.
+    Choose a picture if standard output is a terminal that supports it.
     """
-    return Lines() if plain or not Screen.able() else Picture(table, house, places)
+    if plain or not Screen.is_supported():
+        return LineOutput()
+    return ScreenOutput(table, house, addresses)

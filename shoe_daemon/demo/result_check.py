@@ -1,5 +1,5 @@
 """
-Compares what was shown with what the simulated shoe really dealt.
+Comparison of the published rounds with the cards that were really dealt.
 """
 
 from __future__ import annotations
@@ -10,34 +10,33 @@ from typing import Final
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.table import Event, ResultRevised, RoundAborted, RoundFinished, RoundVoided
 
-__all__ = ["Referee"]
+__all__ = ["ResultCheck"]
 
 _MISSING_REPORTS: Final = frozenset({Fault.LOST_FRAME, Fault.UNPLUG, Fault.UNREADABLE})
-"""Faults after which nobody can know a whole round, unless a person helps."""
+"""Faults that hide part of a round, unless a person enters it."""
 
-_WHOLE: Final = frozenset({None, Fault.OVERDRAW, Fault.NOISE})
-"""With these a round is dealt, and shown, to its end."""
+_COMPLETE: Final = frozenset({None, Fault.OVERDRAW, Fault.NOISE})
+"""Faults with which a round is still dealt and published to its end."""
 
-_MAY_CHANGE: Final = 3
-"""Rounds back to which a person corrects."""
+_CORRECTABLE_ROUNDS: Final = 3
+"""Number of latest rounds that a person may still correct."""
 
 _Shown = tuple[int | None, int | None]
 
 
-class Referee:
+class ResultCheck:
     """
-    Holds each round that was shown as whole against those that were dealt, as it
-    stands when nobody corrects it any more.
+    Compares each published round with the rounds dealt, once it can no longer be corrected.
 
     Attributes:
-        dealt: Rounds that were begun.
+        dealt: Rounds started.
         shoes: Shoes that they came from.
-        same: Rounds shown exactly as they were dealt.
-        partial: Rounds of which something was missing, and shown as such.
-        aborted: Rounds that came to nothing, and were shown as such.
-        misread: Rounds in which the shoe itself took a card for another, unnoticed.
-        wrong: Rounds shown as whole that were never dealt.
-        missed: Rounds dealt to their end that were never shown.
+        same: Rounds published exactly as dealt.
+        partial: Rounds published as partial.
+        aborted: Rounds published as aborted.
+        misread: Rounds in which the shoe misread a card, unnoticed.
+        wrong: Rounds published but never dealt.
+        missed: Rounds dealt to their end but never published.
     """
 
     def __init__(self) -> None:
@@ -50,29 +49,29 @@ class Referee:
         self.wrong = self.missed = 0
 
     @property
-    def content(self) -> bool:
+    def passed(self) -> bool:
         """
-        Whether all that was shown was dealt, and the other way round.
+        Whether the published rounds are those that were dealt.
         """
         return not self.wrong and not self.missed
 
     @property
     def voided(self) -> int:
         """
-        Rounds that a person made void.
+        Rounds voided by a person.
         """
         return len(self._voided)
 
     def deal(self, dealt: DealtRound) -> None:
         """
-        Take what is going to be dealt; from any one thread.
+        Add a round that is going to be dealt; from any one thread.
         """
         self.dealt, self.shoes = self.dealt + 1, dealt.shoe
         self._waiting.append(dealt)
 
     def show(self, event: Event) -> None:
         """
-        Take what was shown.
+        Add a published event.
         """
         number = (event.shoe, event.round)
         match event.data:
@@ -82,19 +81,18 @@ class Referee:
                 self._voided.add(number)
                 self._shown.pop(number, None)
             case RoundFinished() as finished:
-                self.wrong += number in self._shown  # one that was shown already
+                self.wrong += number in self._shown  # published twice
                 self._shown[number] = finished
             case ResultRevised(after=after):
                 self._shown.pop(number, None)
                 if after is not None:
                     self._shown[number] = after
-        while len(self._shown) > _MAY_CHANGE:
+        while len(self._shown) > _CORRECTABLE_ROUNDS:
             self._compare_oldest()
 
     def finish(self, *, interrupted: bool) -> None:
         """
-        Count what was dealt and not shown; where it was interrupted, the last
-        round need not have been.
+        Count the rounds that were never published; an interrupted last round may be missing.
         """
         while self._shown:
             self._compare_oldest()
@@ -121,7 +119,7 @@ class Referee:
 
     def _pass_over(self, dealt: DealtRound, *, last: bool = False) -> None:
         self._blind = self._blind or dealt.fault in _MISSING_REPORTS
-        whole = dealt.fault in _WHOLE or dealt.made_good
+        whole = dealt.fault in _COMPLETE or dealt.made_good
         whole = whole and (dealt.shoe, dealt.number) not in self._voided
         self.missed += whole and not self._blind and not last
 
@@ -137,9 +135,9 @@ def _equal(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool
 
 def _is_misread(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool:
     """
-    Tell whether this may be a dealt round of which the shoe mistook one card.
+    Tell whether a published round may be a dealt round with one misread card.
 
-    Not by their numbers: those part where whole rounds went by unheard.
+    Round numbers do not help: they differ after rounds that were not received.
     """
     if dealt.fault is not Fault.MISREAD or dealt.shoe != shoe:
         return False

@@ -1,5 +1,5 @@
 """
-All the parts of the demo: the shoe on its line, the daemon, the broker, a subscriber.
+Parts of the demo: simulated shoe, daemon, broker, supervisor, subscriber, display.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from msgspec import Struct
 
 from drivers.simulators.angel_eye_scenario import Settings
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.auto_supervisor import Mind
+from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.board_server import BoardServer, has_display
-from shoe_daemon.demo.camera import CameraSet
-from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer, Dealing
-from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.camera_dealer import SimulatedCamera
+from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer, DealerThread
+from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
-from shoe_daemon.demo.supervisor_client import Said, Supervisor
-from shoe_daemon.demo.view_model import NO_BOARD, Health, Places
+from shoe_daemon.demo.supervisor_client import AnsweredOrder, SupervisorClient
+from shoe_daemon.demo.view_model import NO_BOARD, Addresses, Health
 from shoe_daemon.game import House
 from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
@@ -32,51 +32,50 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
 from shoe_daemon.table import Event, PublicTable, ResultOn
 
-__all__ = ["News", "Stage"]
+__all__ = ["DemoRunner", "News"]
 
 SITE: Final = "demo"
 TABLE: Final = "table-1"
 NAME: Final = "Demo table"
 
-_ROOM: Final = 1000
-_PATIENCE: Final = 0.1
-_REVEALED_AFTER: Final = 0.5
-"""Seconds of a real table: tucked cards are turned before a third one is drawn."""
+_MAX_QUEUED: Final = 1000
+_PUT_TIMEOUT_S: Final = 0.1
+_REVEAL_AFTER_S: Final = 0.5
+"""Seconds at real pace: tucked cards are turned before a third card is drawn."""
 
-
-_THINKS: Final = 6.0
-"""Seconds of a real table until the supervisor has decided."""
+_DECISION_S: Final = 6.0
+"""Seconds at real pace that the supervisor needs for a decision."""
 
 
 class News(Struct, frozen=True):
     """
-    What has happened, and the table after it; or what the supervisor has ordered.
+    Events and the table after them, or an answered command of the supervisor.
     """
 
     events: tuple[Event, ...] = ()
     table: PublicTable | None = None
-    said: Said | None = None
+    answered: AnsweredOrder | None = None
 
 
-class Stage:
+class DemoRunner:
     """
-    The parts, from `opened` to its end.
+    All parts, running until `__exit__`.
 
     Attributes:
-        house: Whose rules hold.
-        seed: What the shoe follows from.
-        table: The table before anything happened.
-        places: Where everything is.
-        referee: Knows what was really dealt.
+        house: House rules.
+        seed: Seed of the shoe.
+        table: The table before the first event.
+        addresses: Addresses of the parts.
+        check: Compares published rounds with the cards dealt.
         dealer: Deals.
-        subscriber: Counts what comes over MQTT.
-        supervisor: Decides what is irregular.
+        subscriber: Counts MQTT messages.
+        supervisor: Decides irregularities.
     """
 
     def __init__(self, settings: DemoSettings, house: House, folder: Path) -> None:
         self.house = house
-        self.referee = Referee()
-        self._news: queue.Queue[News] = queue.Queue(_ROOM)
+        self.check = ResultCheck()
+        self._news: queue.Queue[News] = queue.Queue(_MAX_QUEUED)
         self._leaving = threading.Event()
         self._failure: BaseException | None = None
         self._board: BoardServer | None = None
@@ -89,7 +88,7 @@ class Stage:
         shoe = shoe_of(settings, self.house)
         self.seed = shoe.seed
         broker = parts.enter_context(EmbeddedBroker(settings.port))
-        self._camera = CameraSet(shoe, folder) if settings.camera else None
+        self._camera = SimulatedCamera(shoe, folder) if settings.camera else None
         self._line = self._open_line(settings, folder, parts)
         reader = self._camera.reader if self._camera else _shoe_reader(self._line)
         config = _configuration(settings, folder, reader, broker.port)
@@ -99,17 +98,19 @@ class Stage:
         address = (broker.host, broker.port)
         board = self._start_board(settings, address, folder, parts)
         page = self._camera.page if self._camera else ""
-        self.places = Places(reader.port, str(setup.journal), *address, everything, *board, page)
+        self.addresses = Addresses(
+            reader.port, str(setup.journal), *address, everything, *board, page
+        )
         self.subscriber = parts.enter_context(Subscriber(*address, everything))
         cues = Cues(lambda: self.health.reader_up, lambda: self._decided)
         self.dealer = self._dealer(shoe, settings, cues)
         self.supervisor = parts.enter_context(
-            Supervisor(
+            SupervisorClient(
                 address,
                 topics,
-                Mind(lambda: self.dealer.on_table),
-                thinks=_THINKS / settings.speed if settings.speed else 0,
-                tell=lambda said: self._put(News(said=said)),
+                AutoSupervisor(lambda: self.dealer.on_table),
+                decision_s=_DECISION_S / settings.speed if settings.speed else 0,
+                on_answer=lambda answered: self._put(News(answered=answered)),
             )
         )
         self._daemon = Daemon(setup, on_events=self._tell)
@@ -123,7 +124,7 @@ class Stage:
         self, settings: DemoSettings, folder: Path, parts: ExitStack
     ) -> CountingLine | None:
         """
-        Open the shoe's line, where there is one.
+        Open the shoe's serial line; None with a camera.
         """
         if settings.camera:
             return None
@@ -131,18 +132,18 @@ class Stage:
         parts.callback(line.close)
         return line
 
-    def _dealer(self, shoe: Settings, settings: DemoSettings, cues: Cues) -> Dealing:
+    def _dealer(self, shoe: Settings, settings: DemoSettings, cues: Cues) -> DealerThread:
         if self._camera is not None:
-            return self._camera.dealer(self.referee, cues)
+            return self._camera.dealer(self.check, cues)
         if self._line is None:
             raise RuntimeError("neither a camera nor a line")
-        return Dealer(shoe, self._line, settings.speed, self.referee, cues)
+        return Dealer(shoe, self._line, settings.speed, self.check, cues)
 
     def _start_board(
         self, settings: DemoSettings, broker: tuple[str, int], folder: Path, parts: ExitStack
     ) -> tuple[str, str]:
         """
-        Start the display, if it is wished for and installed; say where it is, or why not.
+        Start the display if possible; return its URL, or the reason why not.
         """
         if not settings.board:
             return "", "no board for a browser, as told"
@@ -153,13 +154,13 @@ class Stage:
 
     def __enter__(self) -> Self:
         """
-        Go on.
+        Return the running parts.
         """
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Take everything down, in the reverse order.
+        Stop all parts in reverse order.
         """
         self._parts.close()
 
@@ -177,34 +178,34 @@ class Stage:
     def _run(self) -> None:
         try:
             self._daemon.run()
-        except BaseException as error:  # noqa: BLE001 - told to who waits for news
+        except BaseException as error:  # noqa: BLE001 - raised by `news`
             self._failure = error
 
     def _tell(self, events: list[Event], core: Core) -> None:
-        # On the core's thread: who cannot show it in time holds the table back.
+        # On the core's thread: a slow output slows the table down.
         self._put(News(tuple(events), core.table.public()))
 
     def _put(self, news: News) -> None:
         while not self._leaving.is_set():
             try:
-                self._news.put(news, timeout=_PATIENCE)
+                self._news.put(news, timeout=_PUT_TIMEOUT_S)
             except queue.Full:
                 continue
             return
 
-    def news(self, patience: float) -> list[News]:
+    def news(self, timeout: float) -> list[News]:
         """
-        Return what has happened, waiting so long for the first.
+        Return what has happened; wait `timeout` seconds for the first news.
 
         Raises:
-            BaseException: Whatever the daemon has died of.
+            BaseException: The error that ended the daemon.
         """
         if self._failure is not None:
             raise self._failure
         found: list[News] = []
         try:
-            found.append(self._news.get(timeout=patience))
-            while len(found) < _ROOM:
+            found.append(self._news.get(timeout=timeout))
+            while len(found) < _MAX_QUEUED:
                 found.append(self._news.get_nowait())
         except queue.Empty:
             pass
@@ -216,14 +217,14 @@ class Stage:
         return (
             (self._line is None or self._line.all_read(daemon.readers[0].counts.bytes))
             and daemon.is_idle
-            and supervisor.heard >= daemon.core.table.state.seq
+            and supervisor.processed >= daemon.core.table.state.seq
             and not supervisor.busy
         )
 
     @property
     def settled(self) -> bool:
         """
-        Whether all that was dealt has come through to the subscriber.
+        Whether all events have reached the subscriber.
         """
         daemon, health = self._daemon, self.health
         return (
@@ -236,7 +237,7 @@ class Stage:
     @property
     def health(self) -> Health:
         """
-        How the parts are at this moment.
+        Current state of the parts.
         """
         reader, publisher = self._daemon.readers[0], self._daemon.publisher
         heard = reader.ages.last_frame
@@ -269,12 +270,11 @@ def _configuration(
         table=TableSettings(
             id=TABLE,
             name=NAME,
-            reveal_after=_REVEALED_AFTER / settings.speed if settings.speed else 0,
+            reveal_after=_REVEAL_AFTER_S / settings.speed if settings.speed else 0,
             house=None if file else house,
             house_file=file,
             policy=policy,
-            # As where people are paid when the dealer calls: what is irregular until then
-            # holds the result back.
+            # Published when the dealer calls the result, so that an irregularity holds it back.
             result_on=ResultOn.CONFIRMED,
         ),
         journal=JournalSettings(path=str(folder / "journal.db")),

@@ -1,5 +1,5 @@
 """
-What a person may wish of the demo, and the shoe that is dealt for it.
+Options of the demo, and the shoe that follows from them.
 """
 
 from __future__ import annotations
@@ -18,40 +18,39 @@ from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Action, House, IrregularityKind, Policy, find_house, find_policy
 
-__all__ = ["OFTEN", "DemoSettings", "house_of", "shoe_of", "without_waiting"]
+__all__ = ["OFTEN", "DemoSettings", "house_of", "shoe_of", "shortened"]
 
 OFTEN: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.NOISE)
-"""What goes wrong unless something else is wished for."""
+"""Default faults."""
 
 _MISDEALS: Final = frozenset({Fault.OVERDRAW, Fault.MISSED_DRAW})
-_EARLY: Final = range(2, 4)
+_EARLY_ROUNDS: Final = range(2, 4)
 _TRIES: Final = 500
 
-_LONGEST_PAUSE: Final = 5.0
-_BURNING: Final = 0.4
-_TO_READ: Final = 5.0
-"""Seconds more after an error of the shoe: people gather, and read what it says."""
+_MAX_PAUSE_S: Final = 5.0
+_BURN_PACE: Final = 0.4
+_READING_S: Final = 5.0
+"""Additional seconds after an error of the shoe, for reading it."""
 
 
 class DemoSettings(Struct, frozen=True, kw_only=True):
     """
-    What is shown, and how.
+    Options of `shoe-daemon demo`.
 
     Attributes:
-        rounds: Ends after so many; None when it is told to.
+        rounds: Number of rounds; None until a signal.
         speed: Multiple of a real table's pace; 0 is as fast as it goes.
-        mode: Whether the shoe tells faces at each draw, or with the result.
+        mode: The shoe reports faces at each draw, or with the result.
         house: One of `rules list`, or a file.
-        policy: Whose procedure is proposed: one of `rules policy --list`, or a file.
-        seed: The same seed deals the same; None leaves it to chance, but lets
-            something go wrong early.
-        faults: What may go wrong.
-        fault_rate: The chance of each round that something does, 0 to 1.
-        port: Where the broker is to listen.
-        board: Whether a display for browsers is started, where it is installed.
-        camera: Whether a simulated camera reads the cards, instead of the shoe.
+        policy: One of `rules policy --list`, or a file.
+        seed: Seed of the shoe; None for a random seed with an early misdeal.
+        faults: Possible faults.
+        fault_rate: Chance of a fault per round, 0 to 1.
+        port: Preferred port of the broker.
+        board: Start a display for browsers if it is installed.
+        camera: A simulated camera reads the cards, instead of the shoe.
         plain: Lines instead of a picture, on a terminal too.
-        keep: The folder for the journal; None for one that is removed.
+        keep: Folder for the journal; None for a temporary folder.
     """
 
     rounds: int | None = None
@@ -71,10 +70,10 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
 
 def house_of(settings: DemoSettings) -> House:
     """
-    Find the house whose rules hold.
+    Load the house rules.
 
     Raises:
-        UserError: There is none, or the simulated shoe cannot be dealt by its rules.
+        UserError: The house is unknown, or does not deal whole shoes.
     """
     house = find_house(settings.house)
     if house.reshuffle != "per_shoe":
@@ -88,7 +87,7 @@ def house_of(settings: DemoSettings) -> House:
 
 def shoe_of(settings: DemoSettings, house: House) -> Settings:
     """
-    Say how the simulated shoe is to be dealt.
+    Configure the simulated shoe.
     """
     wanted = Settings(
         mode=settings.mode,
@@ -107,8 +106,8 @@ def shoe_of(settings: DemoSettings, house: House) -> Settings:
 
 def _excess(policy: Policy, *, camera: bool) -> Excess:
     """
-    Say what becomes of a card too many: what the policy would have done with it. One that
-    a camera has read lay there for all to see, and is nobody's first card any more.
+    Choose what happens to an excess card: what the policy says. A card that a camera has
+    read was exposed, and cannot become the first card of the next round.
     """
     if camera:
         return Excess.BURNED
@@ -119,22 +118,21 @@ def _excess(policy: Policy, *, camera: bool) -> Excess:
 
 def _early_misdeal(wanted: Settings) -> Settings:
     """
-    Choose a seed by which the second or third round is the first misdeal, if one can be.
+    Choose a seed whose second or third round is the first misdeal, if possible.
     """
     chosen = wanted
     for _ in range(_TRIES if wanted.fault_rate and _MISDEALS & set(wanted.faults) else 1):
         chosen = replace(wanted, seed=random.randrange(1_000_000))
-        rounds = scenario(replace(chosen, rounds=_EARLY.stop - 1)).rounds
+        rounds = scenario(replace(chosen, rounds=_EARLY_ROUNDS.stop - 1)).rounds
         faults = [dealt for dealt in rounds if dealt.fault]
-        if faults and faults[0].number in _EARLY and faults[0].fault in _MISDEALS:
+        if faults and faults[0].number in _EARLY_ROUNDS and faults[0].fault in _MISDEALS:
             break
     return chosen
 
 
-def without_waiting(scenes: Iterable[Scene]) -> Iterator[Scene]:
+def shortened(scenes: Iterable[Scene]) -> Iterator[Scene]:
     """
-    Shorten what is waited for at a real table, bets and burned cards, and leave
-    more time to read what went wrong.
+    Shorten the pauses for bets and burned cards, and lengthen those after an error.
     """
     now = before = 0.0
     last: Step | None = None
@@ -149,5 +147,5 @@ def without_waiting(scenes: Iterable[Scene]) -> Iterator[Scene]:
 
 def _pause(seconds: float, after: Step | None, *, burning: bool) -> float:
     if after is not None and after.report is not None and after.report.code == "E":
-        return seconds + _TO_READ
-    return seconds * _BURNING if burning else min(seconds, _LONGEST_PAUSE)
+        return seconds + _READING_S
+    return seconds * _BURN_PACE if burning else min(seconds, _MAX_PAUSE_S)

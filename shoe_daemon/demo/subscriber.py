@@ -1,5 +1,5 @@
 """
-A subscriber like any other, which counts what the broker brings.
+MQTT subscriber of the demo that counts messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from shoe_daemon.mqtt.paho_client import create_client
 
 __all__ = ["Subscriber", "leave"]
 
-_PATIENCE: Final = 10.0
+_SUBSCRIBE_TIMEOUT_S: Final = 10.0
 
 
 class _Numbered(Struct):
@@ -30,18 +30,18 @@ _decoder = msgspec.json.Decoder(_Numbered)
 
 class Subscriber:
     """
-    Listens to one table from `__enter__` to `__exit__`.
+    Subscribes to one table from `__enter__` to `__exit__`.
 
     Attributes:
-        events: How many different events came.
-        last: The number of the last one.
-        documents: How many other messages came.
+        events: Number of different events received.
+        last: `seq` of the last event.
+        documents: Number of other messages.
     """
 
     def __init__(self, host: str, port: int, topics: str) -> None:
         self.events = self.last = self.documents = 0
         self._topics = topics
-        self._listens = threading.Event()
+        self._subscribed = threading.Event()
         settings = MqttSettings(host=host, port=port, protocol="3.1.1")
         self._client = client = create_client(settings, "demo-subscriber", reconnect=True)
         client.on_connect = self._on_connect
@@ -51,17 +51,17 @@ class Subscriber:
 
     def __enter__(self) -> Self:
         """
-        Subscribe, and return when the broker has agreed.
+        Subscribe, and wait for the acknowledgement.
         """
         self._client.loop_start()
-        if not self._listens.wait(_PATIENCE):
+        if not self._subscribed.wait(_SUBSCRIBE_TIMEOUT_S):
             self.__exit__()
-            raise UserError("the demo's broker lets nobody subscribe")
+            raise UserError("the demo's broker does not acknowledge a subscription")
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Leave.
+        Disconnect.
         """
         leave(self._client)
 
@@ -69,14 +69,14 @@ class Subscriber:
         client.subscribe(self._topics, qos=1)
 
     def _on_subscribe(self, *_: object) -> None:
-        self._listens.set()
+        self._subscribed.set()
 
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:
         if "/event/" not in message.topic:
             self.documents += 1
             return
         seq = _decoder.decode(message.payload).seq
-        # At least once: what comes again has a number that was there before.
+        # At least once: a repeated event has a `seq` that was already counted.
         if seq > self.last:
             self.events += 1
             self.last = seq
@@ -84,9 +84,9 @@ class Subscriber:
 
 def leave(client: paho.Client) -> None:
     """
-    Take leave of the broker; the client's thread has ended when this returns.
+    Disconnect from the broker, and wait for the end of the client's thread.
     """
     client.disconnect()
-    # Where the thread ends by itself just then, paho looks for it in vain.
+    # paho fails if the thread ends by itself at the same time.
     with contextlib.suppress(AttributeError):
         client.loop_stop()

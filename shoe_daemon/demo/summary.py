@@ -1,5 +1,5 @@
 """
-What a demo came to, in a few lines.
+Summary of a demo in a few lines.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.view_model import Health, name_of, seconds_between
 from shoe_daemon.event_text import action_text
 from shoe_daemon.game import Outcome
@@ -22,21 +22,21 @@ from shoe_daemon.table import (
     RoundVoided,
 )
 
-__all__ = ["Tally"]
+__all__ = ["Summary"]
 
-_DECIDED: Final = {
+_DECISIONS: Final = {
     "round_held": "results held",
     "round_released": "released",
     "result_revised": "revised",
     "round_voided": "void",
     "card_corrected": "cards put right",
 }
-"""What a person's decisions led to, in words."""
+"""Words for the results of decisions."""
 
 
-class Tally:
+class Summary:
     """
-    Counts what was shown.
+    Counts of the published events.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Tally:
 
     def note(self, event: Event) -> None:
         """
-        Take the next event.
+        Count an event.
         """
         number = (event.shoe, event.round)
         self._happened[event.type] += 1
@@ -66,12 +66,14 @@ class Tally:
                 seconds = seconds_between(since, event.at)
                 self._closed.setdefault((kind, how), []).append(seconds)
 
-    def lines(self, decks: int, health: Health, documents: int, referee: Referee) -> Iterator[str]:
+    def lines(
+        self, decks: int, health: Health, documents: int, check: ResultCheck
+    ) -> Iterator[str]:
         """
-        Sum up.
+        Write the summary.
         """
         yield (
-            f"{_many(referee.dealt, 'round')} dealt from {_many(referee.shoes, 'shoe')}, "
+            f"{_many(check.dealt, 'round')} dealt from {_many(check.shoes, 'shoe')}, "
             f"{len(self._outcomes)} of them shown with a result"
         )
         if self._outcomes:
@@ -82,11 +84,11 @@ class Tally:
             f"{health.published} acknowledged by the broker; "
             f"a subscriber saw {health.seen}, and {documents} other messages"
         )
-        yield _judgement(referee)
+        yield _judgement(check)
 
     def _irregular(self) -> Iterator[str]:
         """
-        Tell what was irregular, how each was dealt with, and how fast.
+        Write irregularities, their closing actions, and how long they were open.
         """
         closed = sum(len(each) for each in self._closed.values())
         still = f", {len(self._open)} still open" if self._open else ", all dealt with"
@@ -100,7 +102,7 @@ class Tally:
             yield f"  {count} {name_of(kind)}: still open"
         did = ", ".join(
             f"{words} {self._happened[kind]}"
-            for kind, words in _DECIDED.items()
+            for kind, words in _DECISIONS.items()
             if self._happened[kind]
         )
         if did:
@@ -124,22 +126,22 @@ class Tally:
             yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
 
 
-def _judgement(referee: Referee) -> str:
+def _judgement(check: ResultCheck) -> str:
     apart = ", ".join(
         f"{count} {what}"
         for count, what in (
-            (referee.aborted, "came to nothing"),
-            (referee.partial, "shown as partial"),
-            (referee.voided, "void"),
-            (referee.misread, "misread by the shoe and unnoticed"),
-            (referee.wrong, "SHOWN BUT NEVER DEALT"),
-            (referee.missed, "DEALT BUT NEVER SHOWN"),
+            (check.aborted, "came to nothing"),
+            (check.partial, "shown as partial"),
+            (check.voided, "void"),
+            (check.misread, "misread by the shoe and unnoticed"),
+            (check.wrong, "SHOWN BUT NEVER DEALT"),
+            (check.missed, "DEALT BUT NEVER SHOWN"),
         )
         if count
     )
-    verdict = "yes" if referee.content else "NO"
+    verdict = "yes" if check.passed else "NO"
     more = f"; {apart}" if apart else ""
-    return f"shown as really dealt: {verdict}, {_many(referee.same, 'round')} card by card{more}"
+    return f"shown as really dealt: {verdict}, {_many(check.same, 'round')} card by card{more}"
 
 
 def _many(count: int, what: str) -> str:

@@ -1,6 +1,5 @@
 """
-The supervisor at the demo's table: hears over MQTT what is irregular, thinks for
-some seconds, and gives orders as any pit would.
+MQTT client of the demo's supervisor: receives irregularities, sends commands as a pit does.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from paho.mqtt import client as paho
 
-from shoe_daemon.demo.auto_supervisor import Case, Mind, Order
+from shoe_daemon.demo.auto_supervisor import AutoSupervisor, Case, Order
 from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.messages import Reply
@@ -28,25 +27,23 @@ from shoe_daemon.mqtt.paho_client import create_client
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, decode_event
 
-__all__ = ["Said", "Supervisor"]
+__all__ = ["AnsweredOrder", "SupervisorClient"]
 
-_PATIENCE: Final = 10.0
-"""Seconds for which an answer is waited for."""
-
-_LOOK: Final = 0.5
-_NEXT: Final = 0.4
-"""Part of the time to think that the next step of the same decision takes."""
+_REPLY_TIMEOUT_S: Final = 10.0
+_POLL_S: Final = 0.5
+_NEXT_STEP: Final = 0.4
+"""Share of the decision time that the next step of the same decision takes."""
 
 
-class Said(Struct, frozen=True):
+class AnsweredOrder(Struct, frozen=True):
     """
-    An order that was answered.
+    A command with its answer.
 
     Attributes:
-        order: What was wanted.
-        about: The irregularity.
-        refused: Why it was not done; None where it was.
-        waits: It is done as soon as the table moves on.
+        order: The command.
+        about: Id of the irregularity.
+        refused: Reason of a refusal.
+        waits: The command takes effect when the table moves on.
     """
 
     order: Order
@@ -55,40 +52,45 @@ class Said(Struct, frozen=True):
     waits: bool = False
 
 
-class Supervisor:
+class SupervisorClient:
     """
-    Watches over one table from `__enter__` to `__exit__`.
+    Supervises one table from `__enter__` to `__exit__`.
 
     Attributes:
-        heard: The number of the last event that was thought about.
+        processed: `seq` of the last event processed.
     """
 
     def __init__(
         self,
         address: tuple[str, int],
         topics: Topics,
-        mind: Mind,
+        decisions: AutoSupervisor,
         *,
-        thinks: float,
-        tell: Callable[[Said], None],
+        decision_s: float,
+        on_answer: Callable[[AnsweredOrder], None],
     ) -> None:
         """
         Args:
-            address: The broker's host and port.
-            topics: The table's.
-            mind: Decides.
-            thinks: Seconds before a decision.
-            tell: Told of each order that was answered, on a thread of its own.
+            address: Host and port of the broker.
+            topics: Topics of the table.
+            decisions: Decides.
+            decision_s: Seconds before a decision.
+            on_answer: Receives each answered command, on a thread of its own.
         """
-        self.heard = 0
-        self._topics, self._mind, self._thinks, self._tell = topics, mind, thinks, tell
-        self._mail: queue.Queue[Event | Reply | None] = queue.Queue()
+        self.processed = 0
+        self._topics, self._decisions, self._decision_s, self._on_answer = (
+            topics,
+            decisions,
+            decision_s,
+            on_answer,
+        )
+        self._inbox: queue.Queue[Event | Reply | None] = queue.Queue()
         self._due: dict[int, float] = {}
         self._asked: dict[str, tuple[Case, Order, float]] = {}
         self._numbers = count(1)
-        self._listens, self._leaving = threading.Event(), threading.Event()
+        self._subscribed, self._leaving = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="demo-supervisor", daemon=True)
-        # A name of its own: a broker lets the elder of two of one name go.
+        # A unique client id: a broker disconnects the older of two clients with the same id.
         name = f"demo-supervisor-{secrets.token_hex(3)}"
         settings = MqttSettings(host=address[0], port=address[1], protocol="3.1.1")
         self._client = client = create_client(settings, name, reconnect=True)
@@ -99,30 +101,30 @@ class Supervisor:
 
     def __enter__(self) -> Self:
         """
-        Come to the table, and return when the broker has agreed.
+        Subscribe, and wait for the acknowledgement.
         """
         self._client.loop_start()
-        if not self._listens.wait(_PATIENCE):
+        if not self._subscribed.wait(_REPLY_TIMEOUT_S):
             leave(self._client)
-            raise UserError("the demo's broker lets no supervisor subscribe")
+            raise UserError("the demo's broker does not acknowledge the supervisor's subscription")
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Leave.
+        Disconnect.
         """
         self._leaving.set()
-        self._mail.put(None)  # so that nobody waits for more
+        self._inbox.put(None)  # ends the wait for messages
         leave(self._client)
         self._thread.join()
 
     @property
     def busy(self) -> bool:
         """
-        Whether something is being thought about.
+        Whether a decision is open.
         """
-        return bool(self._due or self._asked or not self._mail.empty())
+        return bool(self._due or self._asked or not self._inbox.empty())
 
     def _on_connect(self, client: paho.Client, *_: object) -> None:
         root = self._topics.root
@@ -130,52 +132,50 @@ class Supervisor:
         client.subscribe([(each, 1) for each in filters])
 
     def _on_subscribe(self, *_: object) -> None:
-        self._listens.set()
+        self._subscribed.set()
 
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:
         if "/reply/" in message.topic:
-            self._mail.put(msgspec.json.decode(message.payload, type=Reply))
+            self._inbox.put(msgspec.json.decode(message.payload, type=Reply))
         else:
-            self._mail.put(decode_event(bytes(message.payload)))
+            self._inbox.put(decode_event(bytes(message.payload)))
 
     def _work(self) -> None:
         while not self._leaving.is_set():
             with contextlib.suppress(queue.Empty):
-                self._read(self._mail.get(timeout=self._patience()))
+                self._read(self._inbox.get(timeout=self._wait_time()))
             now = time.monotonic()
             due = [each for each, at in self._due.items() if at <= now]
-            if due and not self._asked:  # one order at a time, as a person gives them
+            if due and not self._asked:  # one command at a time, as from a person
                 self._act(due[0])
             self._forget(now)
 
-    def _patience(self) -> float:
+    def _wait_time(self) -> float:
         if self._asked or not self._due:
-            return _LOOK
-        return max(min(min(self._due.values()) - time.monotonic(), _LOOK), 0.0001)
+            return _POLL_S
+        return max(min(min(self._due.values()) - time.monotonic(), _POLL_S), 0.0001)
 
     def _read(self, mail: Event | Reply | None) -> None:
         if isinstance(mail, Reply):
             self._answered(mail)
-        elif (
-            mail is not None and mail.seq > self.heard
-        ):  # what comes again has a number that was there before
-            for case in self._mind.hear(mail):
+        elif mail is not None and mail.seq > self.processed:  # a repeated event has an old `seq`
+            for case in self._decisions.receive(mail):
                 if not case.rests and not self._asks_about(case):
-                    self._due.setdefault(case.found.id, time.monotonic() + self._thinks)
-            for number in self._due.keys() - self._mind.cases.keys():
+                    self._due.setdefault(case.found.id, time.monotonic() + self._decision_s)
+            for number in self._due.keys() - self._decisions.cases.keys():
                 del self._due[number]
-            self.heard = mail.seq
+            self.processed = mail.seq
 
     def _asks_about(self, case: Case) -> bool:
         return any(asked is case for asked, _, _ in self._asked.values())
 
     def _act(self, number: int) -> None:
-        case = self._mind.cases[number]
-        order = self._mind.decide(case)
+        case = self._decisions.cases[number]
+        order = self._decisions.decide(case)
         if order is not None:
             name = f"demo-{next(self._numbers)}"
-            self._asked[name] = (case, order, time.monotonic() + _PATIENCE)
-            expires = datetime.now(UTC) + timedelta(seconds=_PATIENCE)
+            self._asked[name] = (case, order, time.monotonic() + _REPLY_TIMEOUT_S)
+            expires = datetime.now(UTC) + timedelta(seconds=_REPLY_TIMEOUT_S)
             command = msgspec.to_builtins(order.command)
             said = {key: value for key, value in command.items() if value is not None}
             payload = {**said, "id": name, "expires_at": expires.isoformat()}
@@ -187,11 +187,11 @@ class Supervisor:
         case, order, _ = self._asked.get(reply.id or "", (None, None, 0.0))
         if case is None or order is None:
             return
-        self._mind.answered(case, order, reply.refused)
-        if reply.refused is None or not case.rests:  # else it is tried again
-            self._tell(Said(order, case.found.id, reply.refused, case.rests))
-        if case.found.id in self._mind.cases and not case.rests:
-            self._due[case.found.id] = time.monotonic() + self._thinks * _NEXT
+        self._decisions.answered(case, order, reply.refused)
+        if reply.refused is None or not case.rests:  # otherwise it is retried later
+            self._on_answer(AnsweredOrder(order, case.found.id, reply.refused, case.rests))
+        if case.found.id in self._decisions.cases and not case.rests:
+            self._due[case.found.id] = time.monotonic() + self._decision_s * _NEXT_STEP
         del self._asked[reply.id or ""]
 
     def _forget(self, now: float) -> None:

@@ -1,81 +1,69 @@
 """
-The live view of a table: a pure function from what is known to a picture.
+Live view of the demo's table, for 80 columns and 24 rows or more.
 
-It is drawn for 80 columns and 24 rows, and uses what there is beyond.
+Smaller terminals get the most important facts as lines of text.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
-from shoe_daemon.demo import footer
-from shoe_daemon.demo.between_rounds import words_of
-from shoe_daemon.demo.irregularity_panel import draw_panel
-from shoe_daemon.demo.narrow_view import draw_small
-from shoe_daemon.demo.view_model import Board
+from rich.console import Group, RenderableType
+from rich.style import Style
+from rich.text import Text
+
+from shoe_daemon.demo.footer import footer_rows
+from shoe_daemon.demo.irregularity_panel import irregularity_panel
+from shoe_daemon.demo.view_model import BurnedCards, DemoView, name_of
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.canvas import Box, Canvas, fit
-from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
-from shoe_daemon.display.terminal.hands import draw_hands
+from shoe_daemon.display.terminal.cards import LARGE, SMALL
+from shoe_daemon.display.terminal.hands import Announcement, felt, is_held
+from shoe_daemon.display.terminal.layout_helpers import (
+    MIN_SIZE,
+    Part,
+    beside,
+    facts,
+    line,
+    line_with_end,
+)
+from shoe_daemon.display.terminal.road_counts import COUNTS_WIDTH, counts_block
+from shoe_daemon.display.terminal.road_grid import RoadGrid, bead_plate, big_road
+from shoe_daemon.display.terminal.symbols import LETTERS, Theme
+from shoe_daemon.event_text import WINNERS, action_text, card_text
+from shoe_daemon.game import LeadingTies, build_roads
+from shoe_daemon.table import Irregularity, RoundView
 
-__all__ = ["LEAST", "draw"]
+__all__ = ["draw"]
 
-LEAST: Final = (80, 24)
-"""Columns and rows for which the whole view has room."""
-
-_TALL: Final = 36
-_WIDE: Final = 100
+_MIN_SIZE_FOR_LARGE: Final = (100, 36)
+_GAP: Final = 2
+_THEME: Final = Theme(LETTERS, palette.ON_RAIL)
 
 
-class Plan(NamedTuple):
+def draw(view: DemoView, width: int, height: int) -> list[Part]:
     """
-    Which rows belong to what.
+    Draw the view for a terminal of this size.
     """
-
-    size: Size
-    felt: Box
-    road: Box
-    panel: Box
-    log: Box
-    foot: Box
-
-
-def draw(board: Board, width: int, height: int) -> Canvas:
-    """
-    Draw the table, as large as it is to be.
-    """
-    canvas = Canvas(width, height, palette.RAIL)
-    if width < LEAST[0] or height < LEAST[1]:
-        draw_small(canvas, board)
-        return canvas
-    plan = _plan(width, height)
-    _draw_head(canvas, board)
-    canvas.fill(*plan.felt, palette.FELT)
-    draw_hands(canvas, plan.felt, plan.size, board.table, words_of(board))
-    footer.draw_road(canvas, plan.road, board)
-    draw_panel(canvas, plan.panel, board)
-    footer.draw_log(canvas, plan.log, board)
-    footer.draw_foot(canvas, plan.foot, board)
-    return canvas
+    if width < MIN_SIZE[0] or height < MIN_SIZE[1]:
+        return facts(_facts(view), height)
+    large = width >= _MIN_SIZE_FOR_LARGE[0] and height >= _MIN_SIZE_FOR_LARGE[1]
+    size, felt_rows, road_rows, panel_rows, foot_rows = (
+        (LARGE, 15, 8, 6, 5) if large else (SMALL, 9, 6, 5, 3 + (height > MIN_SIZE[1]))
+    )
+    log_rows = max(height - 1 - felt_rows - road_rows - panel_rows - foot_rows, 0)
+    return [
+        Part(_head(view, width - 2), 1, margin=1),
+        Part(felt(view.table, _announcement(view), size, width), felt_rows, palette.FELT),
+        Part(_roads(view, width - 2, captions=large), road_rows, margin=1),
+        Part(irregularity_panel(view, width - 2, panel_rows), panel_rows, margin=1),
+        Part(_log(view, log_rows), log_rows, margin=2),
+        Part(Group(*footer_rows(view, width - 2)[:foot_rows]), foot_rows, margin=1),
+    ]
 
 
-def _plan(width: int, height: int) -> Plan:
-    roomy = height >= _TALL and width >= _WIDE
-    size, felt, road, panel, foot = (LARGE, 15, 8, 6, 5) if roomy else (SMALL, 9, 6, 5, 3)
-    foot += not roomy and height > LEAST[1]
-    log = max(height - 1 - felt - road - panel - foot, 0)
-    boxes = []
-    y = 1
-    for part in (felt, road, panel, log, foot):
-        boxes.append(Box(0, y, width, part))
-        y += part
-    return Plan(size, *boxes)
-
-
-def _draw_head(canvas: Canvas, board: Board) -> None:
-    table = board.table
-    shoe = f"Shoe {table.shoe.number}" if table.shoe else "No shoe yet"
-    parts = [shoe]
+def _head(view: DemoView, width: int) -> RenderableType:
+    table = view.table
+    parts = [f"Shoe {table.shoe.number}" if table.shoe else "No shoe yet"]
     if table.round:
         parts.append(f"round {table.round.number}")
     if table.shoe and table.shoe.last_round:
@@ -86,8 +74,120 @@ def _draw_head(canvas: Canvas, board: Board) -> None:
         parts.append("on hold")
     if table.betting != "unknown":
         parts.append(f"bets {table.betting}")
-    right = " · ".join(parts)
-    name = fit(table.name or table.table, canvas.width - len(right) - len(board.house) - 12)
-    canvas.put(1, 0, f"♠ {name}", palette.RAIL_TITLE)
-    canvas.put(len(name) + 5, 0, board.house, palette.RAIL_DIM)
-    canvas.right(canvas.width - 1, 0, right, palette.RAIL_BRIGHT)
+    right = line(" · ".join(parts), palette.RAIL_BRIGHT)
+    name = line(f"♠ {table.name or table.table}", palette.RAIL_TITLE)
+    name.truncate(width - right.cell_len - len(view.house) - 8, overflow="ellipsis")
+    left = Text.assemble(name, "  ", (view.house, palette.RAIL_DIM))
+    return line_with_end(left, right, width)
+
+
+def _announcement(view: DemoView) -> Announcement:
+    """
+    Choose the text for the time between two rounds.
+    """
+    if view.table.shoe is None:
+        headline = "Waiting for the shoe"
+    elif view.burned is not None and view.burned.remaining:
+        headline = "Burning"
+    else:
+        headline = "Place your bets" if view.burned or view.aborted else "A new shoe"
+    if view.burned is not None:
+        return Announcement(headline, _burned(view.burned))
+    if view.aborted:
+        text = "The last round came to nothing; the next one begins with its first card."
+        return Announcement(headline, text)
+    return Announcement(headline, "No card has been drawn yet.")
+
+
+def _burned(burned: BurnedCards) -> str:
+    first = f"{card_text(burned.first)} was turned up" if burned.first else "Cards are burned"
+    if burned.remaining is None:
+        return f"{first}."
+    if burned.remaining:
+        return f"{first}: {burned.remaining} more to burn."
+    return f"{first}, and as many burned as it counts."
+
+
+def _roads(view: DemoView, width: int, *, captions: bool) -> RenderableType:
+    """
+    Draw the results of the shoe, and their counts.
+    """
+    drawn = build_roads(view.beads)
+    beads = bead_plate(drawn.bead, LETTERS)
+    counts = counts_block(view.table.counts, _THEME)
+    room = width - 1 - COUNTS_WIDTH - _GAP
+    if captions:
+        half = room // 2 // beads.pitch * beads.pitch
+        big = big_road(drawn, LeadingTies.MERGE, LETTERS, pairs=False)
+        return beside(
+            ("", 1),
+            (RoadGrid(beads, _THEME), half),
+            ("", _GAP),
+            (RoadGrid(big, _THEME), room - half - _GAP),
+            ("", _GAP),
+            (Group("", counts), COUNTS_WIDTH),
+        )
+    whole = room // beads.pitch * beads.pitch
+    gap = room - whole + _GAP
+    return beside(("", 1), (RoadGrid(beads), whole), ("", gap), (counts, COUNTS_WIDTH))
+
+
+def _log(view: DemoView, height: int) -> RenderableType:
+    """
+    Write the last events.
+    """
+    if height < 2:  # noqa: PLR2004 - a heading and a line
+        return ""
+    lines = [line("Lately", palette.RAIL_BRIGHT)]
+    for text in view.lines[-(height - 1) :]:
+        style = palette.BAD if text.lstrip().startswith("!") else palette.RAIL_DIM
+        lines.append(line(text, style))
+    return Group(*lines)
+
+
+def _facts(view: DemoView) -> list[tuple[str, Style]]:
+    """
+    Write the most important facts first.
+    """
+    lines = [fact for alert in view.table.alerts for fact in _alert(alert.data, view)]
+    if is_held(view.table):
+        lines.append(("Result held", palette.RAIL_TITLE))
+    if view.health.alarm is not None:
+        lines.insert(0, (view.health.alarm, palette.BAD))
+    if view.table.round is not None:
+        lines += _round(view.table.round)
+    last = view.table.last_result
+    if last is not None:
+        lines.append((f"Round {last.round}: {WINNERS[last.data.outcome]}", palette.RAIL_TITLE))
+    if view.addresses.board:
+        lines.append((f"Board: {view.addresses.table_page}", palette.RAIL))
+    lines.append((view.addresses.subscribe, palette.RAIL_DIM))
+    lines.append(("The whole view needs 80 columns and 24 rows.", palette.RAIL_DIM))
+    return lines
+
+
+def _alert(found: Irregularity, view: DemoView) -> list[tuple[str, Style]]:
+    lines = [(f"{name_of(found.kind).upper()}: {found.detail}", palette.BAD)]
+    proposed = ", or ".join(action_text(each.action) for each in found.proposals)
+    if proposed:
+        mark = "" if all(each.verified for each in found.proposals) else " (NOT VERIFIED)"
+        text = f"{found.proposals[0].authority}{mark}: {proposed}"
+        lines.append((text, palette.RAIL_BRIGHT))
+    if found.id in view.orders:
+        lines.append((view.orders[found.id], palette.RAIL_TITLE))
+    return lines
+
+
+def _round(round_: RoundView) -> list[tuple[str, Style]]:
+    partial = ", partial" if round_.partial else ""
+    lines = [(f"Round {round_.number}{partial}", palette.RAIL_BRIGHT)]
+    for name, total in (("Player", round_.player_total), ("Banker", round_.banker_total)):
+        cards = [card for card in round_.cards if card.slot and card.slot[0] == name[0]]
+        faces = " ".join(card_text(card.card) for card in cards)
+        lines.append((f"{name}: {faces}{'' if total is None else f' = {total}'}", palette.RAIL))
+    lost = " ".join(card_text(card.card) for card in round_.cards if card.slot is None)
+    if lost:
+        lines.append((f"Place unknown: {lost}", palette.RAIL))
+    if round_.draw_due is not None:
+        lines.append((round_.draw_due.text, palette.RAIL_TITLE))
+    return lines

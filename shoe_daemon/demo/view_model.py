@@ -1,5 +1,5 @@
 """
-What the view shows: the public table, what happened lately, and how the parts are.
+Content of the demo's view: the public table, recent events, and the state of the parts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.demo.auto_supervisor import OPERATOR
-from shoe_daemon.demo.supervisor_client import Said
+from shoe_daemon.demo.supervisor_client import AnsweredOrder
 from shoe_daemon.event_text import event_line
 from shoe_daemon.game import Card, IrregularityKind, Kind, Result
 from shoe_daemon.table import (
@@ -31,47 +31,46 @@ from shoe_daemon.table import (
 
 __all__ = [
     "NO_BOARD",
-    "Board",
-    "Burning",
+    "Addresses",
+    "BurnedCards",
+    "ClosedIrregularity",
+    "DemoView",
     "Health",
-    "Keeper",
-    "Places",
-    "Settled",
+    "RecentEvents",
     "name_of",
     "order_line",
     "seconds_between",
 ]
 
-_STAYS: Final = 8.0
-"""Seconds for which what was dealt with is still told."""
+_CLOSED_SHOWN_S: Final = 8.0
+"""Seconds for which a closed irregularity is shown."""
 
-_LINES: Final = 30
+_MAX_LINES: Final = 30
 
 NO_BOARD: Final = "no board for a browser: pip install 'shoe-daemon[display]' adds one"
 
 
-class Burning(Struct, frozen=True):
+class BurnedCards(Struct, frozen=True):
     """
-    What was burned for a new shoe: its first card, and how many are to follow.
+    Cards burned for a new shoe: the first one, and the number to follow.
     """
 
     first: Card | None
     remaining: int | None
 
 
-class Settled(Struct, frozen=True):
+class ClosedIrregularity(Struct, frozen=True):
     """
-    An irregularity that was dealt with a moment ago, and how.
+    An irregularity that was closed a moment ago.
 
     Attributes:
-        kind: One of the closed list.
-        detail: What it was, in a sentence.
-        reason: Why it was closed.
-        action: What was done.
-        operator: Who decided; None where the equipment did.
-        seconds: For how long it was open.
-        order: The order that put it right, where closing it was not all; with who
-            gave it.
+        kind: Kind of irregularity.
+        detail: Sentence about it.
+        reason: Reason for closing it.
+        action: Action taken.
+        operator: Person who decided; None for the equipment.
+        seconds: Time for which it was open.
+        order: Command that corrected the round, and who gave it.
     """
 
     kind: str
@@ -83,14 +82,14 @@ class Settled(Struct, frozen=True):
     order: str | None = None
 
 
-class Places(Struct, frozen=True):
+class Addresses(Struct, frozen=True):
     """
-    Where everything is, for who wants to look for himself.
+    Addresses of the parts.
 
     Attributes:
-        board: Where the display is, without a path; empty where there is none.
-        no_board: Why there is none.
-        camera: Where people see what the camera sees; empty where there is none.
+        board: URL of the display without a path; empty without a display.
+        no_board: Reason why there is no display.
+        camera: URL of the camera's preview; empty without a camera.
     """
 
     shoe: str
@@ -105,40 +104,40 @@ class Places(Struct, frozen=True):
     @property
     def table_page(self) -> str:
         """
-        The board of the table.
+        URL of the table's board.
         """
         return f"{self.board}/table/{self.topics.split('/')[-2]}"
 
     @property
     def pit_page(self) -> str:
         """
-        All tables, for staff.
+        URL of the pit view.
         """
         return f"{self.board}/pit"
 
     @property
     def subscribe(self) -> str:
         """
-        The command that shows every message.
+        Command that prints every message.
         """
         return f"mosquitto_sub -h {self.host} -p {self.port} -v -t '{self.topics}'"
 
 
 class Health(Struct, frozen=True):
     """
-    How the parts are.
+    State of the parts.
 
     Attributes:
-        reader_up: Whether the line to the shoe is open.
-        reader_detail: Why it is not; empty where it is.
-        silence: Whole seconds since the shoe was last heard; None before.
-        frames: Reports heard, repeats not counted.
-        broker_up: Whether the broker has accepted us.
-        published: Events that it acknowledged.
-        queued: Events that it has yet to acknowledge.
-        seen: Events that reached a subscriber.
-        board_up: Whether the display for browsers is there.
-        alarm: Why the daemon cannot do its work; None where it can.
+        reader_up: The line to the shoe is open.
+        reader_detail: Reason why it is not open.
+        silence: Whole seconds since the last report of the shoe.
+        frames: Reports without repeats.
+        broker_up: The daemon is connected to the broker.
+        published: Events acknowledged by the broker.
+        queued: Events not yet acknowledged.
+        seen: Events received by a subscriber.
+        board_up: The display for browsers is running.
+        alarm: Reason why the daemon cannot work.
     """
 
     reader_up: bool = False
@@ -153,56 +152,56 @@ class Health(Struct, frozen=True):
     alarm: str | None = None
 
 
-class Board(Struct, frozen=True):
+class DemoView(Struct, frozen=True):
     """
-    All that the view shows at one moment.
+    Content of the view at one moment.
 
     Attributes:
-        table: What the players may know.
-        house: What people call the house.
-        health: How the parts are.
-        places: Where they are.
-        beads: The finished rounds of this shoe that are on the roads.
-        burned: What was burned, while the shoe's first round is to come.
-        aborted: The last round came to nothing, and none has begun since.
-        settled: What was dealt with a moment ago, the newest last.
-        orders: The last order about each irregularity that is open.
-        caught: Irregularities since the start.
-        lines: What happened lately, in words.
+        table: Public state of the table.
+        house: Name of the house.
+        health: State of the parts.
+        addresses: Addresses of the parts.
+        beads: Results of this shoe.
+        burned: Burned cards, until the first round of a shoe.
+        aborted: The last round was aborted, and no round has started since.
+        closed: Irregularities closed a moment ago, the newest last.
+        orders: Last command about each open irregularity.
+        caught: Number of irregularities since the start.
+        lines: Recent events in words.
     """
 
     table: PublicTable
     house: str
     health: Health
-    places: Places
+    addresses: Addresses
     beads: tuple[Result, ...] = ()
-    burned: Burning | None = None
+    burned: BurnedCards | None = None
     aborted: bool = False
-    settled: tuple[Settled, ...] = ()
+    closed: tuple[ClosedIrregularity, ...] = ()
     orders: dict[int, str] = {}
     caught: int = 0
     lines: tuple[str, ...] = ()
 
 
-class Keeper:
+class RecentEvents:
     """
-    Keeps of the events what a display of a single moment would forget.
+    Recent events that the public state of the table no longer contains.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._beads: dict[int, Result] = {}
-        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._lines: deque[str] = deque(maxlen=_MAX_LINES)
         self._open: dict[int, tuple[str, Irregularity]] = {}
         self._orders: dict[int, str] = {}
-        self._settled: deque[tuple[float, Settled]] = deque(maxlen=_LINES)
-        self._burned: Burning | None = None
+        self._closed: deque[tuple[float, ClosedIrregularity]] = deque(maxlen=_MAX_LINES)
+        self._burned: BurnedCards | None = None
         self._aborted = False
         self._caught = 0
 
     def note(self, event: Event) -> None:
         """
-        Take the next event.
+        Process the next event.
         """
         line = event_line(event)
         if line is not None:
@@ -214,7 +213,7 @@ class Keeper:
                 self._burned, self._aborted = None, False
             case CardBurned() as burned:
                 first = self._burned.first if self._burned else burned.card
-                self._burned = Burning(first, burned.remaining)
+                self._burned = BurnedCards(first, burned.remaining)
             case RoundStarted():
                 self._burned, self._aborted = None, False
             case RoundAborted():
@@ -225,9 +224,9 @@ class Keeper:
             case IrregularityClosed() as closed:
                 self._close(event.at, closed)
 
-    def note_order(self, said: Said) -> None:
+    def note_order(self, said: AnsweredOrder) -> None:
         """
-        Take an order of the supervisor's that was answered.
+        Process an answered command of the supervisor.
         """
         if (line := order_line(said)) is not None:
             self._lines.append(line)
@@ -235,7 +234,7 @@ class Keeper:
             self._orders[said.about] = f"{OPERATOR}: {said.order.words}"
 
     def _note_result(self, event: Event) -> None:
-        # A person may take a result back, or enter one, long after its round.
+        # A result may be voided or entered long after its round.
         match event.data:
             case RoundFinished() as result:
                 after: RoundFinished | None = result
@@ -252,7 +251,7 @@ class Keeper:
         since, found = self._open.pop(closed.id, (at, None))
         order = self._orders.pop(closed.id, None)
         if found is not None:
-            settled = Settled(
+            irregularity = ClosedIrregularity(
                 found.kind,
                 found.detail,
                 closed.reason,
@@ -261,23 +260,25 @@ class Keeper:
                 seconds_between(since, at),
                 order,
             )
-            self._settled.append((self._clock(), settled))
+            self._closed.append((self._clock(), irregularity))
 
-    def board(self, table: PublicTable, house: str, health: Health, places: Places) -> Board:
+    def view(
+        self, table: PublicTable, house: str, health: Health, addresses: Addresses
+    ) -> DemoView:
         """
-        Give what is to be shown now.
+        Return the content of the view now.
         """
         now = self._clock()
-        return Board(
+        return DemoView(
             table=table,
             house=house,
             health=health,
-            places=places,
+            addresses=addresses,
             beads=tuple(self._beads.values()),
             burned=self._burned,
             aborted=self._aborted,
             orders=dict(self._orders),
-            settled=tuple(each for at, each in self._settled if now - at < _STAYS),
+            closed=tuple(each for at, each in self._closed if now - at < _CLOSED_SHOWN_S),
             caught=self._caught,
             lines=tuple(self._lines),
         )
@@ -294,9 +295,9 @@ def _bead(finished: RoundFinished) -> Result | None:
     )
 
 
-def order_line(said: Said) -> str | None:
+def order_line(said: AnsweredOrder) -> str | None:
     """
-    Tell an order that no event tells: it was refused, or waits for the table.
+    Write a command without an event: refused, or waiting for the table.
     """
     if said.refused is not None:
         return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
@@ -312,6 +313,6 @@ def seconds_between(since: str, until: str) -> float:
 
 def name_of(kind: str) -> str:
     """
-    Write the name of a kind of irregularity as people say it.
+    Write the name of a kind of irregularity.
     """
     return IrregularityKind(kind).value.replace("_", " ")

@@ -134,21 +134,32 @@ def test_what_cannot_be_drawn_is_one_line(
     assert done.stderr.count(b"\n") == 1
 
 
-def test_no_extra_is_needed() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (["BBP"], 2, "roads needs rich, an extra: pip install 'shoe-daemon[display]'"),
+        (["--json", "BBP"], 0, ""),
+        (["--help"], 0, ""),
+    ],
+)
+def test_only_the_picture_needs_an_extra(arguments: list[str], status: int, told: str) -> None:
     script = (
         "import sys\n"
         "for extra in ('rich', 'starlette', 'uvicorn', 'amqtt'): sys.modules[extra] = None\n"
         "from shoe_daemon.cli import main\n"
-        "main(['roads', 'BBP'])"
+        f"main({['roads', *arguments]!r})"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert b"Big road" in done.stdout
+    assert done.returncode == status
+    assert bool(done.stdout) == (status == 0)
+    assert done.stderr.count(b"\n") == bool(told)
+    assert told in done.stderr.decode()
 
 
 def test_a_terminal_gets_colours_unless_none_are_wanted() -> None:
-    assert "\x1b[48;5;" in on_terminal(SHOE)
-    assert "\x1b[48;2;" in on_terminal(SHOE, COLORTERM="truecolor")
+    assert "48;5;230m" in on_terminal(SHOE)
+    assert "48;2;251;250;245m" in on_terminal(SHOE, COLORTERM="truecolor")
+    assert re.search("\x1b\\[[0-9;]*;107m", on_terminal(SHOE, TERM="linux"))
     plain = on_terminal("BBpBbTBBPPn", NO_COLOR="1")
     assert plain == DRAWN == on_terminal("BBpBbTBBPPn", TERM="dumb")
 

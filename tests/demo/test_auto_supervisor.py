@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.auto_supervisor import OPERATOR
-from shoe_daemon.demo.result_check import Referee
-from shoe_daemon.demo.sample_table import Sample
+from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table.events import IrregularityClosed
+from tests.demo.sample_table import SampleTable
 
 ROUNDS = 40
 CALLED_OVER = [Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.MISREAD]
@@ -27,8 +27,8 @@ def settings(*faults: Fault, policy: str = "us_nj_pa", mode: Mode = Mode.OPEN) -
     return shoe_of(wanted, house_of(wanted))
 
 
-def performed(wanted: Settings, policy: str = "us_nj_pa") -> tuple[Sample, Referee]:
-    sample, referee = Sample("seven-feathers", policy), Referee()
+def performed(wanted: Settings, policy: str = "us_nj_pa") -> tuple[SampleTable, ResultCheck]:
+    sample, referee = SampleTable("seven-feathers", policy), ResultCheck()
     for each in scenario(wanted).rounds:
         referee.deal(each)
     for _ in sample.boards(wanted):
@@ -39,7 +39,7 @@ def performed(wanted: Settings, policy: str = "us_nj_pa") -> tuple[Sample, Refer
     return sample, referee
 
 
-def closed(sample: Sample) -> list[tuple[str, str | None]]:
+def closed(sample: SampleTable) -> list[tuple[str, str | None]]:
     return [
         (event.data.action, event.data.operator)
         for event in sample.events
@@ -47,7 +47,7 @@ def closed(sample: Sample) -> list[tuple[str, str | None]]:
     ]
 
 
-def count(sample: Sample, kind: str) -> int:
+def count(sample: SampleTable, kind: str) -> int:
     return sum(event.type == kind for event in sample.events)
 
 
@@ -56,7 +56,7 @@ def count(sample: Sample, kind: str) -> int:
 @pytest.mark.parametrize("fault", CALLED_OVER)
 def test_every_round_is_shown_as_it_was_dealt(policy: str, mode: Mode, fault: Fault) -> None:
     sample, referee = performed(settings(fault, policy=policy, mode=mode), policy)
-    assert referee.content
+    assert referee.passed
     assert sample.mind.cases == {}
     assert referee.same + referee.misread == ROUNDS
     if fault is not Fault.MISREAD:
@@ -101,7 +101,7 @@ def test_a_round_that_cannot_be_restored_is_void() -> None:
     wanted = replace(settings(Fault.MISSED_DRAW, policy="fr_2007"), make_good=False)
     sample, referee = performed(wanted, "fr_2007")
     assert referee.voided == count(sample, "round_voided") > 3
-    assert referee.content
+    assert referee.passed
     assert referee.same == ROUNDS - referee.voided
     assert ("void_round", OPERATOR) in closed(sample)
 
@@ -113,5 +113,5 @@ def test_whatever_goes_wrong_nothing_wrong_is_shown(seed: int, mode: Mode, exces
     faults = tuple(fault for fault in Fault if fault is not Fault.UNPLUG)
     wanted = replace(settings(*faults, mode=mode), seed=seed, excess=excess)
     sample, referee = performed(wanted)
-    assert referee.content
+    assert referee.passed
     assert sample.mind.cases == {}

@@ -19,9 +19,9 @@ from tests.demo.demo_process import start
 
 DEAF = """
 import signal, time
-from shoe_daemon.demo.child_process import tie
+from shoe_daemon.demo.child_process import end_with_parent
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-tie(grace=0.1)
+end_with_parent(timeout=0.1)
 print("tied", flush=True)
 time.sleep(3600)
 """

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.demo.main import perform
+from shoe_daemon.demo.main import run_demo
 from shoe_daemon.demo.settings import DemoSettings
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
@@ -293,7 +293,7 @@ def test_a_daemon_that_dies_takes_the_demo_with_it(
     monkeypatch.setattr("tempfile.tempdir", None)
     handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(RuntimeError, match="the daemon died"):
-        perform(DemoSettings(port=free_port(), speed=0, rounds=1, plain=True, board=False))
+        run_demo(DemoSettings(port=free_port(), speed=0, rounds=1, plain=True, board=False))
     assert list(tmp_path.iterdir()) == []
     assert handlers == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 

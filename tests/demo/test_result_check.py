@@ -11,7 +11,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.capture_replay import observations_of
 from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.table.events import Event, RoundFinished
 from shoe_daemon.table.table import Table
 
@@ -28,8 +28,8 @@ def shown(played: Scenario) -> list[Event]:
     return [event for each in observations for event in table.apply(each)]
 
 
-def judge(played: Scenario, events: list[Event], *, interrupted: bool = False) -> Referee:
-    referee = Referee()
+def judge(played: Scenario, events: list[Event], *, interrupted: bool = False) -> ResultCheck:
+    referee = ResultCheck()
     for each in played.rounds:
         referee.deal(each)
     for event in events:
@@ -41,7 +41,7 @@ def judge(played: Scenario, events: list[Event], *, interrupted: bool = False) -
 def test_a_clean_table_is_shown_as_it_is_dealt() -> None:
     played = dealt()
     referee = judge(played, shown(played))
-    assert referee.content
+    assert referee.passed
     assert referee.same == ROUNDS
 
 
@@ -50,7 +50,7 @@ def test_a_clean_table_is_shown_as_it_is_dealt() -> None:
 def test_every_fault_is_accounted_for(fault: Fault, mode: Mode) -> None:
     played = dealt(fault, mode=mode)
     referee = judge(played, shown(played))
-    assert referee.content
+    assert referee.passed
     faulty = sum(each.fault is not None for each in played.rounds)
     apart = referee.aborted + referee.partial + referee.misread
     assert faulty >= 5
@@ -68,7 +68,7 @@ def test_a_round_that_was_never_dealt_is_found() -> None:
     turned = replace(event.data, player=event.data.banker, banker=event.data.player)
     events[place] = replace(event, data=turned)
     referee = judge(played, events)
-    assert not referee.content
+    assert not referee.passed
     assert (referee.wrong, referee.missed, referee.same) == (1, 1, ROUNDS - 1)
 
 

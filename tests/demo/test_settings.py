@@ -11,10 +11,10 @@ import pytest
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario, scenes
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
-from shoe_daemon.demo.sample_table import boards
-from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, without_waiting
+from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, shortened
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house import HOUSE_IDS
+from tests.demo.sample_table import boards
 
 WHOLE_SHOES = [house for house in HOUSE_IDS if house != "single-deck"]
 
@@ -34,7 +34,7 @@ def test_the_first_misdeal_is_in_the_second_or_third_round(_: int) -> None:
 
 def test_a_newcomer_sees_cards_within_seconds_and_a_misdeal_within_a_minute() -> None:
     settings = DemoSettings()
-    burned, *played = islice(without_waiting(scenes(wanted(settings))), 4)
+    burned, *played = islice(shortened(scenes(wanted(settings))), 4)
     assert burned.steps[0].at == 0
     assert burned.steps[1].at / settings.speed < 3
     assert played[0].steps[0].at / settings.speed < 10
@@ -53,7 +53,7 @@ def test_no_fault_is_no_fault() -> None:
 
 def test_only_time_is_shortened() -> None:
     settings = Settings(mode=Mode.HIDDEN, rounds=40, seed=2, faults=tuple(Fault), fault_rate=0.5)
-    before, after = list(scenes(settings)), list(without_waiting(scenes(settings)))
+    before, after = list(scenes(settings)), list(shortened(scenes(settings)))
     assert [scene.round for scene in before] == [scene.round for scene in after]
     slow = [step for scene in before for step in scene.steps]
     quick = [step for scene in after for step in scene.steps]

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from drivers.simulators.angel_eye_scenario import Mode
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.result_check import Referee
-from shoe_daemon.demo.summary import Tally
+from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.summary import Summary
 from shoe_daemon.demo.view_model import Health
 from shoe_daemon.table.events import Irregularity
 from tests.demo.test_auto_supervisor import ROUNDS, performed, settings
@@ -15,7 +15,7 @@ from tests.demo.test_auto_supervisor import ROUNDS, performed, settings
 
 def test_what_was_irregular_and_what_became_of_it() -> None:
     sample, referee = performed(settings(Fault.OVERDRAW, Fault.MISSED_DRAW, mode=Mode.HIDDEN))
-    tally = Tally()
+    tally = Summary()
     for event in sample.events:
         tally.note(event)
     lines = list(tally.lines(8, Health(), 0, referee))
@@ -33,16 +33,16 @@ def test_what_was_irregular_and_what_became_of_it() -> None:
 
 def test_what_is_still_open() -> None:
     sample, _ = performed(settings(Fault.MISSED_DRAW))
-    tally = Tally()
+    tally = Summary()
     place = next(n for n, event in enumerate(sample.events) if event.type == "irregularity")
     for event in sample.events[: place + 1]:
         tally.note(event)
-    lines = list(tally.lines(8, Health(), 0, Referee()))
+    lines = list(tally.lines(8, Health(), 0, ResultCheck()))
     assert "irregularities caught: 1, 1 still open" in lines
     assert "  1 missing draw: still open" in lines
 
 
 def test_nothing_at_all() -> None:
-    lines = list(Tally().lines(8, Health(), 0, Referee()))
+    lines = list(Summary().lines(8, Health(), 0, ResultCheck()))
     assert "irregularities caught: 0" in lines
     assert not any(line.startswith("decisions") for line in lines)

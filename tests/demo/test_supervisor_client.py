@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from shoe_daemon.demo.auto_supervisor import Mind
+from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.subscriber import Subscriber
-from shoe_daemon.demo.supervisor_client import Supervisor
+from shoe_daemon.demo.supervisor_client import SupervisorClient
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import Mosquitto, mosquitto, wait_for
 
@@ -19,10 +19,10 @@ __all__ = ["mosquitto"]
 pytestmark = pytest.mark.mosquitto
 
 
-def supervisor(broker: Mosquitto, table: str) -> Supervisor:
-    topics, mind = Topics("house", table), Mind(lambda: None)
-    return Supervisor(
-        ("127.0.0.1", broker.port), topics, mind, thinks=0.0, tell=lambda _said: None
+def supervisor(broker: Mosquitto, table: str) -> SupervisorClient:
+    topics, mind = Topics("house", table), AutoSupervisor(lambda: None)
+    return SupervisorClient(
+        ("127.0.0.1", broker.port), topics, mind, decision_s=0.0, on_answer=lambda _answered: None
     )
 
 

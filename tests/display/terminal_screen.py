@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from shoe_daemon.display.terminal.canvas import is_wide
+from rich.cells import cell_len
+
 from tests.brokers import PATIENCE, wait_for
 from tests.demo.demo_process import Terminal
 
@@ -99,7 +100,7 @@ class Screen(Terminal):
                 self._put(sign)
 
     def _put(self, sign: str) -> None:
-        wide = is_wide(sign)
+        wide = cell_len(sign) > 1
         if self._y < len(self._cells) and self._x + wide < len(self._cells[0]):
             self._cells[self._y][self._x] = sign
             if wide:

@@ -5,26 +5,47 @@ What is drawn into a terminal is what is so: every cell of every road, at any wi
 from __future__ import annotations
 
 import random
+import sys
 from io import StringIO
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
 
-from shoe_daemon.display.terminal.canvas import Canvas, clean, fit, width_of
-from shoe_daemon.display.terminal.palette import MARKS, ON_PAPER, OUTCOMES, PAPER_SHADE
-from shoe_daemon.display.terminal.scoreboard import scoreboard
-from shoe_daemon.display.terminal.shell import colours_of, lines
-from shoe_daemon.display.terminal.styles import Style, grey
-from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS, Signs, plain
+from shoe_daemon.display.terminal.layout_helpers import Part, centred, clean, line, line_with_end
+from shoe_daemon.display.terminal.palette import MARKS, ON_PAPER, OUTCOMES, PAPER_SHADE, grey
+from shoe_daemon.display.terminal.road_layout import scoreboard
+from shoe_daemon.display.terminal.screen import (
+    Rows,
+    has_colours,
+    print_rows,
+    render_rows,
+    text_of,
+)
+from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS, Symbols, plain
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_sequence import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Mark, Result, Tail, build_roads
+from shoe_daemon.game.roads import LeadingTies, Mark, Result, Roads, Tail, build_roads
 from tests.display.road_reader import NAMES, expected, read_road
 from tests.volume import volume
 
 DRAGON = "B" * 31 + "PBPPPPPPPPPBT"
 SIGNS = {"letters": plain(LETTERS), "chinese": plain(CHINESE), "ascii": ASCII}
+
+
+def drawn(made: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> Rows:
+    """
+    Draw a scoreboard, where it takes no more columns than it may.
+    """
+    picture, taken = scoreboard(made, ties, symbols, width)
+    assert taken <= width
+    return render_rows([picture], taken)
+
+
+def text_in(rows: Rows) -> str:
+    return "".join(f"{text_of(row).rstrip()}\n" for row in rows)
 
 
 def shoe(seed: int) -> list[Result]:
@@ -42,16 +63,15 @@ def shoe(seed: int) -> list[Result]:
 
 @pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
-def test_every_cell_that_has_room_is_drawn_and_nothing_else(signs: Signs, width: int) -> None:
+def test_every_cell_that_has_room_is_drawn_and_nothing_else(signs: Symbols, width: int) -> None:
     for seed in range(12):
         ties, tail = random.Random(seed).choice(
             [(ties, tail) for ties in LeadingTies for tail in Tail]
         )
         made = build_roads(shoe(seed), leading_ties=ties, tail=tail)
-        canvas = scoreboard(made, ties, signs, width)
-        assert canvas.width <= width
+        rows = drawn(made, ties, signs, width)
         for name in NAMES:
-            read = read_road(canvas, name, signs)
+            read = read_road(rows, name, signs)
             cells = expected(made, ties, signs, name, read.pitch)
             shown = {place: text for place, text in cells.items() if place[0] >= read.hidden}
             assert read.cells == shown, name
@@ -67,27 +87,27 @@ def test_any_sequence_in_any_width_is_drawn(letters: str, width: int) -> None:
     )
     made = build_roads(parse_sequence(text))
     for signs in (LETTERS, CHINESE, ASCII):
-        canvas = scoreboard(made, LeadingTies.MERGE, signs, width)
-        assert all(width_of(row) <= width for row in lines(canvas, "none"))
+        rows = drawn(made, LeadingTies.MERGE, signs, width)
+        assert len({Segment.get_line_length(row) for row in rows}) == 1
 
 
 def test_whole_columns_go_at_the_left_and_it_is_said() -> None:
     made = build_roads(parse_sequence("PB" * 60))
-    canvas = scoreboard(made, LeadingTies.MERGE, LETTERS, 80)
-    assert "Big road  ← 81 earlier columns" in canvas.text
-    read = read_road(canvas, "Big road", LETTERS)
+    rows = drawn(made, LeadingTies.MERGE, LETTERS, 80)
+    assert "Big road  ← 81 earlier columns" in text_in(rows)
+    read = read_road(rows, "Big road", LETTERS)
     assert min(read.cells)[0] == read.hidden == 81
     assert max(read.cells)[0] == 119, "one column is free beside it"
-    beads = read_road(canvas, "Bead plate", plain(LETTERS))
+    beads = read_road(rows, "Bead plate", plain(LETTERS))
     assert beads.hidden == 4
     assert {row for column, row in beads.cells if column == 4} == set(range(6))
     one = build_roads(parse_sequence("PB" * 20))
-    assert "← 1 earlier column\n" in _text(scoreboard(one, LeadingTies.MERGE, LETTERS, 80))
+    assert "← 1 earlier column\n" in text_in(drawn(one, LeadingTies.MERGE, LETTERS, 80))
 
 
 def test_a_dragon_turns_at_the_lowest_row() -> None:
-    canvas = scoreboard(build_roads(parse_sequence(DRAGON)), LeadingTies.MERGE, ASCII, 80)
-    read = read_road(canvas, "Big road", ASCII)
+    rows = drawn(build_roads(parse_sequence(DRAGON)), LeadingTies.MERGE, ASCII, 80)
+    read = read_road(rows, "Big road", ASCII)
     assert [(0, row) in read.cells for row in range(6)] == [True] * 6
     assert all((column, 5) in read.cells for column in range(1, 26))
     assert (1, 0) in read.cells
@@ -99,16 +119,16 @@ def test_leading_ties_by_either_convention() -> None:
         (LeadingTies.OWN_COLUMN, {(0, 0): "T/"}),
     ):
         made = build_roads(parse_sequence("TT"), leading_ties=ties)
-        assert read_road(scoreboard(made, ties, ASCII, 80), "Big road", ASCII).cells == shown
+        assert read_road(drawn(made, ties, ASCII, 80), "Big road", ASCII).cells == shown
     made = build_roads(parse_sequence("TTB"))
-    assert read_road(scoreboard(made, LeadingTies.MERGE, ASCII, 80), "Big road", ASCII).cells == {
+    assert read_road(drawn(made, LeadingTies.MERGE, ASCII, 80), "Big road", ASCII).cells == {
         (0, 0): "B2"
     }
 
 
 def test_the_next_round_and_the_counts_are_there() -> None:
     made = build_roads(parse_sequence("BBPPBTpbn"))
-    text = scoreboard(made, LeadingTies.MERGE, ASCII, 80).text
+    text = text_in(drawn(made, LeadingTies.MERGE, ASCII, 80))
     signs = [
         "-" if found is None else ASCII.marks[road][found.mark]
         for side in (made.ask.banker, made.ask.player)
@@ -136,45 +156,29 @@ def test_what_stands_on_paper_can_be_read() -> None:
         assert _contrast(style) > 4.5
 
 
-class TestCanvas:
-    def test_a_wide_character_takes_two_columns(self) -> None:
-        canvas = Canvas(6, 1, Style())
-        canvas.put(1, 0, "莊x", Style())
-        assert canvas.text == " 莊x  "
-        assert [sign for sign, _ in canvas.rows[0]] == [" ", "莊", "", "x", " ", " "]
-
-    @pytest.mark.parametrize(("x", "left"), [(1, " y x  "), (2, "  yx  ")])
-    def test_of_a_wide_character_that_is_written_over_nothing_stays(
-        self, x: int, left: str
-    ) -> None:
-        canvas = Canvas(6, 1, Style())
-        canvas.put(1, 0, "莊x", Style())
-        canvas.put(x, 0, "y", Style())
-        assert canvas.text == left
-
-    def test_half_a_wide_character_is_not_written(self) -> None:
-        canvas = Canvas(3, 1, Style())
-        canvas.put(2, 0, "莊", Style())
-        canvas.put(-1, 0, "莊", Style())
-        assert canvas.text == "   "
-
+class TestLines:
     def test_names_cannot_speak_to_the_terminal(self) -> None:
-        canvas = Canvas(30, 1, Style())
-        canvas.put(0, 0, "\x1b]0;pwned\x07\x9b31m\u202ea\u0301\n\u2028", Style())
-        assert canvas.text.rstrip() == "�]0;pwned��31m�a��"
+        name = "\x1b]0;pwned\x07\x9b31m\u202ea\u0301\n\u2028"
+        assert line(name).plain == "�]0;pwned��31m�a��"
         assert clean("Table 7") == "Table 7"
 
-    def test_what_is_too_long_is_shortened_by_columns(self) -> None:
-        assert fit("莊莊莊", 5) == "莊莊…"
-        assert fit("莊莊莊", 6) == "莊莊莊"
-        assert width_of(fit("莊莊莊", 4)) <= 4
-        assert fit("abc", 0) == "…"
+    @pytest.mark.parametrize(
+        ("text", "width", "shown"),
+        [("莊莊莊", 5, "莊莊…"), ("莊莊莊", 6, "莊莊莊"), ("莊莊莊", 4, "莊 …"), ("abc", 1, "…")],
+    )
+    def test_what_is_too_long_is_shortened_by_columns(
+        self, text: str, width: int, shown: str
+    ) -> None:
+        assert text_of(render_rows([Part(line(text), 1)], width)[0]) == shown
 
-    @given(st.text(max_size=40), st.integers(1, 30))
-    def test_rows_are_always_as_wide_as_the_canvas(self, text: str, width: int) -> None:
-        canvas = Canvas(width, 1, Style())
-        canvas.put(0, 0, text, Style())
-        assert width_of(canvas.text) == width
+    @given(st.text(max_size=40), st.text(max_size=40), st.integers(1, 30))
+    def test_rows_are_always_as_wide_as_the_terminal(
+        self, left: str, right: str, width: int
+    ) -> None:
+        for picture in (centred(left), line_with_end(line(left), line(right), width)):
+            (row,) = render_rows([Part(picture, None)], width)
+            assert Segment.get_line_length(row) == width
+            assert text_of(row) == clean(text_of(row))
 
 
 class Terminal(StringIO):
@@ -182,47 +186,45 @@ class Terminal(StringIO):
         return True
 
 
-class TestShell:
-    @pytest.mark.parametrize(
-        ("environment", "colours"),
-        [
-            ({"TERM": "xterm-256color"}, "256"),
-            ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, "all"),
-            ({"TERM": "linux"}, "16"),
-            ({"TERM": "dumb"}, "none"),
-            ({}, "none"),
-            ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "none"),
-            ({"TERM": "xterm-256color", "NO_COLOR": ""}, "256"),
-        ],
-    )
-    def test_it_says_what_a_terminal_can(self, environment: dict[str, str], colours: str) -> None:
-        assert colours_of(Terminal(), environment) == colours
-        assert colours_of(StringIO(), environment) == "none"
-
-    def test_colours_come_as_near_as_the_terminal_can(self) -> None:
-        canvas = Canvas(1, 1, Style("#ffffff", "#b3202c", bold=True))
-        told = {colours: next(lines(canvas, colours)) for colours in ("16", "256", "all")}
-        assert told["all"] == "\x1b[38;2;255;255;255m\x1b[48;2;179;32;44m\x1b[1m \x1b[0m"
-        assert told["256"].startswith("\x1b[38;5;231m\x1b[48;5;124m")
-        assert told["16"].startswith("\x1b[97m\x1b[41m")
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({"TERM": "xterm-256color"}, True),
+        ({"TERM": "linux"}, True),
+        ({"TERM": "dumb"}, False),
+        ({}, False),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, False),
+        ({"TERM": "xterm-256color", "NO_COLOR": ""}, True),
+    ],
+)
+def test_which_output_has_colours(
+    environment: dict[str, str], *, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TERM", "COLORTERM", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    row = [Segment("x", Style(bold=True))]
+    for output in (Terminal(), StringIO()):
+        monkeypatch.setattr(sys, "stdout", output)
+        assert has_colours() == (coloured and output.isatty())
+        print_rows([row])
+        assert output.getvalue() == ("\x1b[1mx\x1b[0m\n" if has_colours() else "x\n")
 
 
 def test_what_is_not_fresh_has_no_colour() -> None:
-    faded = grey(Style("#b3202c", "#fbfaf5", bold=True))
+    faded = grey(Style(color="#b3202c", bgcolor="#fbfaf5", bold=True))
     for colour in (faded.color, faded.bgcolor):
         assert colour is not None
-        assert len({colour[1:3], colour[3:5], colour[5:7]}) == 1
+        assert colour.triplet is not None
+        assert len(set(colour.triplet)) == 1
     assert _contrast(faded) > 3
-
-
-def _text(canvas: Canvas) -> str:
-    return "\n".join(lines(canvas, "none")) + "\n"
 
 
 def _contrast(style: Style) -> float:
     assert style.color is not None
     assert style.bgcolor is not None
-    low, high = sorted((_luminance(style.color), _luminance(style.bgcolor)))
+    low, high = sorted((_luminance(style.color.name), _luminance(style.bgcolor.name)))
     return (high + 0.05) / (low + 0.05)
 
 

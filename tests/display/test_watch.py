@@ -21,18 +21,19 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
-from shoe_daemon.demo.sample_table import Sample
 from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.table_model import Message, Moment
-from shoe_daemon.display.terminal.board import draw_board
+from shoe_daemon.display.terminal.board import board
 from shoe_daemon.display.terminal.hands import verdict
-from shoe_daemon.display.terminal.symbols import LETTERS, Signs, plain
-from shoe_daemon.display.terminal.table_feed import Watcher
-from shoe_daemon.display.terminal.view_model import Seen
+from shoe_daemon.display.terminal.screen import render_rows, text_of
+from shoe_daemon.display.terminal.symbols import LETTERS, Symbols, plain
+from shoe_daemon.display.terminal.table_feed import TableFeed
+from shoe_daemon.display.terminal.view_model import TableView
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.demo.demo_process import environment
+from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, public_cards
 from tests.display.terminal_screen import PATIENCE, WATCH, Screen
 
@@ -51,7 +52,7 @@ def dealt(rounds: int = 30) -> tuple[Documents, ...]:
     """
     Return what a table publishes over some rounds, after each report of its shoe.
     """
-    sample = Sample("seven-feathers", "us_nj_pa")
+    sample = SampleTable("seven-feathers", "us_nj_pa")
     boards = sample.boards(Settings(mode=Mode.OPEN, rounds=rounds, seed=11))
     return tuple(sample.documents() for _ in boards)
 
@@ -72,13 +73,13 @@ def picture(
     documents: Documents,
     port: int,
     size: tuple[int, int],
-    signs: Signs = LETTERS,
+    signs: Symbols = LETTERS,
     **more: Any,  # noqa: ANN401 - any field of what is seen
 ) -> str:
     """
     Return what a live board of this moment looks like.
     """
-    seen = Seen(
+    seen = TableView(
         name="demo.table-1",
         broker=f"127.0.0.1:{port}",
         link=Link(connected=True),
@@ -87,7 +88,11 @@ def picture(
         roads=msgspec.json.decode(documents["roads"], type=RoadsNow),
         history=msgspec.json.decode(documents["history"], type=History),
     )
-    return draw_board(replace(seen, **more), *size, signs).text
+    return drawn(replace(seen, **more), size, signs)
+
+
+def drawn(view: TableView, size: tuple[int, int], symbols: Symbols = LETTERS) -> str:
+    return "\n".join(map(text_of, render_rows(board(view, *size, symbols), size[0])))
 
 
 def other(documents: Documents, suffix: str, **more: Any) -> Documents:  # noqa: ANN401
@@ -256,33 +261,33 @@ def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
 
 
 def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    watcher = Watcher(MqttSettings())
+    feed = TableFeed(MqttSettings())
     now = time.monotonic()
     monkeypatch.setattr("shoe_daemon.display.terminal.table_feed.time.monotonic", lambda: now)
 
     def hear(documents: Documents) -> None:
         for suffix, payload in documents.items():
             message = Message(f"{ROOT}/{suffix}", payload)
-            watcher.tables.receive(message, Moment(now, "2026-11-21T09:30:00.000Z"))
+            feed.tables.receive(message, Moment(now, "2026-11-21T09:30:00.000Z"))
 
-    watcher.tables.set_link(Link(connected=True), now)
+    feed.tables.set_link(Link(connected=True), now)
     hear(last_round()[0])
-    assert not watcher.seen("table-1").lately, "it may have come long before we did"
+    assert not feed.view("table-1").recent_result, "it may have come long before we did"
     gone = other(last_round()[-1], "state", round=None)
     hear(gone)
-    seen = watcher.seen("table-1")
-    assert seen.lately
-    text = draw_board(seen, 80, 24).text
+    seen = feed.view("table-1")
+    assert seen.recent_result
+    text = drawn(seen, (80, 24))
     last = table(gone).last_result
     assert last is not None
     assert verdict(last.data) in text
     assert "Place your bets" not in text
     now += 7.9
-    assert watcher.seen("table-1").lately
+    assert feed.view("table-1").recent_result
     now += 0.2
-    assert not watcher.seen("table-1").lately
+    assert not feed.view("table-1").recent_result
     hear(other(gone, "state", betting="open"))
-    assert not watcher.seen("table-1").lately, "it is the same result"
+    assert not feed.view("table-1").recent_result, "it is the same result"
 
 
 def test_a_name_cannot_speak_to_the_terminal(

@@ -1,7 +1,7 @@
 """
-The board as text: the roads, the hands and the counts on a canvas of styled cells.
+The board of a table in a terminal, drawn with rich, an extra.
 
-Everything is drawn into a `Canvas`, which is pure and knows no library. What prints
-it is apart: `shell` writes lines with click, for `roads`; `screen` fills a terminal
-with rich, for `watch` and the demo.
+`board` draws a table's board from a `view_model`: `hands` and `cards` on the felt,
+`road_grid`, `road_counts` and `road_layout` below it. `screen` shows a picture on the
+terminal or prints it; `table_feed` and `refresh_loop` are `shoe-daemon watch`.
 """

@@ -1,137 +1,212 @@
 """
-The board of a table in a terminal: a pure function from what is known to a picture.
+The board of a table in a terminal, for 80 columns and 24 rows or more.
 
-It is drawn for 80 columns and 24 rows, and uses what there is beyond.
+Smaller terminals get the most important facts as lines of text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.brief import draw_brief
-from shoe_daemon.display.terminal.canvas import Box, Canvas, fit, width_of
 from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
-from shoe_daemon.display.terminal.hands import draw_hands
-from shoe_daemon.display.terminal.road_counts import asks_width, draw_asks
-from shoe_daemon.display.terminal.road_layout import draw_roads
-from shoe_daemon.display.terminal.roads import HEIGHT
-from shoe_daemon.display.terminal.symbols import LETTERS, Look, Signs
+from shoe_daemon.display.terminal.hands import felt, is_unread, result_of, verdict
+from shoe_daemon.display.terminal.layout_helpers import (
+    MIN_SIZE,
+    Part,
+    centred,
+    facts,
+    line,
+    line_with_end,
+)
+from shoe_daemon.display.terminal.road_counts import counts_line, next_round
+from shoe_daemon.display.terminal.road_grid import HEIGHT
+from shoe_daemon.display.terminal.road_layout import board_rows
+from shoe_daemon.display.terminal.symbols import LETTERS, Symbols, Theme
 from shoe_daemon.display.terminal.view_model import (
-    Seen,
+    TableView,
+    announcement,
     headline,
     limits,
     title,
-    trouble,
-    words_of,
+    warning,
 )
+from shoe_daemon.event_text import card_text
 from shoe_daemon.mqtt.messages import State
+from shoe_daemon.table import CardView, RoundView
 
-__all__ = ["LEAST", "draw_board"]
-
-LEAST: Final = (80, 24)
-"""Columns and rows for which the whole board has room."""
+__all__ = ["board"]
 
 _TIGHT_FELT: Final = 8
 _SMALL_FELT: Final = 9
 _LARGE_FELT: Final = 15
-_WIDE: Final = 100
+_MIN_WIDTH_FOR_LARGE: Final = 100
+_MAX_AIR: Final = 2
+_SHOWN_OUTCOMES: Final = 60
 
 
 class Plan(NamedTuple):
     """
-    Where everything goes.
+    Heights of the parts of a board.
 
     Attributes:
-        size: Of the cards.
-        limits: The row of the limits; None where they stand in the head.
-        felt: The table.
-        roads: The rows where roads begin: two of them, or three.
+        size: Size of the cards.
+        limits: The limits have a row of their own.
+        felt: Rows of the felt.
+        road_rows: Number of rows of roads: two or three.
+        air: Empty rows before each of them.
+        spare: Empty rows after them.
     """
 
     size: Size
-    limits: int | None
-    felt: Box
-    roads: tuple[int, ...]
+    limits: bool
+    felt: int
+    road_rows: int
+    air: int
+    spare: int
 
 
-def draw_board(seen: Seen, width: int, height: int, signs: Signs = LETTERS) -> Canvas:
+class Muted:
     """
-    Draw the board, as large as it is to be.
+    A picture in shades of grey.
     """
-    canvas = Canvas(width, height, palette.RAIL)
-    if width < LEAST[0] or height < LEAST[1]:
-        draw_brief(canvas, seen)
-        return canvas
-    plan = _plan(width, height)
-    look = Look(signs, palette.ON_RAIL)
-    canvas.fill(*plan.felt, palette.FELT)
-    _draw_name(canvas, seen)
-    if seen.state is not None:
-        _draw_head(canvas, plan, seen.state)
-        draw_hands(canvas, plan.felt, plan.size, seen.state, words_of(seen))
-        draw_roads(canvas, plan.roads, seen, look)
-    wrong = trouble(seen)
-    if wrong is not None:
-        canvas.mute()
-        _draw_trouble(canvas, plan, wrong)
-    _draw_foot(canvas, seen, look)
-    return canvas
+
+    def __init__(self, picture: RenderableType) -> None:
+        self._picture = picture
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """
+        Replace all colours.
+        """
+        for text, style, control in console.render(self._picture, options):
+            yield Segment(text, style and palette.grey(style), control)
+
+
+def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) -> list[Part]:
+    """
+    Draw the board for a terminal of this size.
+    """
+    if width < MIN_SIZE[0] or height < MIN_SIZE[1]:
+        return facts(_facts(view), height)
+    plan, theme = _plan(width, height), Theme(symbols, palette.ON_RAIL)
+    head, roads = _head(view, plan, width), _roads(view, plan, theme, width)
+    table, foot = _felt(view, plan, width), _foot(view, theme, width)
+    problem = warning(view)
+    if problem is None:
+        return [*head, table, *roads, foot]
+    table = table._replace(height=plan.felt - len(problem))
+    banner = [
+        Part(centred(text, style), 1, palette.ALARM)
+        for text, style in zip(problem, (palette.ALARM_TITLE, palette.ALARM), strict=True)
+    ]
+    foot = foot._replace(style=palette.grey(palette.RAIL))
+    return [*_muted(*head, table), *banner, *_muted(*roads), foot]
+
+
+def _muted(*parts: Part) -> Iterator[Part]:
+    for part in parts:
+        yield part._replace(picture=Muted(part.picture), style=palette.grey(part.style))
 
 
 def _plan(width: int, height: int) -> Plan:
-    three = height >= 2 + _TIGHT_FELT + 3 * HEIGHT
-    blocks = 3 if three else 2
-    spare = height - 2 - blocks * HEIGHT
-    size, felt = SMALL, _TIGHT_FELT
-    if spare > _TIGHT_FELT:
-        felt = _SMALL_FELT
-    if spare >= _LARGE_FELT and width >= _WIDE:
-        size, felt = LARGE, _LARGE_FELT
-    spare -= felt
-    lined = spare > 0
-    air = max(min((spare - lined) // (blocks + 1), 2), 0)
-    top = 1 + lined
-    roads = [top + felt + air + number * (HEIGHT + air) for number in range(blocks)]
-    return Plan(size, 1 if lined else None, Box(0, top, width, felt), tuple(roads))
+    rows = 3 if height >= 2 + _TIGHT_FELT + 3 * HEIGHT else 2
+    spare = height - 2 - rows * HEIGHT
+    size, table = SMALL, _SMALL_FELT if spare > _TIGHT_FELT else _TIGHT_FELT
+    if spare >= _LARGE_FELT and width >= _MIN_WIDTH_FOR_LARGE:
+        size, table = LARGE, _LARGE_FELT
+    spare -= table
+    own_row = spare > 0
+    spare -= own_row
+    air = min(spare // (rows + 1), _MAX_AIR)
+    return Plan(size, own_row, table, rows, air, spare - rows * air)
 
 
-def _draw_name(canvas: Canvas, seen: Seen) -> None:
-    room = canvas.width // 2 - 6
-    canvas.put(1, 0, f"♠ {fit(title(seen), room)}", palette.RAIL_TITLE)
-
-
-def _draw_head(canvas: Canvas, plan: Plan, state: State) -> None:
-    right = headline(state)
-    canvas.right(canvas.width - 1, 0, right, palette.RAIL_BRIGHT)
-    name = fit(state.name or state.table, canvas.width // 2 - 6)
-    if plan.limits is not None:
-        canvas.put(3, plan.limits, fit(limits(state), canvas.width - 6), palette.RAIL_DIM)
-        return
-    start = width_of(name) + 5
-    room = canvas.width - width_of(right) - start - 3
-    if room > 0:
-        canvas.put(start, 0, fit(limits(state), room), palette.RAIL_DIM)
-
-
-def _draw_trouble(canvas: Canvas, plan: Plan, wrong: tuple[str, str]) -> None:
+def _head(view: TableView, plan: Plan, width: int) -> list[Part]:
     """
-    Say across the felt that what is shown is not fresh, in the only colour left.
+    Write the names, and the limits beside them or in a row of their own.
     """
-    y = plan.felt.y + plan.felt.height - 2
-    for row, text in enumerate(wrong, y):
-        canvas.fill(0, row, canvas.width, 1, palette.ALARM)
-        style = palette.ALARM_TITLE if row == y else palette.ALARM
-        canvas.centre(1, row, canvas.width - 2, text, style)
+    state = view.state
+    name = line(f"♠ {title(view)}", palette.RAIL_TITLE)
+    name.truncate(width // 2 - 4, overflow="ellipsis")
+    right = line(headline(state) if state else "", palette.RAIL_BRIGHT)
+    allowed = limits(state) if state else ""
+    if not plan.limits:
+        name = Text.assemble(name, "  ", line(allowed, palette.RAIL_DIM))
+    name.truncate(width - right.cell_len - 5, overflow="ellipsis")
+    head = [Part(line_with_end(name, right, width - 2), 1, margin=1)]
+    if plan.limits:
+        head.append(Part(line(allowed, palette.RAIL_DIM), 1, margin=3))
+    return head
 
 
-def _draw_foot(canvas: Canvas, seen: Seen, look: Look) -> None:
-    y = canvas.height - 1
-    live = seen.fresh.state == "live"
-    canvas.put(1, y, "●" if live else "✗", palette.GOOD if live else palette.BAD)
-    told = "live" if live else seen.fresh.state.replace("_", " ")
-    canvas.put(
-        3, y, fit(f"{told} · {seen.broker} · {seen.hint}", canvas.width - 6), palette.RAIL_DIM
+def _felt(view: TableView, plan: Plan, width: int) -> Part:
+    picture: RenderableType = ""
+    if view.state is not None:
+        tight = plan.felt == _TIGHT_FELT
+        picture = felt(view.state, announcement(view), plan.size, width, tight=tight)
+    return Part(picture, plan.felt, palette.FELT)
+
+
+def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
+    rows = board_rows(view, theme, width - 2, plan.road_rows) if view.state else []
+    parts = [part for row in rows for part in (Part("", plan.air), Part(row, HEIGHT, margin=1))]
+    rest = plan.spare + (plan.road_rows - len(rows)) * (plan.air + HEIGHT)
+    return [*parts, Part("", rest)]
+
+
+def _foot(view: TableView, theme: Theme, width: int) -> Part:
+    """
+    Write how fresh the board is, and the marks of the next round.
+    """
+    live = view.fresh.state == "live"
+    told = view.fresh.state.replace("_", " ")
+    sign = Text("● " if live else "✗ ", palette.GOOD if live else palette.BAD)
+    text = Text.assemble(
+        sign, line(f"{told} · {view.broker} · {view.hint}", palette.RAIL_DIM), no_wrap=True
     )
-    if seen.roads is not None and live:
-        draw_asks(canvas, (canvas.width - 1 - asks_width(look.signs), y), seen.roads.ask, look)
+    marks = next_round(view.roads.ask, theme) if view.roads and live else Text()
+    return Part(line_with_end(text, marks, width - 2), 1, margin=1)
+
+
+def _facts(view: TableView) -> list[tuple[str, Style]]:
+    """
+    Write the most important facts first.
+    """
+    lines = [] if (problem := warning(view)) is None else [(" ".join(problem), palette.BAD)]
+    lines.append((title(view), palette.RAIL_TITLE))
+    state = view.state
+    if state is not None:
+        lines.append((headline(state), palette.RAIL_BRIGHT))
+        lines += [(text, palette.RAIL) for text in _cards(state)]
+        result = result_of(state)
+        if result is not None:
+            lines.append((verdict(result), palette.RAIL_TITLE))
+    if view.roads is not None:
+        letters = "".join(LETTERS.outcomes[each.outcome] for each in view.roads.bead)
+        lines.append((letters[-_SHOWN_OUTCOMES:], palette.RAIL))
+        lines.append((counts_line(view.roads.counts), palette.RAIL))
+    lines.append(("The whole board needs 80 columns and 24 rows.", palette.RAIL_DIM))
+    return lines
+
+
+def _cards(state: State) -> list[str]:
+    if state.round is None:
+        return []
+    totals = {"P": ("Player", state.round.player_total), "B": ("Banker", state.round.banker_total)}
+    lines = []
+    for side, (name, total) in totals.items():
+        cards = [each for each in state.round.cards if each.slot and each.slot.value[0] == side]
+        faces = " ".join(_face(each, state.round) for each in cards)
+        lines.append(f"{name}: {faces}{'' if total is None else f' = {total}'}")
+    return lines
+
+
+def _face(card: CardView, round_: RoundView) -> str:
+    # A card that lies face down is drawn as its back; an unread card is "??".
+    return "▚▚" if card.card is None and not is_unread(card, round_) else card_text(card.card)

@@ -1,8 +1,7 @@
 """
-Cards, empty places and totals, drawn on a canvas.
+Playing cards, empty places and totals as blocks of text.
 
-A card has half blocks around it, so that its edge is finer than the characters
-and its shape is there without colours too.
+Cards have half blocks as edges, so that they have a shape without colours too.
 """
 
 from __future__ import annotations
@@ -10,40 +9,51 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from rich.style import Style
+from rich.text import Text
+
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.canvas import Box, Canvas
-from shoe_daemon.display.terminal.styles import Style
 from shoe_daemon.event_text import SUIT_SIGNS
 from shoe_daemon.game import Card
 
-__all__ = ["LARGE", "SMALL", "Size", "draw_card", "draw_place", "draw_total", "draw_unread_card"]
+__all__ = [
+    "LARGE",
+    "SMALL",
+    "Size",
+    "card_block",
+    "place_block",
+    "total_block",
+    "unread_card_block",
+]
 
 
 class Size(NamedTuple):
     """
-    Columns and rows of a card; a third card lies on its side.
+    Columns and rows of an upright card, of a third card lying on its side, and of a total.
     """
 
     width: int
     height: int
     lying_width: int
     lying_height: int
+    digit_width: int
+    digit_height: int
 
-    def box(self, x: int, y: int, *, lying: bool) -> Box:
+    def of(self, *, lying: bool) -> tuple[int, int, int]:
         """
-        Give a card's rectangle; one that lies is in the middle of the row of cards.
+        Return columns and rows of a card, and the empty rows above it.
         """
         if not lying:
-            return Box(x, y, self.width, self.height)
-        lower = (self.height - self.lying_height) // 2
-        return Box(x, y + lower, self.lying_width, self.lying_height)
+            return self.width, self.height, 0
+        return self.lying_width, self.lying_height, (self.height - self.lying_height) // 2
 
 
-SMALL: Final = Size(7, 5, 9, 3)
-LARGE: Final = Size(9, 7, 13, 5)
+SMALL: Final = Size(7, 5, 9, 3, 3, 3)
+LARGE: Final = Size(9, 7, 13, 5, 6, 5)
 
 _RED: Final = frozenset("HD")
-_ROOM_FOR_EDGE: Final = 4
+_MIN_HEIGHT_FOR_EDGE: Final = 5
+_RANK_WIDTH: Final = 2
 _DIGITS: Final = (
     ("███", " █ ", "███", "███", "█ █", "███", "███", "███", "███", "███"),
     ("█ █", "██ ", "  █", "  █", "█ █", "█  ", "█  ", "  █", "█ █", "█ █"),
@@ -51,7 +61,7 @@ _DIGITS: Final = (
     ("█ █", " █ ", "█  ", "  █", "  █", "  █", "█ █", "  █", "█ █", "  █"),
     ("███", "███", "███", "███", "  █", "███", "███", "  █", "███", "███"),
 )
-"""Rows of points, digit by digit."""
+"""Rows of pixels of each digit."""
 
 _PIPS: Final = {
     "H": (" ██ ██ ", "███████", "███████", " █████ ", "  ███  ", "   █   "),
@@ -63,91 +73,91 @@ _PIPS: Final = {
 _HALVES: Final = {"██": "█", "█ ": "▀", " █": "▄", "  ": " "}
 
 
-def draw_unread_card(canvas: Canvas, box: Box) -> None:
+def card_block(face: Card | None, size: Size, *, lying: bool) -> Text:
     """
-    Draw a card that nobody could read: a sheet with a question mark.
+    Draw a card; None is a card that lies face down.
     """
-    x, y, width, height = _sheet(canvas, box, palette.UNREAD_EDGE, palette.UNREAD)
-    canvas.centre(x, y + height // 2, width, "?", palette.UNREAD)
+    width, height = _inside(size, lying=lying)
+    if face is None:
+        return _sheet(["▚" * width] * height, palette.BACK_EDGE, palette.BACK, size, lying=lying)
+    pip = _halved(_PIPS[face.suit]) if size is LARGE else [SUIT_SIGNS[face.suit]]
+    above = (height - len(pip)) // 2
+    rows = [*[""] * above, *pip, *[""] * (height - above - len(pip))]
+    rank, middle = face.rank, height // 2
+    if lying:
+        sign = f"{rows[middle]:^{width - 2 * _RANK_WIDTH}}"
+        rows[middle] = f"{rank:<{_RANK_WIDTH}}{sign}{rank:>{_RANK_WIDTH}}"
+    else:
+        rows[0], rows[-1] = f"{rank:<{width}}", f"{rank:>{width}}"
+    ink = palette.CARD_RED if face.suit in _RED else palette.CARD_BLACK
+    return _sheet(rows, palette.CARD_EDGE, ink, size, lying=lying)
 
 
-def draw_card(canvas: Canvas, size: Size, box: Box, card: Card | None) -> None:
+def unread_card_block(size: Size, *, lying: bool) -> Text:
     """
-    Draw a card of this size; None is one that lies face down.
+    Draw a card that could not be read.
     """
-    if card is None:
-        inside = _sheet(canvas, box, palette.BACK_EDGE, palette.BACK)
-        for row in range(inside.y, inside.y + inside.height):
-            canvas.put(inside.x, row, "▚" * inside.width, palette.BACK)
-        return
-    ink = palette.CARD_RED if card.suit in _RED else palette.CARD_BLACK
-    inside = _sheet(canvas, box, palette.CARD_EDGE, ink)
-    x, y, width, height = inside
-    upper, lower = (y, y + height - 1) if box.height == size.height else (y + height // 2,) * 2
-    canvas.put(x, upper, card.rank, ink)
-    canvas.right(x + width, lower, card.rank, ink)
-    pip = _halved(_PIPS[card.suit]) if size is LARGE else [SUIT_SIGNS[card.suit]]
-    for row, text in enumerate(pip, y + (height - len(pip)) // 2):
-        canvas.centre(x, row, width, text, ink)
+    _, height = _inside(size, lying=lying)
+    rows = [""] * height
+    rows[height // 2] = "?"
+    return _sheet(rows, palette.UNREAD_EDGE, palette.UNREAD, size, lying=lying)
 
 
-def _sheet(canvas: Canvas, box: Box, edge: Style, inside: Style) -> Box:
+def _inside(size: Size, *, lying: bool) -> tuple[int, int]:
     """
-    Draw an empty card, and return what is within its edge.
+    Return columns and rows within the edge of a card.
     """
-    x, y, width, height = box
-    if height > _ROOM_FOR_EDGE:
-        canvas.put(x, y, f"▗{'▄' * (width - 2)}▖", edge)
-        canvas.put(x, y + height - 1, f"▝{'▀' * (width - 2)}▘", edge)
-        y, height = y + 1, height - 2
-    for row in range(y, y + height):
-        canvas.put(x, row, "▐", edge)
-        canvas.put(x + width - 1, row, "▌", edge)
-    canvas.fill(x + 1, y, width - 2, height, inside)
-    return Box(x + 1, y, width - 2, height)
+    width, height, _ = size.of(lying=lying)
+    return width - 2, height - 2 if height >= _MIN_HEIGHT_FOR_EDGE else height
 
 
-def draw_place(canvas: Canvas, box: Box, *, due: bool) -> None:
+def _sheet(rows: list[str], edge: Style, inside: Style, size: Size, *, lying: bool) -> Text:
+    width, height, above = size.of(lying=lying)
+    text = Text("\n" * above, no_wrap=True)
+    edged = height >= _MIN_HEIGHT_FOR_EDGE
+    if edged:
+        text.append(f"▗{'▄' * (width - 2)}▖\n", edge)
+    for row in rows:
+        text.append("▐", edge).append(f"{row:^{width - 2}}", inside).append("▌\n", edge)
+    if edged:
+        text.append(f"▝{'▀' * (width - 2)}▘", edge)
+    return text
+
+
+def place_block(size: Size, *, lying: bool, due: bool) -> Text:
     """
-    Draw the outline of an empty place; the one that is due is lit.
+    Draw the outline of an empty place, highlighted if the next card goes there.
     """
-    x, y, width, height = box
-    style = palette.DUE if due else palette.FELT_LINE
-    across = "─" * (width - 2)
-    canvas.put(x, y, f"╭{across}╮", style)
-    for row in range(y + 1, y + height - 1):
-        canvas.put(x, row, "│", style)
-        canvas.put(x + width - 1, row, "│", style)
-    canvas.put(x, y + height - 1, f"╰{across}╯", style)
+    width, height, above = size.of(lying=lying)
+    rows = [f"│{'':{width - 2}}│"] * (height - 2)
     if due:
-        canvas.centre(x + 1, y + height // 2, width - 2, "next", style)
+        rows[(height - 2) // 2] = f"│{'next':^{width - 2}}│"
+    across = "─" * (width - 2)
+    text = "\n".join([f"╭{across}╮", *rows, f"╰{across}╯"])
+    return Text("\n" * above + text, palette.DUE if due else palette.FELT_LINE, no_wrap=True)
 
 
-def draw_total(canvas: Canvas, box: Box, total: int | None, style: Style) -> None:
+def total_block(value: int | None, size: Size, style: Style) -> Text:
     """
-    Draw a total, five rows high where there is room, else three; one that is not
-    known, or none of a hand, is a dot.
+    Draw a total as a large digit; a dot if it is unknown.
     """
-    x, y, width, height = box
-    if total is None or not 0 <= total < len(_DIGITS[0]):
-        canvas.centre(x, y + height // 2, width, "·", palette.FELT_LINE)
-        return
-    for row, text in enumerate(_digit(total, height), y):
-        canvas.centre(x, row, width, text, style)
+    above = (size.height - size.digit_height) // 2
+    if value is None or not 0 <= value < len(_DIGITS[0]):
+        dot = "\n" * (size.digit_height // 2) + f"{'·':^{size.digit_width}}"
+        return Text("\n" * above + dot, palette.FELT_LINE, no_wrap=True)
+    rows = [digits[value] for digits in _DIGITS]
+    if size is LARGE:
+        rows = [row.replace("█", "██").replace(" ", "  ") for row in rows]
+    else:
+        rows = _halved((*rows, "   "))
+    return Text("\n".join([""] * above + rows), style, no_wrap=True)
 
 
-def _digit(digit: int, height: int) -> list[str]:
-    rows = [digits[digit] for digits in _DIGITS]
-    if height >= len(rows):
-        return [row.replace("█", "██").replace(" ", "  ") for row in rows]
-    return _halved((*rows, "   "))
-
-
-def _halved(points: Sequence[str]) -> list[str]:
+def _halved(pixels: Sequence[str]) -> list[str]:
     """
-    Put two rows of points into each row of characters.
+    Combine two rows of pixels into each row of characters.
     """
     return [
         "".join(_HALVES[above + below] for above, below in zip(upper, lower, strict=True))
-        for upper, lower in zip(points[0::2], points[1::2], strict=True)
+        for upper, lower in zip(pixels[0::2], pixels[1::2], strict=True)
     ]

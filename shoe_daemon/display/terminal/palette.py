@@ -1,12 +1,15 @@
 """
-The colours of the table.
+Colours of the boards in a terminal.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from shoe_daemon.display.terminal.styles import Style
+from rich.color import Color
+from rich.style import Style
+
 from shoe_daemon.game import Mark, Outcome
 
 _FELT: Final = "#0d4d32"
@@ -15,7 +18,6 @@ _PAPER: Final = "#fbfaf5"
 _GOLD: Final = "#f2c14e"
 
 RAIL: Final = Style(color="#cfe3d8", bgcolor=_RAIL)
-"""The edge of the table: names above, figures below."""
 RAIL_TITLE: Final = Style(color=_GOLD, bold=True)
 RAIL_DIM: Final = Style(color="#7fa391")
 RAIL_BRIGHT: Final = Style(color="#ffffff", bold=True)
@@ -61,7 +63,7 @@ CALM_EDGE: Final = Style(color="#1d5a40")
 
 class Tones(NamedTuple):
     """
-    How words stand beside the roads.
+    Styles of the words beside the roads.
     """
 
     title: Style
@@ -90,3 +92,19 @@ MARKS: Final[dict[Mark, Style]] = {
     Mark.RED: Style(color="#c1121f", bold=True),
     Mark.BLUE: Style(color="#1f5fd1", bold=True),
 }
+
+
+@lru_cache(maxsize=1000)
+def grey(style: Style) -> Style:
+    """
+    Replace the colours of a style by greys of similar lightness, with less contrast.
+    """
+    return style + Style(color=_grey(style.color), bgcolor=_grey(style.bgcolor))
+
+
+def _grey(color: Color | None) -> str | None:
+    if color is None or color.triplet is None:
+        return None
+    red, green, blue = color.triplet
+    level = 40 + (3 * red + 6 * green + blue) // 10 * 5 // 10
+    return f"#{level:02x}{level:02x}{level:02x}"

@@ -1,104 +1,52 @@
 """
-What the roads come to: the counts, and what the next round would bring.
+Statistics beside the roads: counts of the shoe, and the marks of the next round.
 """
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
+
+from rich.text import Text
 
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.canvas import Box, Canvas
-from shoe_daemon.display.terminal.symbols import Look, Signs
-from shoe_daemon.game import Ask, Asks, MarkPlace, Outcome
+from shoe_daemon.display.terminal.symbols import Theme
+from shoe_daemon.game import Ask, Asks, MarkPlace, Outcome, RoadCounts
+from shoe_daemon.table import Counts
 
-__all__ = ["COUNTS", "Counted", "asks_width", "counts_line", "draw_asks", "draw_counts"]
+__all__ = ["COUNTS_WIDTH", "counts_block", "counts_line", "next_round"]
 
-COUNTS: Final = 26
+COUNTS_WIDTH: Final = 26
 """Columns of the counts."""
 
-_BAR: Final = 9
-_ROADS: Final = ("big_eye", "small", "cockroach")
+_BAR_WIDTH: Final = 9
+_DERIVED: Final = ("big_eye", "small", "cockroach")
 
 
-class Counted(Protocol):
+def counts_block(counts: Counts | RoadCounts, theme: Theme) -> Text:
     """
-    The counts of a shoe, from its roads or from its table.
+    Draw the counts in six rows, the outcomes with bars.
     """
-
-    @property
-    def banker(self) -> int:
-        """
-        Rounds that the Banker won.
-        """
-        ...
-
-    @property
-    def banker_pair(self) -> int:
-        """
-        Rounds with a pair of the Banker's.
-        """
-        ...
-
-    @property
-    def natural(self) -> int:
-        """
-        Rounds with a natural.
-        """
-        ...
-
-    @property
-    def player(self) -> int:
-        """
-        Rounds that the Player won.
-        """
-        ...
-
-    @property
-    def player_pair(self) -> int:
-        """
-        Rounds with a pair of the Player's.
-        """
-        ...
-
-    @property
-    def rounds(self) -> int:
-        """
-        All rounds.
-        """
-        ...
-
-    @property
-    def tie(self) -> int:
-        """
-        Ties.
-        """
-        ...
-
-
-def draw_counts(canvas: Canvas, box: Box, counts: Counted, look: Look) -> None:
-    """
-    Draw the counts on six rows, the outcomes with bars.
-    """
-    outcomes = (
+    rounds, tones = max(counts.rounds, 1), theme.tones
+    text = Text.assemble((f"Rounds {counts.rounds:>3}\n", tones.title), no_wrap=True)
+    for outcome, count in (
         (Outcome.BANKER, counts.banker),
         (Outcome.PLAYER, counts.player),
         (Outcome.TIE, counts.tie),
-    )
-    most = max(counts.rounds, 1)
-    canvas.put(box.x, box.y, f"Rounds {counts.rounds:>3}", look.tones.title)
-    for row, (outcome, count) in enumerate(outcomes, box.y + 1):
-        canvas.put(box.x, row, f"{outcome.value.title():<7}{count:>3}", look.tones.text)
-        length = max((_BAR * min(count, most) + most // 2) // most, min(count, 1))
-        canvas.put(box.x + 11, row, look.signs.bar * length, palette.BARS[outcome])
-        canvas.right(box.x + COUNTS, row, f"{(100 * count + most // 2) // most} %", look.tones.dim)
-    canvas.put(box.x, box.y + 4, f"Naturals {counts.natural}", look.tones.text)
-    pairs = f"Pairs: Banker {counts.banker_pair}, Player {counts.player_pair}"
-    canvas.put(box.x, box.y + 5, pairs, look.tones.text)
+    ):
+        length = (_BAR_WIDTH * min(count, rounds) + rounds // 2) // rounds
+        bar = theme.symbols.bar * max(length, min(count, 1))
+        percent = f"{(100 * count + rounds // 2) // rounds} %"
+        text.append(f"{outcome.value.title():<7}{count:>3} ", tones.text)
+        text.append(bar, palette.BARS[outcome])
+        text.append(f"{percent:>{COUNTS_WIDTH - 11 - len(bar)}}\n", tones.dim)
+    text.append(f"Naturals {counts.natural}\n", tones.text)
+    text.append(f"Pairs: Banker {counts.banker_pair}, Player {counts.player_pair}", tones.text)
+    return text
 
 
-def counts_line(counts: Counted) -> str:
+def counts_line(counts: RoadCounts) -> str:
     """
-    Write the counts on one line.
+    Write the counts in one line.
     """
     return (
         f"B {counts.banker} · P {counts.player} · T {counts.tie} · "
@@ -106,31 +54,27 @@ def counts_line(counts: Counted) -> str:
     )
 
 
-def asks_width(signs: Signs) -> int:
+def next_round(asks: Asks, theme: Theme) -> Text:
     """
-    Count the columns of what is next.
+    Draw the marks that the derived roads would get from a win of either side.
     """
-    return 33 + signs.wide
-
-
-def draw_asks(canvas: Canvas, at: tuple[int, int], ask: Asks, look: Look) -> None:
-    """
-    Draw what the three derived roads would get from either side.
-    """
-    x, y = at
-    canvas.put(x, y, "Next round", look.tones.title)
-    for start, side, each in (
-        (x + 12, Outcome.BANKER, ask.banker),
-        (x + 12 + 12, Outcome.PLAYER, ask.player),
+    text = Text("Next round", theme.tones.title, no_wrap=True)
+    for start, side, ask in (
+        (12, Outcome.BANKER, asks.banker),
+        (24, Outcome.PLAYER, asks.player),
     ):
-        canvas.put(start, y, f" {look.signs.outcomes[side]} ", palette.OUTCOMES[side])
-        _draw_ask(canvas, start + 2 + look.signs.wide, y, each, look.signs)
+        text.pad_right(start - text.cell_len)
+        text.append(f" {theme.symbols.outcomes[side]} ", palette.OUTCOMES[side])
+        text.append_text(_marks(ask, theme))
+    return text
 
 
-def _draw_ask(canvas: Canvas, x: int, y: int, ask: Ask, signs: Signs) -> None:
-    canvas.fill(x, y, 7, 1, palette.PAPER)
-    for number, road in enumerate(_ROADS, 1):
+def _marks(ask: Ask, theme: Theme) -> Text:
+    text = Text(" ", palette.PAPER)
+    for road in _DERIVED:
         found: MarkPlace | None = getattr(ask, road)
-        sign = signs.empty if found is None else signs.marks[road][found.mark]
-        style = palette.PAPER if found is None else palette.MARKS[found.mark]
-        canvas.put(x + 2 * number - 1, y, sign, style)
+        if found is None:
+            text.append(f"{theme.symbols.empty} ")
+        else:
+            text.append(f"{theme.symbols.marks[road][found.mark]} ", palette.MARKS[found.mark])
+    return text

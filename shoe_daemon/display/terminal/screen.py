@@ -1,134 +1,155 @@
 """
-A whole terminal, kept as a canvas says; printed with rich, an extra.
+Output of pictures: on the whole terminal, as lines, or as SVG.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import termios
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from functools import lru_cache
-from typing import Self
+from io import StringIO
+from typing import Final, Self
 
 from rich.console import Console
 from rich.control import Control
 from rich.segment import Segment, Segments
-from rich.style import Style as RichStyle
 
-from shoe_daemon.display.terminal.canvas import Canvas
-from shoe_daemon.display.terminal.styles import Style
+from shoe_daemon.display.terminal.layout_helpers import Part
 
-__all__ = ["Screen", "print_canvas", "segments"]
+__all__ = ["Rows", "Screen", "has_colours", "print_rows", "render_rows", "text_of"]
+
+Rows = list[list[Segment]]
+
+_RENDERER: Final = Console(
+    file=StringIO(), color_system="truecolor", legacy_windows=False, _environ={}
+)
+
+
+def render_rows(parts: Iterable[Part], width: int) -> Rows:
+    """
+    Lay out parts below one another, in rows of exactly `width` columns.
+    """
+    rows: Rows = []
+    for picture, height, style, margin in parts:
+        options = _RENDERER.options.update(width=width - 2 * margin)
+        if height is not None:
+            options = options.update_height(height)
+        edge = [Segment(" " * margin, style)] if margin else []
+        lines = _RENDERER.render_lines(picture, options, style=style, pad=True)
+        rows += [[*edge, *line, *edge] for line in lines]
+    return rows
+
+
+def text_of(row: list[Segment]) -> str:
+    """
+    Return the characters of a row.
+    """
+    return "".join(segment.text for segment in row)
+
+
+def has_colours() -> bool:
+    """
+    Tell whether standard output shows colours.
+    """
+    return _console().color_system is not None
+
+
+def print_rows(rows: Rows) -> None:
+    """
+    Print rows to standard output, in the colours that it shows.
+    """
+    console = _console()
+    for row in rows:
+        console.print(Segments([*row, Segment.line()]), end="", crop=False, soft_wrap=True)
 
 
 class Screen:
     """
-    The terminal from `__enter__` to `__exit__`: only what has changed is drawn.
+    The whole terminal, from `__enter__` to `__exit__`; only changed rows are drawn.
     """
 
     def __init__(self) -> None:
         self._console = _console()
-        self._shown: Canvas | None = None
+        self._shown: Rows = []
+        self._shown_size = (0, 0)
         self._changes = ExitStack()
 
     @staticmethod
-    def able() -> bool:
+    def is_supported() -> bool:
         """
-        Tell whether there is a terminal that can show it.
+        Tell whether standard output is a terminal with UTF-8.
         """
         console = _console()
-        return console.is_terminal and not console.is_dumb_terminal and _has_signs(console)
+        usable = console.is_terminal and not console.is_dumb_terminal
+        return usable and console.encoding.startswith("utf")
 
     def __enter__(self) -> Self:
         """
-        Take the terminal: another screen, no cursor, nothing that is typed appears.
+        Switch to the alternate screen; hide the cursor and typed characters.
         """
         with ExitStack() as changes:
             changes.enter_context(_silent_keyboard())
-            changes.callback(self._console.show_cursor, show=True)
-            changes.callback(self._console.set_alt_screen, enable=False)
-            self._console.set_alt_screen(enable=True)
-            self._console.show_cursor(show=False)
+            changes.enter_context(self._console.screen())
             self._changes = changes.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Give the terminal back as it was.
+        Restore the terminal.
         """
         self._changes.close()
 
     @property
     def size(self) -> tuple[int, int]:
         """
-        Columns and rows, at this moment.
+        Current columns and rows.
         """
         size = self._console.size
         return size.width, size.height
 
-    def show(self, canvas: Canvas) -> None:
+    def show(self, parts: Iterable[Part]) -> None:
         """
-        Draw a canvas, where it differs from what is drawn.
+        Draw parts that fill the terminal.
         """
+        size = self.size
+        rows = render_rows(parts, size[0])
+        before = self._shown if size == self._shown_size else []
         changed = [
             segment
-            for row in canvas.changes(self._shown)
-            for segment in (Control.move_to(0, row).segment, *segments(canvas, row))
+            for number, row in enumerate(rows)
+            if number >= len(before) or row != before[number]
+            for segment in (Control.move_to(0, number).segment, *row)
         ]
         if changed:
-            self._print(changed)
-        self._shown = canvas
-
-    def _print(self, changed: Iterable[Segment]) -> None:
-        self._console.print(Segments(changed), end="", crop=False, soft_wrap=True)
-
-
-def print_canvas(canvas: Canvas) -> None:
-    """
-    Print a canvas once, row by row, wherever standard output goes.
-    """
-    console = _console()
-    for row in range(canvas.height):
-        line = Segments([*segments(canvas, row), Segment.line()])
-        console.print(line, end="", crop=False, soft_wrap=True)
-
-
-def segments(canvas: Canvas, row: int) -> Iterator[Segment]:
-    """
-    Give a row as rich prints it.
-    """
-    for text, style in canvas.runs(row):
-        yield Segment(text, _rich(style))
-
-
-@lru_cache(maxsize=1000)
-def _rich(style: Style) -> RichStyle:
-    return RichStyle(
-        color=style.color,
-        bgcolor=style.bgcolor,
-        bold=style.bold or None,
-        underline=style.underline or None,
-    )
+            self._console.print(Segments(changed), end="", crop=False, soft_wrap=True)
+        self._shown, self._shown_size = rows, size
 
 
 def _console() -> Console:
-    return Console(file=sys.stdout, highlight=False)
-
-
-def _has_signs(console: Console) -> bool:
-    return console.encoding.startswith("utf")
+    """
+    Open standard output; without colours where they are not wanted or not possible.
+    """
+    terminal = sys.stdout.isatty()
+    known = os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
+    return Console(
+        file=sys.stdout,
+        force_terminal=terminal,
+        color_system="auto" if terminal and known else None,
+        highlight=False,
+    )
 
 
 @contextlib.contextmanager
 def _silent_keyboard() -> Iterator[None]:
     """
-    Let nothing typed appear, or stop what has the terminal; Ctrl-C works.
+    Hide typed characters and disable Ctrl-Z; Ctrl-C works.
     """
     try:
         before = termios.tcgetattr(sys.stdin)
-    except (OSError, ValueError, termios.error):  # no terminal to type at
+    except (OSError, ValueError, termios.error):  # standard input is no terminal
         yield
         return
     silent = [*before[:6], [*before[6]]]
@@ -138,5 +159,5 @@ def _silent_keyboard() -> Iterator[None]:
     try:
         yield
     finally:
-        # What was typed meanwhile was for this program, not for the shell.
+        # Characters typed meanwhile were not meant for the shell.
         termios.tcsetattr(sys.stdin, termios.TCSAFLUSH, before)

@@ -1,8 +1,8 @@
 """
-The characters that stand for results and marks.
+Characters for outcomes and road marks: letters, Chinese or ASCII.
 
-Colour is never all that tells them apart: a side is a letter, and of the two marks of a
-derived road the blue one is smaller, or leans the other way.
+Outcomes and marks differ without colour too: an outcome is a letter, and the blue mark of
+a derived road is smaller than the red one, or leans the other way.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from msgspec.structs import replace
 from shoe_daemon.display.terminal.palette import Tones
 from shoe_daemon.game import Mark, Outcome
 
-__all__ = ["ASCII", "CHINESE", "LETTERS", "Look", "Signs", "plain"]
-
+__all__ = ["ASCII", "CHINESE", "LETTERS", "Symbols", "Theme", "plain"]
 
 Marks = dict[str, dict[Mark, str]]
 
@@ -27,21 +26,21 @@ _SHAPES: Final[Marks] = {
 }
 
 
-class Signs(Struct, frozen=True, kw_only=True):
+class Symbols(Struct, frozen=True, kw_only=True):
     """
-    One set of characters.
+    A set of characters.
 
     Attributes:
-        outcomes: What stands for a side.
-        wide: Columns that each of these takes.
-        edges: The left and the right edge of a bead; blanks where nothing has colours.
-        lines: Whether a natural is a line below the letter, in place of a mark.
-        pairs: Marks of the big road: none, Banker's, Player's, both.
-        corners: Marks at the right of a bead: none, Player's pair, natural, both.
-        empty: Where a mark would be and is none.
-        earlier: Before the number of columns that have no room.
-        bar: A length of what is counted.
-        marks: By road, then by mark.
+        outcomes: Letter of each outcome.
+        wide: Columns of one letter.
+        edges: Left and right edge of a bead; blanks for output without colours.
+        lines: A natural is an underlined letter, otherwise a corner mark.
+        pairs: Marks in the big road: none, Banker pair, Player pair, both.
+        corners: Marks right of a bead: none, Player pair, natural, both.
+        empty: Placeholder for a missing mark.
+        earlier: Stands before the number of hidden columns.
+        bar: Unit of a bar.
+        marks: Marks by derived road.
     """
 
     outcomes: dict[Outcome, str]
@@ -56,16 +55,16 @@ class Signs(Struct, frozen=True, kw_only=True):
     marks: Marks
 
 
-LETTERS: Final = Signs(
+LETTERS: Final = Symbols(
     outcomes={Outcome.PLAYER: "P", Outcome.BANKER: "B", Outcome.TIE: "T"},
     marks=_SHAPES,
 )
-CHINESE: Final = Signs(
+CHINESE: Final = Symbols(
     outcomes={Outcome.PLAYER: "閒", Outcome.BANKER: "莊", Outcome.TIE: "和"},
     wide=2,
     marks=_SHAPES,
 )
-ASCII: Final = Signs(
+ASCII: Final = Symbols(
     outcomes=LETTERS.outcomes,
     edges=(" ", " "),
     lines=False,
@@ -82,17 +81,17 @@ ASCII: Final = Signs(
 )
 
 
-def plain(signs: Signs) -> Signs:
+def plain(symbols: Symbols) -> Symbols:
     """
-    Leave out what is only there to be coloured.
+    Return a set for output without colours.
     """
-    return replace(signs, edges=(" ", " "), lines=False)
+    return replace(symbols, edges=(" ", " "), lines=False)
 
 
-class Look(NamedTuple):
+class Theme(NamedTuple):
     """
-    In which characters and tones something is drawn.
+    Characters and text styles of a picture.
     """
 
-    signs: Signs
+    symbols: Symbols
     tones: Tones

@@ -1,5 +1,5 @@
 """
-Follows one table over MQTT: the display's own feed and model, without a browser.
+Current content of one table, received over MQTT.
 """
 
 from __future__ import annotations
@@ -11,38 +11,39 @@ from functools import lru_cache
 from typing import Final, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe_daemon.display.coalescing_queue import CoalescingQueue
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.message_validation import Document, topic_filters
 from shoe_daemon.display.mqtt_feed import MqttFeed
 from shoe_daemon.display.table_model import Moment, Table
-from shoe_daemon.display.terminal.view_model import Seen
+from shoe_daemon.display.terminal.view_model import TableView
 from shoe_daemon.mqtt.messages import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts import Timeouts
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.table import from_microseconds, to_microseconds
 
-__all__ = ["Watcher"]
+__all__ = ["TableFeed"]
 
 
-_SETTLES: Final = 1.0
-"""Seconds after which a broker has told which tables there are."""
+_DISCOVERY_S: Final = 1.0
+"""Seconds without a new table after which all tables of the broker are known."""
 
-_LATELY: Final = 8.0
-"""Seconds for which a result stands there, whether its cards lie there or not."""
+_RECENT_RESULT_S: Final = 8.0
+"""Seconds for which a result is shown, even if its cards are gone."""
 
-_MINUTE: Final = 60
-_HOUR: Final = 3600
+_MINUTE_S: Final = 60
+_HOUR_S: Final = 3600
 
 
-class Watcher:
+class TableFeed:
     """
-    Listens from `__enter__` to `__exit__`.
+    Subscribes from `__enter__` to `__exit__`.
 
     Attributes:
-        tables: All that was heard.
+        tables: Everything that was received.
     """
 
     def __init__(
@@ -54,35 +55,35 @@ class Watcher:
         timeouts: Timeouts | None = None,
     ) -> None:
         self.tables = FloorModel(settings.prefix, stale_after=stale_after)
-        self._where = "{}:{}".format(*settings.address)
-        self._rung = threading.Event()
-        self._queue = CoalescingQueue(self._rung.set)
+        self._broker = "{}:{}".format(*settings.address)
+        self._wakeup = threading.Event()
+        self._queue = CoalescingQueue(self._wakeup.set)
         self._feed = MqttFeed(
             settings, topic_filters(settings.prefix, site), self._queue, _now, timeouts=timeouts
         )
-        self._came = time.monotonic()
-        self._shown: tuple[str, int] | None = None
-        self._result_at = -_LATELY
+        self._news_at = time.monotonic()
+        self._last_result: tuple[str, int] | None = None
+        self._result_at = -_RECENT_RESULT_S
 
     def __enter__(self) -> Self:
         """
-        Begin to listen.
+        Connect and subscribe.
         """
         self._feed.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Leave the broker.
+        Disconnect.
         """
         self._feed.stop()
 
-    def turn(self, patience: float) -> None:
+    def receive(self, timeout: float) -> None:
         """
-        Take what has come, waiting so long for it.
+        Wait for messages, and process all that came.
         """
-        self._rung.wait(patience)
-        self._rung.clear()
+        self._wakeup.wait(timeout)
+        self._wakeup.clear()
         known, more = len(self.tables), True
         while more:
             mail = self._queue.take()
@@ -90,77 +91,71 @@ class Watcher:
             moment = Moment(time.monotonic(), _now())
             if mail.link is not None:
                 self.tables.set_link(mail.link, moment.monotonic)
-                self._came = moment.monotonic
+                self._news_at = moment.monotonic
             for message in mail.messages:
                 self.tables.receive(message, moment)
             if mail.known_tables is not None:
                 self.tables.expire_missing(mail.known_tables, moment.monotonic)
         self.tables.advance_time(time.monotonic())
         if len(self.tables) != known:
-            self._came = time.monotonic()
+            self._news_at = time.monotonic()
 
     @property
-    def settled(self) -> bool:
+    def discovered(self) -> bool:
         """
-        Whether the broker has had the time to tell which tables there are.
+        Whether all tables of the broker are known.
         """
-        return self.tables.link.connected and time.monotonic() - self._came > _SETTLES
+        return self.tables.link.connected and time.monotonic() - self._news_at > _DISCOVERY_S
 
-    def is_whole(self, name: str) -> bool:
+    def is_complete(self, name: str) -> bool:
         """
-        Tell whether everything that a board shows is there.
+        Tell whether all documents of a table have been received.
         """
         found = self.tables.named(name)
         return len(found) == 1 and all(
             found[0].body(kind) is not None for kind in (STATUS, STATE, ROADS, HISTORY)
         )
 
-    def seen(self, name: str) -> Seen:
+    def view(self, name: str) -> TableView:
         """
-        Say what there is to see of a table at this moment.
+        Return the content of a table's board at this moment.
         """
         found = self.tables.named(name)
         table = found[0] if len(found) == 1 else None
         fresh = self.tables.freshness(table, time.monotonic())
-        told = Seen(
+        view = TableView(
             name=name,
-            broker=self._where,
+            broker=self._broker,
             link=self.tables.link,
             fresh=fresh,
-            since="" if fresh.since is None else _since(fresh.since, time.time()),
+            since="" if fresh.since is None else _local_time(fresh.since, time.time()),
         )
-        return told if table is None else self._of(table, told)
+        return view if table is None else self._with_documents(table, view)
 
-    def _of(self, table: Table, told: Seen) -> Seen:
-        state = table.body(STATE)
-        return Seen(
-            name=told.name,
-            broker=told.broker,
-            link=told.link,
-            fresh=told.fresh,
-            since=told.since,
-            state=state,
+    def _with_documents(self, table: Table, view: TableView) -> TableView:
+        return replace(
+            view,
+            state=table.body(STATE),
             roads=_roads(table.documents.get(ROADS)),
             history=_history(table.documents.get(HISTORY)),
-            lately=self._is_late(table),
+            recent_result=self._has_recent_result(table),
         )
 
-    def _is_late(self, table: Table) -> bool:
+    def _has_recent_result(self, table: Table) -> bool:
         """
-        Tell whether the last result came while we looked, some seconds ago.
+        Tell whether the last result was received a few seconds ago, not before the start.
         """
         state = table.body(STATE)
         if state is None or state.last_result is None:
             return False
         now, result = time.monotonic(), (state.session, state.last_result.seq)
-        if self._shown is not None and self._shown != result:
+        if self._last_result is not None and self._last_result != result:
             self._result_at = now
-        self._shown = result
-        return now - self._result_at < _LATELY
+        self._last_result = result
+        return now - self._result_at < _RECENT_RESULT_S
 
 
-# Of long documents the model keeps what came, in its checked form; most of the time
-# the same as before.
+# The model keeps long documents as JSON; most of the time they have not changed.
 @lru_cache(maxsize=1)
 def _roads(document: Document | None) -> RoadsNow | None:
     return None if document is None else msgspec.json.decode(document.json, type=RoadsNow)
@@ -175,21 +170,21 @@ def _now() -> str:
     return from_microseconds(time.time_ns() // 1_000_000 * 1000)
 
 
-def _since(at: str, now: float) -> str:
+def _local_time(at: str, now: float) -> str:
     """
-    Write a moment by the clock on the wall, and how long ago it was.
+    Write a moment in local time, and how long ago it was.
     """
     seconds = to_microseconds(at) / 1e6
     try:
         clock = f"{datetime.fromtimestamp(seconds).astimezone():%H:%M:%S}"
-    except (OverflowError, ValueError, OSError):  # a year that no clock has
+    except (OverflowError, ValueError, OSError):  # beyond the years that datetime knows
         return at
-    return f"{clock}, {_span(max(now - seconds, 0))}"
+    return f"{clock}, {_duration(max(now - seconds, 0))}"
 
 
-def _span(seconds: float) -> str:
-    if seconds < _MINUTE:
+def _duration(seconds: float) -> str:
+    if seconds < _MINUTE_S:
         return f"{int(seconds)} s"
-    if seconds < _HOUR:
-        return f"{int(seconds // _MINUTE)} min"
-    return f"{int(seconds // _HOUR)} h {int(seconds % _HOUR // _MINUTE)} min"
+    if seconds < _HOUR_S:
+        return f"{int(seconds // _MINUTE_S)} min"
+    return f"{int(seconds // _HOUR_S)} h {int(seconds % _HOUR_S // _MINUTE_S)} min"

@@ -1,5 +1,5 @@
 """
-What a board in a terminal shows at one moment, and in which words.
+Content of a board in a terminal, and its texts.
 """
 
 from __future__ import annotations
@@ -12,40 +12,48 @@ from msgspec import Struct
 from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import palette
-from shoe_daemon.display.terminal.hands import Words, verdict
+from shoe_daemon.display.terminal.hands import Announcement, verdict
 from shoe_daemon.event_text import aborted_text, card_text
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.table import PastRound, RoundFinished
 
-__all__ = ["Seen", "headline", "limits", "past_line", "title", "trouble", "why", "words_of"]
+__all__ = [
+    "TableView",
+    "announcement",
+    "connection_error",
+    "headline",
+    "limits",
+    "past_round_line",
+    "title",
+    "warning",
+]
 
-_TROUBLES: Final = {
+_WARNINGS: Final = {
     "stale": "NOT CURRENT",
     "stopping": "THE TABLE IS BEING SWITCHED OFF",
     "offline": "THE TABLE IS OFFLINE",
     "no_broker": "NO CONNECTION TO THE BROKER",
     "unknown": "NOTHING WAS HEARD OF THIS TABLE",
 }
-_NUMBER: Final = re.compile(r"^\[Errno -?\d+\] ")
-_MAIN: Final = frozenset({"player", "banker", "tie"})
+_ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
+_MAIN_WAGERS: Final = frozenset({"player", "banker", "tie"})
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class TableView(Struct, frozen=True, kw_only=True):
     """
-    All that is shown of one table.
+    Content of a board at one moment.
 
     Attributes:
-        name: What was asked for.
+        name: The name that the user asked for.
         broker: Host and port.
-        link: How our line to it is.
-        fresh: How fresh the table is.
-        since: The same moment by a clock on the wall, and how long ago; empty where it
-            is not known.
-        state: The table; None while nothing was heard of it.
-        roads: Its roads; None likewise.
-        history: What lies behind; None likewise.
-        lately: The last result came some seconds ago.
-        hint: What stands at the lower edge.
+        link: State of the connection to the broker.
+        fresh: Whether the table's documents are current.
+        since: Local time since when they are not, and how long ago that is; empty if unknown.
+        state: The table's state; None before it is received.
+        roads: Its roads, likewise.
+        history: Its past rounds, likewise.
+        recent_result: The last result was received a few seconds ago.
+        hint: Text in the last row.
     """
 
     name: str
@@ -56,52 +64,52 @@ class Seen(Struct, frozen=True, kw_only=True):
     state: State | None = None
     roads: RoadsNow | None = None
     history: History | None = None
-    lately: bool = False
+    recent_result: bool = False
     hint: str = "Ctrl-C ends"
 
 
-def title(seen: Seen) -> str:
+def title(view: TableView) -> str:
     """
-    Name the table as people do.
+    Return the name of the table.
     """
-    return seen.name if seen.state is None else seen.state.name or seen.state.table
+    return view.name if view.state is None else view.state.name or view.state.table
 
 
-def trouble(seen: Seen) -> tuple[str, str] | None:
+def warning(view: TableView) -> tuple[str, str] | None:
     """
-    Say, in two lines, why what is shown may be no more so; None where it is.
+    Say in two lines why the board may be out of date, or which alarm is raised.
     """
-    alarm = seen.state.alarm if seen.state is not None else None
-    if seen.fresh.state == "live":
+    alarm = view.state.alarm if view.state is not None else None
+    if view.fresh.state == "live":
         return None if alarm is None else ("ALARM", alarm)
-    head = _TROUBLES[seen.fresh.state]
-    if seen.since:
-        head += f"  since {seen.since}"
-    return head, _detail(seen)
+    head = _WARNINGS[view.fresh.state]
+    if view.since:
+        head += f"  since {view.since}"
+    return head, _detail(view)
 
 
-def _detail(seen: Seen) -> str:
-    match seen.fresh.state:
+def _detail(view: TableView) -> str:
+    match view.fresh.state:
         case "no_broker":
-            return f"{seen.broker}: {why(seen.link)}"
+            return f"{view.broker}: {connection_error(view.link)}"
         case "stale":
             return "Its daemon has not said anything since; what stands here may be no more so."
         case "unknown":
-            return f"The broker {seen.broker} is there; the board appears as soon as it is heard."
+            return f"The broker {view.broker} is there; the board appears as soon as it is heard."
         case _:
             return "The board comes back by itself."
 
 
-def why(link: Link) -> str:
+def connection_error(link: Link) -> str:
     """
-    Say why there is no connection, without the system's number for it.
+    Write the reason of a failed connection, without its error number.
     """
-    return _NUMBER.sub("", link.detail or "it has not answered yet")
+    return _ERRNO.sub("", link.detail or "it has not answered yet")
 
 
 def headline(state: State) -> str:
     """
-    Say at which shoe and round a table is, and what holds it up.
+    Write shoe, round and state of the table in one line.
     """
     shoe, round_ = state.shoe, state.round
     parts = [f"Shoe {shoe.number}" if shoe else "No shoe"]
@@ -122,7 +130,7 @@ def headline(state: State) -> str:
 
 def limits(state: State) -> str:
     """
-    Write the limits on one line.
+    Write the limits in one line.
     """
     names = language(BASE).words
     return " · ".join(
@@ -130,23 +138,23 @@ def limits(state: State) -> str:
     )
 
 
-def words_of(seen: Seen) -> Words:
+def announcement(view: TableView) -> Announcement:
     """
-    Say what is to be read below the cards.
+    Choose the text below the cards.
     """
-    state = seen.state
+    state = view.state
     if state is None or state.shoe is None:
-        return Words("Waiting for the shoe")
+        return Announcement("Waiting for the shoe")
     last = state.last_result
     result = last.data if last is not None and last.shoe == state.shoe.number else None
     wins = _wins(result) if result is not None else ""
-    if result is not None and seen.lately:
-        return Words(verdict(result), wins, wins, palette.OUTCOMES[result.outcome])
+    if result is not None and view.recent_result:
+        return Announcement(verdict(result), wins, wins, palette.OUTCOMES[result.outcome])
     before = f"Round {last.round}: {verdict(result).lower()}" if last and result else ""
-    return Words(_lull(state), before.capitalize(), wins)
+    return Announcement(_between_rounds(state), before.capitalize(), wins)
 
 
-def _lull(state: State) -> str:
+def _between_rounds(state: State) -> str:
     if state.on_hold:
         return "The table is on hold"
     return "No more bets" if state.betting == "closed" else "Place your bets"
@@ -154,19 +162,19 @@ def _lull(state: State) -> str:
 
 def _wins(result: RoundFinished) -> str:
     """
-    Name the side wagers that won, and what they pay.
+    Write the side wagers that won, with their odds.
     """
     names = language(BASE).words
     return " · ".join(
         f"{names.get(f'wager_{each.wager}', each.wager)} {each.pays or 'wins'}"
         for each in result.wagers
-        if each.result == "win" and each.wager not in _MAIN
+        if each.result == "win" and each.wager not in _MAIN_WAGERS
     )
 
 
-def past_line(past: PastRound) -> str:
+def past_round_line(past: PastRound) -> str:
     """
-    Write a round that lies behind on one line.
+    Write a past round in one line.
     """
     if past.aborted is not None:
         return f"{past.round:>4}  aborted: {aborted_text(past.aborted)}"

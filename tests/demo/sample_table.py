@@ -1,5 +1,5 @@
 """
-Moments of a simulated table without a line, a thread or a clock: for pictures and tests.
+Moments of a simulated table without a serial line, a thread or a clock: for tests and pictures.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
-from shoe_daemon.demo.auto_supervisor import Mind
+from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.runner import NAME, SITE, TABLE
-from shoe_daemon.demo.supervisor_client import Said
-from shoe_daemon.demo.view_model import Board, Health, Keeper, Places
+from shoe_daemon.demo.supervisor_client import AnsweredOrder
+from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvents
 from shoe_daemon.display.freshness import Freshness, Link
-from shoe_daemon.display.terminal.view_model import Seen
+from shoe_daemon.display.terminal.view_model import TableView
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
 from shoe_daemon.mqtt.messages import (
     History,
@@ -45,9 +45,9 @@ from shoe_daemon.table import (
     from_microseconds,
 )
 
-__all__ = ["Sample", "boards", "showpiece"]
+__all__ = ["SampleTable", "boards", "showpiece"]
 
-_PLACES: Final = Places(
+_ADDRESSES: Final = Addresses(
     shoe="/dev/pts/3",
     journal="/tmp/shoe-demo-k3v0x9qd/journal.db",  # noqa: S108 - shown, never opened
     host="127.0.0.1",
@@ -66,28 +66,27 @@ _SHOWPIECE: Final = Settings(
     make_good=True,
 )
 _MANY: Final = 20
-_THINKS: Final = 3.1
-_BEGAN: Final = 1_795_600_000_000_000
-"""When the sample begins, in microseconds since 1970."""
+_DECISION_S: Final = 3.1
+_START: Final = 1_795_600_000_000_000
+"""Microseconds since 1970."""
 
 
 def boards(
     settings: Settings, house: str = "seven-feathers", policy: str = "us_nj_pa"
-) -> Iterator[Board]:
+) -> Iterator[DemoView]:
     """
-    Deal a scenario that ends, and give the board after each report that says anything,
-    and after each order of the supervisor's.
+    Deal a scenario; yield the view after each report and each command of the supervisor.
     """
-    yield from Sample(house, policy).boards(settings)
+    yield from SampleTable(house, policy).boards(settings)
 
 
-class Sample:
+class SampleTable:
     """
-    A table, who watches it, and who decides.
+    A table, its view, and its supervisor.
 
     Attributes:
-        events: All that was said.
-        mind: Who decides.
+        events: All events so far.
+        mind: The supervisor.
     """
 
     def __init__(self, house: str, policy: str) -> None:
@@ -96,16 +95,16 @@ class Sample:
         self._table = Table(TableState(session=session))
         self._house = load_house(house).name
         self._decoder = AngelEyeII().decoder()
-        self._keeper = Keeper(lambda: self._now)
-        self.mind = Mind(lambda: self._on_table)
+        self._recent = RecentEvents(lambda: self._now)
+        self.mind = AutoSupervisor(lambda: self._on_table)
         self._on_table: DealtRound | None = None
         self._now = 0.0
         self._frames = 0
         self.events: list[Event] = []
 
-    def boards(self, settings: Settings) -> Iterator[Board]:
+    def boards(self, settings: Settings) -> Iterator[DemoView]:
         """
-        Deal, and let be decided.
+        Deal, and let the supervisor decide.
         """
         for scene in scenes(settings):
             yield from self._decide()
@@ -119,35 +118,37 @@ class Sample:
 
     @property
     def _at(self) -> str:
-        return from_microseconds(_BEGAN + round(self._now * 1_000_000))
+        return from_microseconds(_START + round(self._now * 1_000_000))
 
-    def _read(self, data: bytes) -> Iterator[Board]:
+    def _read(self, data: bytes) -> Iterator[DemoView]:
         for frame in self._decoder.feed(data, self._now):
             self._frames += 1
             for observation in frame.observations:
                 yield from self._apply(observation)
 
-    def _apply(self, observation: Observation) -> Iterator[Board]:
+    def _apply(self, observation: Observation) -> Iterator[DemoView]:
         events = self._table.apply(replace(observation, at=self._at))
         self.events += events
         for event in events:
-            self._keeper.note(event)
-            self.mind.hear(event)
+            self._recent.note(event)
+            self.mind.receive(event)
         if events:
             yield self._board()
 
-    def _decide(self) -> Iterator[Board]:
+    def _decide(self) -> Iterator[DemoView]:
         for case in list(self.mind.cases.values()):
             while (order := self.mind.decide(case)) is not None:
-                self._now += _THINKS
+                self._now += _DECISION_S
                 refused = self._table.refusal(order.command)
                 yield from self._apply(replace(order.command, refused=refused))
                 self.mind.answered(case, order, refused)
                 if refused is None or not case.rests:
-                    self._keeper.note_order(Said(order, case.found.id, refused, case.rests))
+                    self._recent.note_order(
+                        AnsweredOrder(order, case.found.id, refused, case.rests)
+                    )
                     yield self._board()
 
-    def _board(self) -> Board:
+    def _board(self) -> DemoView:
         seq = self._table.state.seq
         health = Health(
             reader_up=True,
@@ -158,11 +159,11 @@ class Sample:
             seen=seq,
             board_up=True,
         )
-        return self._keeper.board(self._table.public(), self._house, health, _PLACES)
+        return self._recent.view(self._table.public(), self._house, health, _ADDRESSES)
 
     def documents(self, session: str = "5a4d1c7e") -> dict[str, bytes]:
         """
-        Give what a daemon of this table would publish now, retained, by topic.
+        Return the retained documents of this moment, by topic.
         """
         state = self._table.state
         options = RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
@@ -177,12 +178,12 @@ class Sample:
             STATUS: encode_message(Status(state="online", **said)),
         }
 
-    def seen(self, name: str, broker: str) -> Seen:
+    def view(self, name: str, broker: str) -> TableView:
         """
-        Give the table as one sees it who watches it over MQTT.
+        Return the content of `shoe-daemon watch`.
         """
         told = self.documents()
-        return Seen(
+        return TableView(
             name=name,
             broker=broker,
             link=Link(connected=True),
@@ -193,9 +194,9 @@ class Sample:
         )
 
 
-def showpiece() -> Board:
+def showpiece() -> DemoView:
     """
-    Give the moment that the README shows: a card too many, and the result held.
+    Return the moment that the README shows: an excess card, and the result held.
     """
     return next(board for board in boards(_SHOWPIECE) if _is_telling(board.table))
 

@@ -1,5 +1,5 @@
 """
-A simulated table before a simulated camera, in place of the shoe on its line.
+A simulated table in front of a simulated camera, instead of a shoe on a serial line.
 """
 
 from __future__ import annotations
@@ -11,36 +11,35 @@ from typing import TYPE_CHECKING, Final
 from drivers.simulators.angel_eye_scenario import Settings as Shoe
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import ReaderSettings
-from shoe_daemon.demo.dealer import Cues, Dealing
-from shoe_daemon.demo.pages import HOST, free_port
-from shoe_daemon.demo.result_check import Referee
+from shoe_daemon.demo.board_server import HOST, free_port
+from shoe_daemon.demo.dealer import Cues, DealerThread
+from shoe_daemon.demo.result_check import ResultCheck
 
 if TYPE_CHECKING:
     from drivers.simulators.camera.scene_settings import Settings
 
-__all__ = ["CAMERA_FAULTS", "CameraDealer", "CameraSet"]
+__all__ = ["CAMERA_FAULTS", "CameraDealer", "SimulatedCamera"]
 
 CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
-"""What can go wrong with cards that a camera sees; the rest is a matter of lines."""
+"""Faults that a camera can see; the others concern serial lines."""
 
-_USUAL: Final = 8091
-"""The port of the page, if nobody has it."""
+_PREFERRED_PORT: Final = 8091
 
 _FPS: Final = 20.0
-_PAUSE: Final = 0.5
-_SURE: Final = 0.8
-"""Seconds for which nothing must be left to decide before the dealer goes on."""
+_PAUSE_S: Final = 0.5
+_DECIDED_S: Final = 0.8
+"""Seconds without an open decision before the dealer goes on."""
 
-_PATIENCE: Final = 15.0
+_MAX_WAIT_S: Final = 15.0
 
 
-class CameraSet:
+class SimulatedCamera:
     """
-    A camera above the demo's table: what is played before it, and where it is read.
+    A simulated camera above the demo's table.
 
     Attributes:
-        address: What the configuration gives as the port.
-        page: Where people see what it sees.
+        address: Port of the reader's configuration.
+        page: URL of the camera's preview.
     """
 
     def __init__(self, shoe: Shoe, folder: Path) -> None:
@@ -51,45 +50,45 @@ class CameraSet:
         self._profile = write_simulated_profile(self.settings, self._folder)
         self._socket = folder / "camera.sock"
         self.address = f"camera:raw:{self._socket}"
-        self._port = free_port(_USUAL)
+        self._port = free_port(_PREFERRED_PORT)
         self.page = f"http://{HOST}:{self._port}/"
 
     @property
     def reader(self) -> ReaderSettings:
         """
-        The section of the configuration that reads it.
+        The reader's section of the configuration.
         """
         options = {"profile": str(self._profile), "view": f"{HOST}:{self._port}"}
         return ReaderSettings(id="camera", driver="camera", port=self.address, options=options)
 
-    def dealer(self, referee: Referee, cues: Cues) -> CameraDealer:
+    def dealer(self, check: ResultCheck, cues: Cues) -> CameraDealer:
         """
-        Give who deals before it.
+        Make the dealer in front of the camera.
         """
-        return CameraDealer(self.settings, self._socket, referee, cues)
+        return CameraDealer(self.settings, self._socket, check, cues)
 
 
-class CameraDealer(Dealing):
+class CameraDealer(DealerThread):
     """
-    Deals before the camera.
+    Deals in front of the camera.
     """
 
-    def __init__(self, settings: Settings, path: Path, referee: Referee, cues: Cues) -> None:
+    def __init__(self, settings: Settings, path: Path, check: ResultCheck, cues: Cues) -> None:
         """
         Args:
-            settings: What is dealt, and how it is seen.
-            path: Of the socket where the camera is.
-            referee: Told each round before it is dealt.
-            cues: What is waited for.
+            settings: Cards dealt, and the scene.
+            path: Socket of the camera.
+            check: Receives each round before it is dealt.
+            cues: Conditions for going on.
         """
         from drivers.simulators.camera.live_sender import open_sender  # noqa: PLC0415 - as above
         from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
 
         super().__init__()
-        # Drawn before anybody looks: who does shall not have to wait.
+        # Rendered in advance, so that the reader gets its first frame at once.
         self._scene = Scene(settings, self._may_go_on)
         self._scene.empty()
-        self._referee = referee
+        self._check = check
         self._cues = cues
         self._sender = open_sender(f"raw:{path}")
         self._decided_since: float | None = None
@@ -103,17 +102,17 @@ class CameraDealer(Dealing):
             for _ in play_live(scene, self._sender, self._stopping):
                 dealt = scene.playing
                 if dealt is not None and dealt is not self.on_table:
-                    self._referee.deal(dealt)
+                    self._check.deal(dealt)
                     self.on_table = dealt
-            self._show_the_end()
+            self._show_empty_table()
         finally:
             self._sender.close()
 
-    def _show_the_end(self) -> None:
+    def _show_empty_table(self) -> None:
         """
-        Look at the empty table until all is told: who sees that it is empty tells it.
+        Show the empty table until the reader has reported it.
         """
-        until = time.monotonic() + 2 * _SURE
+        until = time.monotonic() + 2 * _DECIDED_S
         while time.monotonic() < until:
             self._sender.send(self._scene.empty(), time.monotonic())
             if self._stopping.wait(1 / _FPS):
@@ -121,7 +120,7 @@ class CameraDealer(Dealing):
 
     def _may_go_on(self) -> bool:
         """
-        Tell whether all is decided, and has been for a moment; or was waited for too long.
+        Tell whether all has been decided for a moment, or the wait was too long.
         """
         now = time.monotonic()
         self._waits_since = now if self._waits_since is None else self._waits_since
@@ -129,8 +128,8 @@ class CameraDealer(Dealing):
             self._decided_since = None
         elif self._decided_since is None:
             self._decided_since = now
-        sure = self._decided_since is not None and now - self._decided_since >= _SURE
-        if sure or now - self._waits_since >= _PATIENCE:
+        sure = self._decided_since is not None and now - self._decided_since >= _DECIDED_S
+        if sure or now - self._waits_since >= _MAX_WAIT_S:
             self._waits_since = self._decided_since = None
             return True
         return False
@@ -138,7 +137,7 @@ class CameraDealer(Dealing):
 
 def _table(shoe: Shoe) -> Settings:
     """
-    Let the same cards be dealt on a table.
+    Derive the scene that deals the same cards.
     """
     from drivers.simulators.camera.scene_settings import SHOE_FAULTS, Settings  # noqa: PLC0415 - as above
 
@@ -154,5 +153,5 @@ def _table(shoe: Shoe) -> Settings:
         make_good=shoe.make_good,
         cut_behind=shoe.cut_behind,
         last_rounds=shoe.last_rounds,
-        pause=_PAUSE,
+        pause=_PAUSE_S,
     )
