@@ -19,12 +19,12 @@ from rich.style import Style
 
 from drivers.simulators.angel_eye_scenario import Mode, Settings
 from shoe_daemon.demo.view import draw
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
+from shoe_daemon.display.terminal.appearance import LETTERS
 from shoe_daemon.display.terminal.board import board
 from shoe_daemon.display.terminal.layout_helpers import Part
 from shoe_daemon.display.terminal.road_layout import scoreboard
 from shoe_daemon.display.terminal.screen import render_rows
-from shoe_daemon.display.terminal.symbols import LETTERS
 from shoe_daemon.display.terminal.view_model import TableView
 from shoe_daemon.game import LeadingTies, Outcome, Slot, build_roads, parse_sequence
 from shoe_daemon.table import PublicTable
@@ -85,7 +85,9 @@ def main() -> None:
         (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 
-def to_svg(parts: Iterable[Part], size: tuple[int, int], background: Style = palette.RAIL) -> str:
+def to_svg(
+    parts: Iterable[Part], size: tuple[int, int], background: Style = appearance.RAIL
+) -> str:
     """
     Draw parts as SVG, without fonts or styles from elsewhere.
     """

@@ -14,7 +14,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import LeadingTies, Roads, Tail, build_roads, parse_sequence
 
 if TYPE_CHECKING:
-    from shoe_daemon.display.terminal.symbols import Symbols
+    from shoe_daemon.display.terminal.appearance import Symbols
 
 _MAX_ROUNDS: Final = 5_000
 """Far more than the rounds of a shoe."""
@@ -87,7 +87,7 @@ def _text(sequence: str) -> str:
 
 
 def _symbols(*, letters: bool, only_ascii: bool) -> Symbols:
-    from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS
+    from shoe_daemon.display.terminal.appearance import ASCII, CHINESE, LETTERS
 
     if only_ascii or not _can_encode(sys.stdout.encoding):
         return ASCII
@@ -103,9 +103,9 @@ def _can_encode(encoding: str | None) -> bool:
 
 
 def _draw(drawn: Roads, ties: LeadingTies, symbols: Symbols) -> None:
+    from shoe_daemon.display.terminal.appearance import plain
     from shoe_daemon.display.terminal.road_layout import scoreboard
     from shoe_daemon.display.terminal.screen import has_colours, print_rows, render_rows, text_of
-    from shoe_daemon.display.terminal.symbols import plain
 
     colours = has_colours()
     columns = shutil.get_terminal_size().columns

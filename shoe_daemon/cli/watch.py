@@ -55,9 +55,9 @@ def command(table: str | None, *, once: bool, letters: bool, **given: Any) -> No
         raise UserError(
             "watch needs rich, an extra: pip install 'shoe-daemon[display]'"
         ) from error
+    from shoe_daemon.display.terminal.appearance import CHINESE, LETTERS, plain
     from shoe_daemon.display.terminal.refresh_loop import watch, watch_once
     from shoe_daemon.display.terminal.screen import Screen, has_colours
-    from shoe_daemon.display.terminal.symbols import CHINESE, LETTERS, plain
 
     _disable_logs()
     feed, configured = _table_feed(given["file"], given["broker"], given["protocol"])

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from shoe_daemon.demo.auto_supervisor import OPERATOR
 from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, name_of
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.layout_helpers import line, line_with_end
 from shoe_daemon.event_text import action_text
 from shoe_daemon.game import IRREGULARITIES, SEVERITY, IrregularityKind
@@ -70,13 +70,13 @@ def irregularity_panel(view: DemoView, width: int, height: int) -> RenderableTyp
     room = height - _EDGES
     notice = _notice(view, width - _FRAME, room)
     rows = [
-        Text.assemble(line(row.bold, palette.ALARM_TITLE), line(row.text), no_wrap=True)
+        Text.assemble(line(row.bold, appearance.ALARM_TITLE), line(row.text), no_wrap=True)
         for row in notice.rows
     ]
     if len(rows) > room:
         rows[room - 1] = line_with_end(rows[room - 1], Text("…"), width - _FRAME)
-    title = line(notice.title, palette.ALARM_TITLE)
-    decision = line(notice.decision, palette.ALARM_TITLE)
+    title = line(notice.title, appearance.ALARM_TITLE)
+    decision = line(notice.decision, appearance.ALARM_TITLE)
     return Panel(
         Group(*rows[:room]),
         ROUNDED,
@@ -109,14 +109,14 @@ def _edge(left: Text, right: Text, notice: Notice, width: int) -> Text | None:
 def _notice(view: DemoView, width: int, room: int) -> Notice:
     if view.health.alarm is not None:
         rows = _wrapped(view.health.alarm, width)
-        return Notice(rows, palette.ALARM, palette.ALARM_EDGE, "⚠  ALARM")
+        return Notice(rows, appearance.ALARM, appearance.ALARM_EDGE, "⚠  ALARM")
     if view.table.alerts:
         return _open(view, width, room)
     if view.closed:
         return _closed(view.closed[-1], width, room)
     caught = f", {view.caught} caught so far" if view.caught else ""
     rows = [Row(""), Row(f"Every draw is checked. No irregularity is open{caught}.")]
-    return Notice(rows, palette.RAIL_DIM, palette.CALM_EDGE)
+    return Notice(rows, appearance.RAIL_DIM, appearance.CALM_EDGE)
 
 
 def _open(view: DemoView, width: int, room: int) -> Notice:
@@ -127,8 +127,8 @@ def _open(view: DemoView, width: int, room: int) -> Notice:
     rows += _procedure(newest, width, room - len(rows))
     return Notice(
         rows,
-        palette.ALARM,
-        palette.ALARM_EDGE,
+        appearance.ALARM,
+        appearance.ALARM_EDGE,
         title=f"⚠  {name_of(newest.kind).upper()}",
         badge=f"{older} more open, {badge}" if older else badge,
         authority=_authority(newest),
@@ -162,10 +162,10 @@ def _procedure(found: Irregularity, width: int, room: int) -> list[Row]:
 
 def _authority(found: Irregularity) -> Text:
     if not found.proposals:
-        return line("the policy proposes nothing", palette.ALARM_EDGE)
+        return line("the policy proposes nothing", appearance.ALARM_EDGE)
     verified = all(each.verified for each in found.proposals)
     mark = "verified" if verified else "NOT VERIFIED"
-    style = palette.VERIFIED if verified else palette.UNVERIFIED
+    style = appearance.VERIFIED if verified else appearance.UNVERIFIED
     return line(f"{mark}: {found.proposals[0].authority}", style)
 
 
@@ -180,7 +180,7 @@ def _closed(closed: ClosedIrregularity, width: int, room: int) -> Notice:
         rows.append(Row(f"  {closed.reason or ''}", _decision(closed)))
     title = f"✓ {name_of(closed.kind).capitalize()}: dealt with"
     badge = f"after {closed.seconds:.1f} s"
-    return Notice(rows, palette.SETTLED, palette.SETTLED_EDGE, title, badge)
+    return Notice(rows, appearance.SETTLED, appearance.SETTLED_EDGE, title, badge)
 
 
 def _decision(closed: ClosedIrregularity) -> str:

@@ -17,11 +17,11 @@ from typing import Final
 import click
 import structlog
 
-from shoe_daemon.demo.footer import BROKER_LIMITS
 from shoe_daemon.demo.output import Output, open_output
 from shoe_daemon.demo.runner import DemoRunner
 from shoe_daemon.demo.settings import DemoSettings, house_of
 from shoe_daemon.demo.summary import Summary
+from shoe_daemon.demo.view import BROKER_LIMITS
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 

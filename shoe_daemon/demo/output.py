@@ -5,7 +5,7 @@ Output of the demo: a picture on a terminal, lines of text otherwise.
 from __future__ import annotations
 
 import time
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 import click
 
@@ -19,65 +19,32 @@ from shoe_daemon.table import PublicTable
 __all__ = ["Output", "open_output"]
 
 _LAST_PICTURE_S: Final = 2.0
-"""Seconds for which the last picture stays when the demo ends by itself."""
 
 
-class Output(Protocol):
+class Output:
     """
-    Receives events and shows them, on one thread.
+    Shows events as lines of text.
 
     Attributes:
-        last_picture_s: Seconds to wait before leaving.
-    """
-
-    last_picture_s: float
-
-    def __enter__(self) -> Self:
-        """
-        Prepare the terminal.
-        """
-        ...
-
-    def __exit__(self, *_: object) -> None:
-        """
-        Restore the terminal.
-        """
-        ...
-
-    def add(self, news: News) -> None:
-        """
-        Process events and commands.
-        """
-        ...
-
-    def show(self, health: Health) -> None:
-        """
-        Show the current state.
-        """
-        ...
-
-
-class LineOutput:
-    """
-    Lines of text.
+        last_picture_s: Seconds for which the last picture stays when the demo ends by itself.
     """
 
     last_picture_s = 0.0
 
     def __enter__(self) -> Self:
         """
-        Do nothing.
+        Prepare the terminal.
         """
         return self
 
     def __exit__(self, *_: object) -> None:
         """
-        Do nothing.
+        Restore the terminal.
         """
 
     def add(self, news: News) -> None:
         """
-        Print the lines of each event.
+        Process events and commands.
         """
         for event in news.events:
             for line in event_lines(event):
@@ -87,13 +54,13 @@ class LineOutput:
 
     def show(self, health: Health) -> None:
         """
-        Do nothing.
+        Show the current state.
         """
 
 
-class ScreenOutput:
+class ScreenOutput(Output):
     """
-    A picture on the whole terminal.
+    Shows a picture on the whole terminal.
     """
 
     last_picture_s = _LAST_PICTURE_S
@@ -106,7 +73,7 @@ class ScreenOutput:
 
     def __enter__(self) -> Self:
         """
-        Take over the terminal.
+        Prepare the terminal.
         """
         self._screen.__enter__()
         return self
@@ -119,7 +86,7 @@ class ScreenOutput:
 
     def add(self, news: News) -> None:
         """
-        Remember events and commands.
+        Process events and commands.
         """
         for event in news.events:
             self._recent.note(event)
@@ -129,7 +96,7 @@ class ScreenOutput:
 
     def show(self, health: Health) -> None:
         """
-        Draw the table if anything has changed.
+        Show the current state, if it has changed.
         """
         view = self._recent.view(self._table, self._house, health, self._addresses)
         current = view, self._screen.size
@@ -143,5 +110,5 @@ def open_output(table: PublicTable, house: str, addresses: Addresses, *, plain: 
     Choose a picture if standard output is a terminal that supports it.
     """
     if plain or not Screen.is_supported():
-        return LineOutput()
+        return Output()
     return ScreenOutput(table, house, addresses)

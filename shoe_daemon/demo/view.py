@@ -12,10 +12,10 @@ from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.demo.footer import footer_rows
 from shoe_daemon.demo.irregularity_panel import irregularity_panel
 from shoe_daemon.demo.view_model import BurnedCards, DemoView, name_of
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
+from shoe_daemon.display.terminal.appearance import LETTERS, Theme
 from shoe_daemon.display.terminal.cards import LARGE, SMALL
 from shoe_daemon.display.terminal.hands import Announcement, felt, is_held
 from shoe_daemon.display.terminal.layout_helpers import (
@@ -26,18 +26,19 @@ from shoe_daemon.display.terminal.layout_helpers import (
     line,
     line_with_end,
 )
-from shoe_daemon.display.terminal.road_counts import COUNTS_WIDTH, counts_block
 from shoe_daemon.display.terminal.road_grid import RoadGrid, bead_plate, big_road
-from shoe_daemon.display.terminal.symbols import LETTERS, Theme
+from shoe_daemon.display.terminal.road_layout import COUNTS_WIDTH, counts_block
 from shoe_daemon.event_text import WINNERS, action_text, card_text
 from shoe_daemon.game import LeadingTies, build_roads
 from shoe_daemon.table import Irregularity, RoundView
 
-__all__ = ["draw"]
+__all__ = ["BROKER_LIMITS", "draw"]
+
+BROKER_LIMITS: Final = "demo broker: no keepalive wills, no access control"
 
 _MIN_SIZE_FOR_LARGE: Final = (100, 36)
 _GAP: Final = 2
-_THEME: Final = Theme(LETTERS, palette.ON_RAIL)
+_THEME: Final = Theme(LETTERS, appearance.ON_RAIL)
 
 
 def draw(view: DemoView, width: int, height: int) -> list[Part]:
@@ -53,11 +54,11 @@ def draw(view: DemoView, width: int, height: int) -> list[Part]:
     log_rows = max(height - 1 - felt_rows - road_rows - panel_rows - foot_rows, 0)
     return [
         Part(_head(view, width - 2), 1, margin=1),
-        Part(felt(view.table, _announcement(view), size, width), felt_rows, palette.FELT),
+        Part(felt(view.table, _announcement(view), size, width), felt_rows, appearance.FELT),
         Part(_roads(view, width - 2, captions=large), road_rows, margin=1),
         Part(irregularity_panel(view, width - 2, panel_rows), panel_rows, margin=1),
         Part(_log(view, log_rows), log_rows, margin=2),
-        Part(Group(*footer_rows(view, width - 2)[:foot_rows]), foot_rows, margin=1),
+        Part(Group(*_footer(view, width - 2)[:foot_rows]), foot_rows, margin=1),
     ]
 
 
@@ -74,10 +75,10 @@ def _head(view: DemoView, width: int) -> RenderableType:
         parts.append("on hold")
     if table.betting != "unknown":
         parts.append(f"bets {table.betting}")
-    right = line(" · ".join(parts), palette.RAIL_BRIGHT)
-    name = line(f"♠ {table.name or table.table}", palette.RAIL_TITLE)
+    right = line(" · ".join(parts), appearance.RAIL_BRIGHT)
+    name = line(f"♠ {table.name or table.table}", appearance.RAIL_TITLE)
     name.truncate(width - right.cell_len - len(view.house) - 8, overflow="ellipsis")
-    left = Text.assemble(name, "  ", (view.house, palette.RAIL_DIM))
+    left = Text.assemble(name, "  ", (view.house, appearance.RAIL_DIM))
     return line_with_end(left, right, width)
 
 
@@ -138,11 +139,64 @@ def _log(view: DemoView, height: int) -> RenderableType:
     """
     if height < 2:  # noqa: PLR2004 - a heading and a line
         return ""
-    lines = [line("Lately", palette.RAIL_BRIGHT)]
+    lines = [line("Lately", appearance.RAIL_BRIGHT)]
     for text in view.lines[-(height - 1) :]:
-        style = palette.BAD if text.lstrip().startswith("!") else palette.RAIL_DIM
+        style = appearance.BAD if text.lstrip().startswith("!") else appearance.RAIL_DIM
         lines.append(line(text, style))
     return Group(*lines)
+
+
+def _footer(view: DemoView, width: int) -> list[Text]:
+    """
+    Write the rows, the most important first.
+    """
+    health, addresses = view.health, view.addresses
+    return [
+        _status_row(_shoe(view), f"journal {addresses.journal}", width, up=health.reader_up),
+        _status_row(_broker(view), "Ctrl-C ends", width, up=health.broker_up),
+        _status_row(_board(view, width - 2), "", width, up=health.board_up or not addresses.board),
+        line(addresses.subscribe, appearance.RAIL),
+        line(BROKER_LIMITS, appearance.RAIL_DIM),
+    ]
+
+
+def _status_row(text: str, aside: str, width: int, *, up: bool) -> Text:
+    sign = Text("● " if up else "✗ ", appearance.GOOD if up else appearance.BAD)
+    left = Text.assemble(sign, line(text, appearance.RAIL if up else appearance.BAD), no_wrap=True)
+    right = line(aside, appearance.RAIL_DIM)
+    fits = left.cell_len + right.cell_len < width
+    return line_with_end(left, right, width) if fits else left
+
+
+def _board(view: DemoView, room: int) -> str:
+    addresses = view.addresses
+    if not addresses.board:
+        return addresses.no_board
+    if not view.health.board_up:
+        return f"board {addresses.board} lost; display.log beside the journal says why"
+    whole = f"Board: {addresses.table_page}   Pit: {addresses.pit_page}"
+    if addresses.camera:
+        whole = f"Board: {addresses.table_page}   Camera: {addresses.camera}"
+    return whole if len(whole) <= room else f"Board: {addresses.table_page}   Pit: …/pit"
+
+
+def _shoe(view: DemoView) -> str:
+    addresses, health = view.addresses, view.health
+    reader = f"shoe {addresses.shoe}"
+    if addresses.camera:
+        reader = f"camera, seen at {addresses.camera}"
+    if not health.reader_up:
+        return f"{reader} lost: {health.reader_detail}"
+    heard = "silent so far" if health.silence is None else f"heard {health.silence} s ago"
+    return f"{reader}, {heard}"
+
+
+def _broker(view: DemoView) -> str:
+    health, addresses = view.health, view.addresses
+    broker = f"broker {addresses.host}:{addresses.port}"
+    if not health.broker_up:
+        return f"{broker} lost, {health.queued} events wait for it"
+    return f"{broker}, {health.published} events acknowledged, {health.seen} seen"
 
 
 def _facts(view: DemoView) -> list[tuple[str, Style]]:
@@ -151,43 +205,43 @@ def _facts(view: DemoView) -> list[tuple[str, Style]]:
     """
     lines = [fact for alert in view.table.alerts for fact in _alert(alert.data, view)]
     if is_held(view.table):
-        lines.append(("Result held", palette.RAIL_TITLE))
+        lines.append(("Result held", appearance.RAIL_TITLE))
     if view.health.alarm is not None:
-        lines.insert(0, (view.health.alarm, palette.BAD))
+        lines.insert(0, (view.health.alarm, appearance.BAD))
     if view.table.round is not None:
         lines += _round(view.table.round)
     last = view.table.last_result
     if last is not None:
-        lines.append((f"Round {last.round}: {WINNERS[last.data.outcome]}", palette.RAIL_TITLE))
+        lines.append((f"Round {last.round}: {WINNERS[last.data.outcome]}", appearance.RAIL_TITLE))
     if view.addresses.board:
-        lines.append((f"Board: {view.addresses.table_page}", palette.RAIL))
-    lines.append((view.addresses.subscribe, palette.RAIL_DIM))
-    lines.append(("The whole view needs 80 columns and 24 rows.", palette.RAIL_DIM))
+        lines.append((f"Board: {view.addresses.table_page}", appearance.RAIL))
+    lines.append((view.addresses.subscribe, appearance.RAIL_DIM))
+    lines.append(("The whole view needs 80 columns and 24 rows.", appearance.RAIL_DIM))
     return lines
 
 
 def _alert(found: Irregularity, view: DemoView) -> list[tuple[str, Style]]:
-    lines = [(f"{name_of(found.kind).upper()}: {found.detail}", palette.BAD)]
+    lines = [(f"{name_of(found.kind).upper()}: {found.detail}", appearance.BAD)]
     proposed = ", or ".join(action_text(each.action) for each in found.proposals)
     if proposed:
         mark = "" if all(each.verified for each in found.proposals) else " (NOT VERIFIED)"
         text = f"{found.proposals[0].authority}{mark}: {proposed}"
-        lines.append((text, palette.RAIL_BRIGHT))
+        lines.append((text, appearance.RAIL_BRIGHT))
     if found.id in view.orders:
-        lines.append((view.orders[found.id], palette.RAIL_TITLE))
+        lines.append((view.orders[found.id], appearance.RAIL_TITLE))
     return lines
 
 
 def _round(round_: RoundView) -> list[tuple[str, Style]]:
     partial = ", partial" if round_.partial else ""
-    lines = [(f"Round {round_.number}{partial}", palette.RAIL_BRIGHT)]
+    lines = [(f"Round {round_.number}{partial}", appearance.RAIL_BRIGHT)]
     for name, total in (("Player", round_.player_total), ("Banker", round_.banker_total)):
         cards = [card for card in round_.cards if card.slot and card.slot[0] == name[0]]
         faces = " ".join(card_text(card.card) for card in cards)
-        lines.append((f"{name}: {faces}{'' if total is None else f' = {total}'}", palette.RAIL))
+        lines.append((f"{name}: {faces}{'' if total is None else f' = {total}'}", appearance.RAIL))
     lost = " ".join(card_text(card.card) for card in round_.cards if card.slot is None)
     if lost:
-        lines.append((f"Place unknown: {lost}", palette.RAIL))
+        lines.append((f"Place unknown: {lost}", appearance.RAIL))
     if round_.draw_due is not None:
-        lines.append((round_.draw_due.text, palette.RAIL_TITLE))
+        lines.append((round_.draw_due.text, appearance.RAIL_TITLE))
     return lines

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from rich.style import Style
 
-from shoe_daemon.display.terminal.palette import OUTCOMES, PAPER, PAPER_SHADE
+from shoe_daemon.display.terminal.appearance import OUTCOMES, PAPER, PAPER_SHADE, Symbols
 from shoe_daemon.display.terminal.road_grid import DERIVED
 from shoe_daemon.display.terminal.screen import Rows
-from shoe_daemon.display.terminal.symbols import Symbols
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.roads import ROWS, BeadCell, BigCell, LeadingTies, Roads
 

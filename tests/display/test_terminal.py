@@ -14,8 +14,19 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
+from shoe_daemon.display.terminal.appearance import (
+    ASCII,
+    CHINESE,
+    LETTERS,
+    MARKS,
+    ON_PAPER,
+    OUTCOMES,
+    PAPER_SHADE,
+    Symbols,
+    grey,
+    plain,
+)
 from shoe_daemon.display.terminal.layout_helpers import Part, centred, clean, line, line_with_end
-from shoe_daemon.display.terminal.palette import MARKS, ON_PAPER, OUTCOMES, PAPER_SHADE, grey
 from shoe_daemon.display.terminal.road_layout import scoreboard
 from shoe_daemon.display.terminal.screen import (
     Rows,
@@ -24,7 +35,6 @@ from shoe_daemon.display.terminal.screen import (
     render_rows,
     text_of,
 )
-from shoe_daemon.display.terminal.symbols import ASCII, CHINESE, LETTERS, Symbols, plain
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_sequence import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Result, Roads, Tail, build_roads

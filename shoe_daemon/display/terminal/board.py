@@ -14,7 +14,8 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
+from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
 from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
 from shoe_daemon.display.terminal.hands import felt, is_unread, result_of, verdict
 from shoe_daemon.display.terminal.layout_helpers import (
@@ -25,10 +26,8 @@ from shoe_daemon.display.terminal.layout_helpers import (
     line,
     line_with_end,
 )
-from shoe_daemon.display.terminal.road_counts import counts_line, next_round
 from shoe_daemon.display.terminal.road_grid import HEIGHT
-from shoe_daemon.display.terminal.road_layout import board_rows
-from shoe_daemon.display.terminal.symbols import LETTERS, Symbols, Theme
+from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
 from shoe_daemon.display.terminal.view_model import (
     TableView,
     announcement,
@@ -85,7 +84,7 @@ class Muted:
         Replace all colours.
         """
         for text, style, control in console.render(self._picture, options):
-            yield Segment(text, style and palette.grey(style), control)
+            yield Segment(text, style and appearance.grey(style), control)
 
 
 def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) -> list[Part]:
@@ -94,7 +93,7 @@ def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) 
     """
     if width < MIN_SIZE[0] or height < MIN_SIZE[1]:
         return facts(_facts(view), height)
-    plan, theme = _plan(width, height), Theme(symbols, palette.ON_RAIL)
+    plan, theme = _plan(width, height), Theme(symbols, appearance.ON_RAIL)
     head, roads = _head(view, plan, width), _roads(view, plan, theme, width)
     table, foot = _felt(view, plan, width), _foot(view, theme, width)
     problem = warning(view)
@@ -102,16 +101,16 @@ def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) 
         return [*head, table, *roads, foot]
     table = table._replace(height=plan.felt - len(problem))
     banner = [
-        Part(centred(text, style), 1, palette.ALARM)
-        for text, style in zip(problem, (palette.ALARM_TITLE, palette.ALARM), strict=True)
+        Part(centred(text, style), 1, appearance.ALARM)
+        for text, style in zip(problem, (appearance.ALARM_TITLE, appearance.ALARM), strict=True)
     ]
-    foot = foot._replace(style=palette.grey(palette.RAIL))
+    foot = foot._replace(style=appearance.grey(appearance.RAIL))
     return [*_muted(*head, table), *banner, *_muted(*roads), foot]
 
 
 def _muted(*parts: Part) -> Iterator[Part]:
     for part in parts:
-        yield part._replace(picture=Muted(part.picture), style=palette.grey(part.style))
+        yield part._replace(picture=Muted(part.picture), style=appearance.grey(part.style))
 
 
 def _plan(width: int, height: int) -> Plan:
@@ -132,16 +131,16 @@ def _head(view: TableView, plan: Plan, width: int) -> list[Part]:
     Write the names, and the limits beside them or in a row of their own.
     """
     state = view.state
-    name = line(f"♠ {title(view)}", palette.RAIL_TITLE)
+    name = line(f"♠ {title(view)}", appearance.RAIL_TITLE)
     name.truncate(width // 2 - 4, overflow="ellipsis")
-    right = line(headline(state) if state else "", palette.RAIL_BRIGHT)
+    right = line(headline(state) if state else "", appearance.RAIL_BRIGHT)
     allowed = limits(state) if state else ""
     if not plan.limits:
-        name = Text.assemble(name, "  ", line(allowed, palette.RAIL_DIM))
+        name = Text.assemble(name, "  ", line(allowed, appearance.RAIL_DIM))
     name.truncate(width - right.cell_len - 5, overflow="ellipsis")
     head = [Part(line_with_end(name, right, width - 2), 1, margin=1)]
     if plan.limits:
-        head.append(Part(line(allowed, palette.RAIL_DIM), 1, margin=3))
+        head.append(Part(line(allowed, appearance.RAIL_DIM), 1, margin=3))
     return head
 
 
@@ -150,7 +149,7 @@ def _felt(view: TableView, plan: Plan, width: int) -> Part:
     if view.state is not None:
         tight = plan.felt == _TIGHT_FELT
         picture = felt(view.state, announcement(view), plan.size, width, tight=tight)
-    return Part(picture, plan.felt, palette.FELT)
+    return Part(picture, plan.felt, appearance.FELT)
 
 
 def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
@@ -166,9 +165,9 @@ def _foot(view: TableView, theme: Theme, width: int) -> Part:
     """
     live = view.fresh.state == "live"
     told = view.fresh.state.replace("_", " ")
-    sign = Text("● " if live else "✗ ", palette.GOOD if live else palette.BAD)
+    sign = Text("● " if live else "✗ ", appearance.GOOD if live else appearance.BAD)
     text = Text.assemble(
-        sign, line(f"{told} · {view.broker} · {view.hint}", palette.RAIL_DIM), no_wrap=True
+        sign, line(f"{told} · {view.broker} · {view.hint}", appearance.RAIL_DIM), no_wrap=True
     )
     marks = next_round(view.roads.ask, theme) if view.roads and live else Text()
     return Part(line_with_end(text, marks, width - 2), 1, margin=1)
@@ -178,20 +177,20 @@ def _facts(view: TableView) -> list[tuple[str, Style]]:
     """
     Write the most important facts first.
     """
-    lines = [] if (problem := warning(view)) is None else [(" ".join(problem), palette.BAD)]
-    lines.append((title(view), palette.RAIL_TITLE))
+    lines = [] if (problem := warning(view)) is None else [(" ".join(problem), appearance.BAD)]
+    lines.append((title(view), appearance.RAIL_TITLE))
     state = view.state
     if state is not None:
-        lines.append((headline(state), palette.RAIL_BRIGHT))
-        lines += [(text, palette.RAIL) for text in _cards(state)]
+        lines.append((headline(state), appearance.RAIL_BRIGHT))
+        lines += [(text, appearance.RAIL) for text in _cards(state)]
         result = result_of(state)
         if result is not None:
-            lines.append((verdict(result), palette.RAIL_TITLE))
+            lines.append((verdict(result), appearance.RAIL_TITLE))
     if view.roads is not None:
         letters = "".join(LETTERS.outcomes[each.outcome] for each in view.roads.bead)
-        lines.append((letters[-_SHOWN_OUTCOMES:], palette.RAIL))
-        lines.append((counts_line(view.roads.counts), palette.RAIL))
-    lines.append(("The whole board needs 80 columns and 24 rows.", palette.RAIL_DIM))
+        lines.append((letters[-_SHOWN_OUTCOMES:], appearance.RAIL))
+        lines.append((counts_line(view.roads.counts), appearance.RAIL))
+    lines.append(("The whole board needs 80 columns and 24 rows.", appearance.RAIL_DIM))
     return lines
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
 from shoe_daemon.event_text import SUIT_SIGNS
 from shoe_daemon.game import Card
 
@@ -79,7 +79,9 @@ def card_block(face: Card | None, size: Size, *, lying: bool) -> Text:
     """
     width, height = _inside(size, lying=lying)
     if face is None:
-        return _sheet(["▚" * width] * height, palette.BACK_EDGE, palette.BACK, size, lying=lying)
+        return _sheet(
+            ["▚" * width] * height, appearance.BACK_EDGE, appearance.BACK, size, lying=lying
+        )
     pip = _halved(_PIPS[face.suit]) if size is LARGE else [SUIT_SIGNS[face.suit]]
     above = (height - len(pip)) // 2
     rows = [*[""] * above, *pip, *[""] * (height - above - len(pip))]
@@ -89,8 +91,8 @@ def card_block(face: Card | None, size: Size, *, lying: bool) -> Text:
         rows[middle] = f"{rank:<{_RANK_WIDTH}}{sign}{rank:>{_RANK_WIDTH}}"
     else:
         rows[0], rows[-1] = f"{rank:<{width}}", f"{rank:>{width}}"
-    ink = palette.CARD_RED if face.suit in _RED else palette.CARD_BLACK
-    return _sheet(rows, palette.CARD_EDGE, ink, size, lying=lying)
+    ink = appearance.CARD_RED if face.suit in _RED else appearance.CARD_BLACK
+    return _sheet(rows, appearance.CARD_EDGE, ink, size, lying=lying)
 
 
 def unread_card_block(size: Size, *, lying: bool) -> Text:
@@ -100,7 +102,7 @@ def unread_card_block(size: Size, *, lying: bool) -> Text:
     _, height = _inside(size, lying=lying)
     rows = [""] * height
     rows[height // 2] = "?"
-    return _sheet(rows, palette.UNREAD_EDGE, palette.UNREAD, size, lying=lying)
+    return _sheet(rows, appearance.UNREAD_EDGE, appearance.UNREAD, size, lying=lying)
 
 
 def _inside(size: Size, *, lying: bool) -> tuple[int, int]:
@@ -134,7 +136,7 @@ def place_block(size: Size, *, lying: bool, due: bool) -> Text:
         rows[(height - 2) // 2] = f"│{'next':^{width - 2}}│"
     across = "─" * (width - 2)
     text = "\n".join([f"╭{across}╮", *rows, f"╰{across}╯"])
-    return Text("\n" * above + text, palette.DUE if due else palette.FELT_LINE, no_wrap=True)
+    return Text("\n" * above + text, appearance.DUE if due else appearance.FELT_LINE, no_wrap=True)
 
 
 def total_block(value: int | None, size: Size, style: Style) -> Text:
@@ -144,7 +146,7 @@ def total_block(value: int | None, size: Size, style: Style) -> Text:
     above = (size.height - size.digit_height) // 2
     if value is None or not 0 <= value < len(_DIGITS[0]):
         dot = "\n" * (size.digit_height // 2) + f"{'·':^{size.digit_width}}"
-        return Text("\n" * above + dot, palette.FELT_LINE, no_wrap=True)
+        return Text("\n" * above + dot, appearance.FELT_LINE, no_wrap=True)
     rows = [digits[value] for digits in _DIGITS]
     if size is LARGE:
         rows = [row.replace("█", "██").replace(" ", "  ") for row in rows]

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.cards import (
     LARGE,
     Size,
@@ -32,7 +32,7 @@ _SLOTS: Final = {
     Hand.BANKER: (Slot.B1, Slot.B2, Slot.B3),
 }
 _THIRD: Final = frozenset({Slot.P3, Slot.B3})
-_STYLES: Final = {Hand.PLAYER: palette.PLAYER, Hand.BANKER: palette.BANKER}
+_STYLES: Final = {Hand.PLAYER: appearance.PLAYER, Hand.BANKER: appearance.BANKER}
 _GAP: Final = 3
 """Columns between the cards and the total."""
 
@@ -151,8 +151,8 @@ def _hand(hand: Hand, size: Size, table: PublicTable) -> RenderableType:
 def _total_style(table: PublicTable, hand: Hand) -> Style:
     result = result_of(table)
     if result is None or result.outcome in {None, Outcome.TIE}:
-        return palette.FELT_TEXT
-    return palette.DUE if result.outcome.value == hand.value else palette.FELT_DIM
+        return appearance.FELT_TEXT
+    return appearance.DUE if result.outcome.value == hand.value else appearance.FELT_DIM
 
 
 def _title(hand: Hand, table: PublicTable) -> Text:
@@ -161,7 +161,7 @@ def _title(hand: Hand, table: PublicTable) -> Text:
         if result.outcome.value == hand.value:
             text = f"★  {text}   W I N S  ★"
         else:
-            style = palette.TIE if result.outcome is Outcome.TIE else palette.FADED
+            style = appearance.TIE if result.outcome is Outcome.TIE else appearance.FADED
     return centred(text, style)
 
 
@@ -199,13 +199,13 @@ def _remarks(table: PublicTable, width: int, *, tight: bool) -> RenderableType |
     player, banker = (_remark(result.player), _remark(result.banker)) if result else ("", "")
     if not aside and not player and not banker:
         return None
-    middle = centred(f" {aside} " if aside else "", palette.UNKNOWN if aside else "")
+    middle = centred(f" {aside} " if aside else "", appearance.UNKNOWN if aside else "")
     room = min(middle.cell_len, width)
     left = (width - room) // 2
     return beside(
-        (centred(player, palette.DUE), left),
+        (centred(player, appearance.DUE), left),
         (middle, room),
-        (centred(banker, palette.DUE), width - left - room),
+        (centred(banker, appearance.DUE), width - left - room),
     )
 
 
@@ -232,17 +232,17 @@ def _announcement(table: PublicTable, announcement: Announcement) -> tuple[Text,
     due = round_.draw_due if round_ is not None else None
     sentence = due.text if due else ""
     if result is not None:
-        headline = centred(verdict(result), palette.OUTCOMES[result.outcome])
+        headline = centred(verdict(result), appearance.OUTCOMES[result.outcome])
         sentence = announcement.wins or sentence
     elif is_held(table):
-        headline = centred("RESULT HELD", palette.HELD)
+        headline = centred("RESULT HELD", appearance.HELD)
         sentence = "Nothing is settled before the supervisor has decided."
     elif round_ is not None:
-        headline = centred(_next(round_), palette.DUE)
+        headline = centred(_next(round_), appearance.DUE)
     else:
-        headline = centred(announcement.headline, announcement.bar or palette.DUE)
+        headline = centred(announcement.headline, announcement.bar or appearance.DUE)
         sentence = announcement.sentence
-    return headline, centred(sentence, palette.FELT_TEXT)
+    return headline, centred(sentence, appearance.FELT_TEXT)
 
 
 def _next(round_: RoundView) -> str:

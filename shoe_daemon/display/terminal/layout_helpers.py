@@ -14,7 +14,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
 
 __all__ = [
     "MIN_SIZE",
@@ -105,5 +105,5 @@ class Part(NamedTuple):
 
     picture: RenderableType
     height: int | None
-    style: Style = palette.RAIL
+    style: Style = appearance.RAIL
     margin: int = 0

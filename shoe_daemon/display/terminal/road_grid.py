@@ -15,9 +15,9 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
+from shoe_daemon.display.terminal.appearance import Symbols, Theme
 from shoe_daemon.display.terminal.layout_helpers import line, line_with_end
-from shoe_daemon.display.terminal.symbols import Symbols, Theme
 from shoe_daemon.game import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Outcome, Roads
 
 __all__ = [
@@ -88,13 +88,13 @@ def bead_plate(cells: Iterable[BeadCell], symbols: Symbols) -> Road:
 
 
 def _bead(cell: BeadCell, symbols: Symbols) -> Ink:
-    fill = palette.OUTCOMES[cell.outcome]
-    edge, mark = Style(color=fill.bgcolor), fill + palette.BEAD_MARK
+    fill = appearance.OUTCOMES[cell.outcome]
+    edge, mark = Style(color=fill.bgcolor), fill + appearance.BEAD_MARK
     underlined = cell.natural and symbols.lines
     corner = symbols.corners[cell.player_pair + 2 * (cell.natural and not symbols.lines)]
     return (
         (symbols.pairs[1], mark) if cell.banker_pair else (symbols.edges[0], edge),
-        (symbols.outcomes[cell.outcome], fill + palette.NATURAL if underlined else fill),
+        (symbols.outcomes[cell.outcome], fill + appearance.NATURAL if underlined else fill),
         (corner, mark) if corner else (symbols.edges[1], edge),
     )
 
@@ -119,9 +119,9 @@ def _big(cell: BigCell, ties: LeadingTies, symbols: Symbols, *, pairs: bool) -> 
     mark = symbols.pairs[cell.banker_pair + 2 * cell.player_pair]
     # A leading tie is drawn as a letter, so that its stroke would count it twice.
     alone = cell.side is Outcome.TIE and ties is LeadingTies.MERGE
-    letter = (symbols.outcomes[cell.side], palette.ON_PAPER[cell.side])
-    stroke = (_tie_mark(cell.ties - alone), palette.ON_PAPER[Outcome.TIE])
-    return ((mark, palette.PAIR_ON_PAPER), letter, stroke) if pairs else (letter, stroke)
+    letter = (symbols.outcomes[cell.side], appearance.ON_PAPER[cell.side])
+    stroke = (_tie_mark(cell.ties - alone), appearance.ON_PAPER[Outcome.TIE])
+    return ((mark, appearance.PAIR_ON_PAPER), letter, stroke) if pairs else (letter, stroke)
 
 
 def _tie_mark(count: int) -> str:
@@ -144,7 +144,7 @@ def derived_roads(roads: Roads, symbols: Symbols, pitch: int) -> list[Road]:
 
 
 def _mark(cell: MarkCell, road: str, symbols: Symbols) -> Ink:
-    return ((symbols.marks[road][cell.mark], palette.MARKS[cell.mark]),)
+    return ((symbols.marks[road][cell.mark], appearance.MARKS[cell.mark]),)
 
 
 class RoadGrid:
@@ -185,7 +185,7 @@ class RoadGrid:
 
 def _row(road: Road, row: int, columns: range) -> Iterator[Segment]:
     for column in columns:
-        paper = palette.PAPER if column % 2 else palette.PAPER_SHADE
+        paper = appearance.PAPER if column % 2 else appearance.PAPER_SHADE
         room = road.pitch
         for text, style in road.cells.get((column, row), ()):
             yield Segment(text, paper + style)

@@ -1,5 +1,5 @@
 """
-Arrangement of the five roads: in rows of a board, or below one another for `roads`.
+The five roads with their counts: in rows of a board, or below one another for `roads`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
+from shoe_daemon.display.terminal.appearance import Symbols, Theme
 from shoe_daemon.display.terminal.layout_helpers import Part, beside, line
-from shoe_daemon.display.terminal.road_counts import (
-    COUNTS_WIDTH,
-    counts_block,
-    counts_line,
-    next_round,
-)
 from shoe_daemon.display.terminal.road_grid import (
     DERIVED,
     HEIGHT,
@@ -27,13 +22,24 @@ from shoe_daemon.display.terminal.road_grid import (
     big_road_for,
     derived_roads,
 )
-from shoe_daemon.display.terminal.symbols import Symbols, Theme
 from shoe_daemon.display.terminal.view_model import TableView, past_round_line
-from shoe_daemon.game import LeadingTies, Mark, Outcome, Roads
+from shoe_daemon.game import Ask, Asks, LeadingTies, Mark, MarkPlace, Outcome, RoadCounts, Roads
 from shoe_daemon.mqtt.messages import RoadsNow
+from shoe_daemon.table import Counts
 
-__all__ = ["board_rows", "scoreboard"]
+__all__ = [
+    "COUNTS_WIDTH",
+    "board_rows",
+    "counts_block",
+    "counts_line",
+    "next_round",
+    "scoreboard",
+]
 
+COUNTS_WIDTH: Final = 26
+"""Columns of the counts."""
+
+_BAR_WIDTH: Final = 9
 _GAP: Final = 2
 _THREE_ROWS: Final = 3
 _LOG_WIDTH: Final = 64
@@ -51,11 +57,11 @@ def board_rows(view: TableView, theme: Theme, width: int, rows: int) -> list[Ren
     """
     roads = view.roads
     if roads is None:
-        return [Padding(Text("No roads yet", palette.RAIL_DIM, justify="center"), (3, 0, 0, 0))]
+        return [Padding(Text("No roads yet", appearance.RAIL_DIM, justify="center"), (3, 0, 0, 0))]
     beads = bead_plate(roads.bead, theme.symbols)
     big = big_road_for(roads, roads.options.leading_ties, theme.symbols, width)
     if rows < _THREE_ROWS:
-        counts = line(counts_line(roads.counts), palette.RAIL)
+        counts = line(counts_line(roads.counts), appearance.RAIL)
         small = _whole_columns(width * 2 // 5, beads)
         rest = width - small - _GAP
         lower = beside(
@@ -94,8 +100,8 @@ def _beads_and_counts(
 
 def _last_rounds(view: TableView) -> RenderableType:
     rounds = view.history.rounds[-(HEIGHT - 1) :] if view.history else ()
-    lines = [line(past_round_line(past), palette.RAIL) for past in reversed(rounds)]
-    return Group(line("Last rounds", palette.RAIL_BRIGHT), *lines)
+    lines = [line(past_round_line(past), appearance.RAIL) for past in reversed(rounds)]
+    return Group(line("Last rounds", appearance.RAIL_BRIGHT), *lines)
 
 
 def _derived(roads: Roads, theme: Theme, width: int) -> RenderableType:
@@ -124,7 +130,7 @@ def scoreboard(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) ->
     Returns:
         The picture, and the columns that it takes.
     """
-    width, theme = max(width, 1), Theme(symbols, palette.ON_TERMINAL)
+    width, theme = max(width, 1), Theme(symbols, appearance.ON_TERMINAL)
     beads = bead_plate(roads.bead, symbols)
     big = big_road_for(roads, ties, symbols, width)
     rows = _derived_rows(roads, symbols, width)
@@ -135,7 +141,7 @@ def scoreboard(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) ->
         each = (width + _GAP) // len(row) - _GAP
         parts += [_side_by_side(row, theme, each), ""]
     parts += [next_round(roads.ask, theme), "", *_legend(symbols)]
-    return Part(Group(*parts), None, palette.ON_TERMINAL.text), width
+    return Part(Group(*parts), None, appearance.ON_TERMINAL.text), width
 
 
 def _first_rows(beads: Road, roads: Roads, theme: Theme, width: int) -> RenderableType:
@@ -164,10 +170,10 @@ def _width(row: list[Road]) -> int:
 
 
 def _legend(symbols: Symbols) -> list[Text]:
-    dim = palette.ON_TERMINAL.dim
+    dim = appearance.ON_TERMINAL.dim
     _, banker, player, _ = symbols.pairs
     pairs = f"{banker} Banker pair  {player} Player pair  / tie  2 two ties  "
-    natural = palette.OUTCOMES[Outcome.PLAYER] + palette.NATURAL if symbols.lines else dim
+    natural = appearance.OUTCOMES[Outcome.PLAYER] + appearance.NATURAL if symbols.lines else dim
     sign = symbols.outcomes[Outcome.PLAYER] if symbols.lines else symbols.corners[2]
     red, blue = (
         " ".join(symbols.marks[road][mark] for road in DERIVED) for mark in (Mark.RED, Mark.BLUE)
@@ -177,3 +183,61 @@ def _legend(symbols: Symbols) -> list[Text]:
         Text.assemble((pairs, dim), (sign, natural), (" natural", dim), no_wrap=True),
         Text(marks, dim, no_wrap=True),
     ]
+
+
+def counts_block(counts: Counts | RoadCounts, theme: Theme) -> Text:
+    """
+    Draw the counts in six rows, the outcomes with bars.
+    """
+    rounds, tones = max(counts.rounds, 1), theme.tones
+    text = Text.assemble((f"Rounds {counts.rounds:>3}\n", tones.title), no_wrap=True)
+    for outcome, count in (
+        (Outcome.BANKER, counts.banker),
+        (Outcome.PLAYER, counts.player),
+        (Outcome.TIE, counts.tie),
+    ):
+        length = (_BAR_WIDTH * min(count, rounds) + rounds // 2) // rounds
+        bar = theme.symbols.bar * max(length, min(count, 1))
+        percent = f"{(100 * count + rounds // 2) // rounds} %"
+        text.append(f"{outcome.value.title():<7}{count:>3} ", tones.text)
+        text.append(bar, appearance.BARS[outcome])
+        text.append(f"{percent:>{COUNTS_WIDTH - 11 - len(bar)}}\n", tones.dim)
+    text.append(f"Naturals {counts.natural}\n", tones.text)
+    text.append(f"Pairs: Banker {counts.banker_pair}, Player {counts.player_pair}", tones.text)
+    return text
+
+
+def counts_line(counts: RoadCounts) -> str:
+    """
+    Write the counts in one line.
+    """
+    return (
+        f"B {counts.banker} · P {counts.player} · T {counts.tie} · "
+        f"pairs B {counts.banker_pair}, P {counts.player_pair} · naturals {counts.natural}"
+    )
+
+
+def next_round(asks: Asks, theme: Theme) -> Text:
+    """
+    Draw the marks that the derived roads would get from a win of either side.
+    """
+    text = Text("Next round", theme.tones.title, no_wrap=True)
+    for start, side, ask in (
+        (12, Outcome.BANKER, asks.banker),
+        (24, Outcome.PLAYER, asks.player),
+    ):
+        text.pad_right(start - text.cell_len)
+        text.append(f" {theme.symbols.outcomes[side]} ", appearance.OUTCOMES[side])
+        text.append_text(_marks(ask, theme))
+    return text
+
+
+def _marks(ask: Ask, theme: Theme) -> Text:
+    text = Text(" ", appearance.PAPER)
+    for road in DERIVED:
+        found: MarkPlace | None = getattr(ask, road)
+        if found is None:
+            text.append(f"{theme.symbols.empty} ")
+        else:
+            text.append(f"{theme.symbols.marks[road][found.mark]} ", appearance.MARKS[found.mark])
+    return text

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.languages import BASE, language
-from shoe_daemon.display.terminal import palette
+from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.hands import Announcement, verdict
 from shoe_daemon.event_text import aborted_text, card_text
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
@@ -149,7 +149,7 @@ def announcement(view: TableView) -> Announcement:
     result = last.data if last is not None and last.shoe == state.shoe.number else None
     wins = _wins(result) if result is not None else ""
     if result is not None and view.recent_result:
-        return Announcement(verdict(result), wins, wins, palette.OUTCOMES[result.outcome])
+        return Announcement(verdict(result), wins, wins, appearance.OUTCOMES[result.outcome])
     before = f"Round {last.round}: {verdict(result).lower()}" if last and result else ""
     return Announcement(_between_rounds(state), before.capitalize(), wins)
 
