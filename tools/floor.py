@@ -23,7 +23,7 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.child_process import end_child, start_child
-from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer
+from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
 from shoe_daemon.demo.supervisor_client import SupervisorClient
@@ -77,12 +77,12 @@ def dealt(wish: Wish) -> Iterator[Daemon]:
         parts.callback(line.close)
         setup = set_up(_configuration(wish, settings, line.address), wish.folder)
         daemon = Daemon(setup)
-        cues = Cues(
+        conditions = WaitConditions(
             lambda: daemon.readers[0].ages.link is not None,
             lambda: daemon.is_idle and not supervisor.busy,
         )
         dealer = Dealer(
-            shoe_of(settings, house_of(settings)), line, wish.speed, ResultCheck(), cues
+            shoe_of(settings, house_of(settings)), line, wish.speed, ResultCheck(), conditions
         )
         supervisor = parts.enter_context(
             SupervisorClient(

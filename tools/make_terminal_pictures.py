@@ -50,13 +50,13 @@ _SHOE: Final = (
 # no gaps are visible between block characters.
 _SVG: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="-14 -14 WIDTH HEIGHT" width="WIDTH" \
-height="HEIGHT" xml:space="preserve" font-size="22.4" \
+height="HEIGHT" xml:space="preserve" font-size="21.8" \
 font-family="'DejaVu Sans Mono','Menlo','Consolas','Liberation Mono',monospace">
 <style>{styles}</style>
 <rect x="-14" y="-14" width="WIDTH" height="HEIGHT" rx="10" fill="BACKGROUND"/>
 <g transform="translate(0 -1.54) scale(1 1.02459)">
 <g shape-rendering="crispEdges">{backgrounds}</g>
-<g class="{unique_id}-matrix" transform="translate(-.3 2)">{matrix}</g>
+<g class="{unique_id}-matrix" transform="translate(-.05 1.2)">{matrix}</g>
 </g>
 </svg>
 """

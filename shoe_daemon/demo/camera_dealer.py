@@ -12,7 +12,7 @@ from drivers.simulators.angel_eye_scenario import Settings as Shoe
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.board_server import HOST, free_port
-from shoe_daemon.demo.dealer import Cues, DealerThread
+from shoe_daemon.demo.dealer import DealerThread, WaitConditions
 from shoe_daemon.demo.result_check import ResultCheck
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class SimulatedCamera:
         options = {"profile": str(self._profile), "view": f"{HOST}:{self._port}"}
         return ReaderSettings(id="camera", driver="camera", port=self.address, options=options)
 
-    def dealer(self, check: ResultCheck, cues: Cues) -> CameraDealer:
+    def dealer(self, check: ResultCheck, conditions: WaitConditions) -> CameraDealer:
         """
         Make the dealer in front of the camera.
         """
-        return CameraDealer(self.settings, self._socket, check, cues)
+        return CameraDealer(self.settings, self._socket, check, conditions)
 
 
 class CameraDealer(DealerThread):
@@ -73,13 +73,15 @@ class CameraDealer(DealerThread):
     Deals in front of the camera.
     """
 
-    def __init__(self, settings: Settings, path: Path, check: ResultCheck, cues: Cues) -> None:
+    def __init__(
+        self, settings: Settings, path: Path, check: ResultCheck, conditions: WaitConditions
+    ) -> None:
         """
         Args:
             settings: Cards dealt, and the scene.
             path: Socket of the camera.
             check: Receives each round before it is dealt.
-            cues: Conditions for going on.
+            conditions: Conditions for going on.
         """
         from drivers.simulators.camera.live_sender import open_sender  # noqa: PLC0415 - as above
         from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
@@ -89,7 +91,7 @@ class CameraDealer(DealerThread):
         self._scene = Scene(settings, self._may_go_on)
         self._scene.empty()
         self._check = check
-        self._cues = cues
+        self._conditions = conditions
         self._sender = open_sender(f"raw:{path}")
         self._decided_since: float | None = None
         self._waits_since: float | None = None
@@ -124,7 +126,7 @@ class CameraDealer(DealerThread):
         """
         now = time.monotonic()
         self._waits_since = now if self._waits_since is None else self._waits_since
-        if not self._cues.decided():
+        if not self._conditions.decided():
             self._decided_since = None
         elif self._decided_since is None:
             self._decided_since = now

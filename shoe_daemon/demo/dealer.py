@@ -21,7 +21,7 @@ from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import shortened
 
-__all__ = ["CountingLine", "Cues", "Dealer", "DealerThread", "awaits_decision"]
+__all__ = ["CountingLine", "Dealer", "DealerThread", "WaitConditions", "awaits_decision"]
 
 _POLL_S: Final = 0.02
 _LOST_AFTER_S: Final = 5.0
@@ -71,7 +71,7 @@ class CountingLine(PtyLine):
         return count >= self.sent
 
 
-class Cues(NamedTuple):
+class WaitConditions(NamedTuple):
     """
     Conditions that a dealer waits for.
 
@@ -149,7 +149,7 @@ class Dealer(DealerThread):
         line: CountingLine,
         speed: float,
         check: ResultCheck,
-        cues: Cues,
+        conditions: WaitConditions,
     ) -> None:
         """
         Args:
@@ -157,11 +157,11 @@ class Dealer(DealerThread):
             line: Serial line of the shoe.
             speed: Multiple of a real table's pace.
             check: Receives each round before it is dealt.
-            cues: Conditions for going on.
+            conditions: Conditions for going on.
         """
         super().__init__()
         self._settings = settings
-        self._cues = cues
+        self._conditions = conditions
         self._line = line
         self._pace = Pace(speed)
         self._check = check
@@ -174,7 +174,7 @@ class Dealer(DealerThread):
 
     def _scenes(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
         # A reader flushes its serial port some time after opening it.
-        while not self._cues.ready() and not self._stopping.wait(_POLL_S):
+        while not self._conditions.ready() and not self._stopping.wait(_POLL_S):
             pass
         for scene in scenes:
             if self._settings.faults:
@@ -197,7 +197,7 @@ class Dealer(DealerThread):
         """
         began = time.monotonic()
         until = began + _MAX_WAIT_S
-        while not self._cues.decided() and time.monotonic() < until:
+        while not self._conditions.decided() and time.monotonic() < until:
             if self._stopping.wait(_POLL_S):
                 return
         self._late += (time.monotonic() - began) * self._pace.speed

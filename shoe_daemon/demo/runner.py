@@ -19,7 +19,7 @@ from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSet
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.board_server import BoardServer, has_display
 from shoe_daemon.demo.camera_dealer import SimulatedCamera
-from shoe_daemon.demo.dealer import CountingLine, Cues, Dealer, DealerThread
+from shoe_daemon.demo.dealer import CountingLine, Dealer, DealerThread, WaitConditions
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
@@ -102,8 +102,8 @@ class DemoRunner:
             reader.port, str(setup.journal), *address, everything, *board, page
         )
         self.subscriber = parts.enter_context(Subscriber(*address, everything))
-        cues = Cues(lambda: self.health.reader_up, lambda: self._decided)
-        self.dealer = self._dealer(shoe, settings, cues)
+        conditions = WaitConditions(lambda: self.health.reader_up, lambda: self._decided)
+        self.dealer = self._dealer(shoe, settings, conditions)
         self.supervisor = parts.enter_context(
             SupervisorClient(
                 address,
@@ -132,12 +132,14 @@ class DemoRunner:
         parts.callback(line.close)
         return line
 
-    def _dealer(self, shoe: Settings, settings: DemoSettings, cues: Cues) -> DealerThread:
+    def _dealer(
+        self, shoe: Settings, settings: DemoSettings, conditions: WaitConditions
+    ) -> DealerThread:
         if self._camera is not None:
-            return self._camera.dealer(self.check, cues)
+            return self._camera.dealer(self.check, conditions)
         if self._line is None:
             raise RuntimeError("neither a camera nor a line")
-        return Dealer(shoe, self._line, settings.speed, self.check, cues)
+        return Dealer(shoe, self._line, settings.speed, self.check, conditions)
 
     def _start_board(
         self, settings: DemoSettings, broker: tuple[str, int], folder: Path, parts: ExitStack
