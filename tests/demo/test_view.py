@@ -77,9 +77,9 @@ def everything() -> Iterator[DemoView]:
 @cache
 def drawn(size: tuple[int, int]) -> tuple[tuple[DemoView, str], ...]:
     """
-    Draw every other board of `everything` in this size, once for all tests.
+    Draw every third board of `everything` in this size, once for all tests.
     """
-    return tuple((board, text(board, size)) for board in list(everything())[size is LARGE :: 2])
+    return tuple((board, text(board, size)) for board in list(everything())[size is LARGE :: 3])
 
 
 def first(condition: Any, boards: Iterator[DemoView] | tuple[DemoView, ...]) -> DemoView:  # noqa: ANN401

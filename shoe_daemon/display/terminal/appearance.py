@@ -45,7 +45,7 @@ UNREAD: Final = Style(color="#4a463d", bgcolor="#e9e6dc", bold=True)
 
 PLAYER: Final = Style(color="#ffffff", bgcolor="#1f5fd1", bold=True)
 BANKER: Final = Style(color="#ffffff", bgcolor="#b3202c", bold=True)
-TIE: Final = Style(color="#ffffff", bgcolor="#177a38", bold=True)
+TIE: Final = Style(color="#ffffff", bgcolor="#167a32", bold=True)
 UNKNOWN: Final = Style(color="#ffffff", bgcolor="#5c6b64", bold=True)
 OUTCOMES: Final[dict[Outcome | None, Style]] = {
     Outcome.PLAYER: PLAYER,
@@ -90,7 +90,7 @@ NATURAL: Final = Style(color="#ffd76a", underline=True)
 ON_PAPER: Final[dict[Outcome, Style]] = {
     Outcome.PLAYER: Style(color="#1f5fd1", bold=True),
     Outcome.BANKER: Style(color="#b3202c", bold=True),
-    Outcome.TIE: Style(color="#137a36", bold=True),
+    Outcome.TIE: Style(color="#167a32", bold=True),
 }
 PAIR_ON_PAPER: Final = Style(color="#8a6a10")
 MARKS: Final[dict[Mark, Style]] = {
