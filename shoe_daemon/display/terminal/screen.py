@@ -61,9 +61,8 @@ def print_rows(rows: Rows) -> None:
     """
     Print rows to standard output, in the colours that it shows.
     """
-    console = _console()
-    for row in rows:
-        console.print(Segments([*row, Segment.line()]), end="", crop=False, soft_wrap=True)
+    segments = [segment for row in rows for segment in (*row, Segment.line())]
+    _console().print(Segments(segments), end="", crop=False, soft_wrap=True)
 
 
 class Screen:
