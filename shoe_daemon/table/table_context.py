@@ -145,8 +145,8 @@ class TableContext:
 
     @property
     def latest_round(self) -> int:
-        """The number of the round on the table; 0 before the first of a shoe."""
-        return 0 if self.state.round is None else self.state.round.number
+        """The number of the latest round of the shoe; 0 before the first."""
+        return 0 if self.state.shoe is None else self.state.shoe.begun
 
     def now_us(self) -> int:
         """Return the time of this observation in microseconds since 1970."""

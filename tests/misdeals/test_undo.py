@@ -383,3 +383,39 @@ def test_correcting_a_partial_round_keeps_its_wagers() -> None:
         said = pit.cmd("correct_card", slot=Slot.B2, card="4C", round=1)
         after = one(said, "result_revised").after
         assert (after.wagers, after.partial, after.banker.total) == (wagers, True, 6)
+
+
+def test_the_void_of_a_held_round_without_a_result_leaves_no_result_in_the_history() -> None:
+    pit = SupervisedTable(hold_from=3)
+    pit.cmd("hold")
+    pit.deal("P1 KD, B1 8C, P2 7H, B2 3S, B3 AC")
+    pit.result("player")
+    pit.cmd("correct_card", slot=Slot.P1, card="5S")
+    assert one(pit.cmd("void_round"), "round_voided").before is None
+    (past,) = pit.table.history().rounds
+    assert (past.voided, past.outcome, past.wins) == (True, None, ())
+
+
+def test_a_card_of_an_ended_round_is_not_entered_as_the_first_of_the_next() -> None:
+    pit = SupervisedTable()
+    pit.draw("4H", "P1")
+    pit.cmd("void_round")
+    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
+    assert "could not be read" in pit.refused("enter_card", card="JH", slot=Slot.P1, round=1)
+    pit.cmd("enter_card", card="JH", slot=Slot.P1, round=2)
+
+
+def test_undo_of_an_entered_result_keeps_what_holds_the_next_round() -> None:
+    pit = SupervisedTable(hold_from=3)
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.cmd("enter_result", outcome="tie")
+    pit.say(seen.DeviceError(cause=seen.Cause.UNREADABLE))
+    pit.draw("KH", None)
+    pit.result("player")
+    assert [each.held for each in pit.table.history().rounds][-1]
+    pit.cmd("undo")
+    assert [(each.round, each.held) for each in pit.table.history().rounds] == [
+        (1, False),
+        (3, True),
+    ]

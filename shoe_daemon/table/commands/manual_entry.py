@@ -83,7 +83,9 @@ def _begins_round(context: TableContext, command: Command) -> bool:
     alert = alerts.find_open_alert(context, IrregularityKind.UNREADABLE_CARD)
     if alert is None or alert.round is not None or "card" in alert.evidence:
         return False
-    return next_card.round_in_progress(context) is None and command.slot in {None, Slot.P1}
+    is_next = command.round in {None, context.latest_round + 1}
+    between = next_card.round_in_progress(context) is None
+    return is_next and between and command.slot in {None, Slot.P1}
 
 
 def card_entry_refusal(context: TableContext, command: Command) -> str | None:

@@ -211,7 +211,8 @@ def _publish_alerts(context: TableContext, before: TableState, seq: int) -> None
             continue
         old.remove(same)
         ids[alert.data.id] = same.data.id
-        alert.data = same.data
+        if alert.data.id > seq:
+            alert.data = same.data
     for alert in old:
         reason = context.reason or "the change was undone"
         closed = alert_closed_type(alert)("continue", alert.data.id, context.operator, reason)

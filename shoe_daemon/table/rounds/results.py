@@ -288,5 +288,8 @@ def void_held_result(context: TableContext, held: HeldResult) -> None:
     """Void a round whose result is held."""
     before = None if held.lost else held.data
     context.emit(events.RoundVoided(None, before, context.operator, context.reason), held.number)
-    _store_unpublished(context, held, voided=True)
+    if held.lost:
+        store_unfinished_round(context, held.number, None)
+    else:
+        _store_unpublished(context, held, voided=True)
     shoe_holder.pass_after_round(context, None)

@@ -32,7 +32,7 @@ def start_shoe(
             nobody did.
     """
     state = context.state
-    latest = 0 if state.round is None else state.round.number
+    latest = context.latest_round
     for alert in list(state.alerts):
         # An alert raised after the last round belongs to the first round of the new shoe.
         late = alert.shoe is None or alert.after == latest
