@@ -22,7 +22,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | disclosed, placed | rounds.disclosure |
 | unreadable, withdrawn, carried | readers.reader_faults |
 | device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
-| link | readers.reader_faults, readers.second_reader |
+| link | readers.reader_faults, readers.checker_replacement |
 | cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_end |
 | command | commands.dispatch |
 | tick, standby | table (they only bring the time) |
@@ -30,16 +30,16 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | irregularity | raised by |
 |---|---|
 | premature_draw | rounds.lifecycle |
-| player_third_unauthorised | rounds.card_draw, rounds.hidden_faces, commands.dispatch |
-| excess_card | rounds.card_draw, rounds.past_rounds, readers.reader_faults |
-| missing_draw | rounds.lifecycle, rounds.past_rounds, commands.corrections |
-| wrong_hand | rounds.card_draw, rounds.hidden_faces |
+| player_third_unauthorised | rounds.placement, commands.dispatch |
+| excess_card | rounds.placement, rounds.hidden_faces, commands.past_corrections, readers.reader_faults |
+| missing_draw | rounds.lifecycle, commands.past_corrections, commands.corrections |
+| wrong_hand | rounds.placement |
 | result_mismatch | rounds.declared_result, rounds.round_end |
 | premature_collect | rounds.round_end |
 | face_up_in_shoe | commands.dispatch |
 | double_feed | shoes.inventory, commands.dispatch |
 | unreadable_card | rounds.card_draw, readers.reader_faults |
-| source_conflict | rounds.disclosure, readers.second_reader |
+| source_conflict | rounds.disclosure, readers.checker_comparison |
 | duplicate_card | shoes.shoe_lifecycle |
 | foreign_card | commands.dispatch |
 | card_count_mismatch | shoes.inventory |
@@ -53,10 +53,10 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | device_fault | readers.reader_faults |
 | manual_void | commands.dispatch |
 
-`commands.dispatch` raises a reported irregularity for the command `hold`. `table_context` opens,
-joins and closes alerts, and holds results back. `public_snapshot` and `history` make the public
-documents from `table_state`.
-"""
+`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.hidden_faces`
+raises the kinds of `rounds.placement` for staff only. `alerts` opens, joins and closes alerts.
+`public_snapshot` and `history` make the public documents from `table_state`.
+"""  # noqa: E501 - a row of the map is one line
 
 from __future__ import annotations
 

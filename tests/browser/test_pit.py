@@ -441,7 +441,7 @@ def test_an_alert_for_staff_is_marked_in_the_pit_until_it_is_public_and_never_on
         )
         visit(kiosk, staff_stage, f"/pit{table.path}")
         page.wait_for_selector(f"#alerts-list {marked}")
-        assert page.locator("#alerts-list .redact_url").count() == 1
+        assert page.locator("#alerts-list .discreet").count() == 1
         page.goto(f"{staff_stage.display.url}{table.path}?lang=en")
         kiosk.until("() => document.body.dataset.round === '1'")
         assert "5D" not in page.content()

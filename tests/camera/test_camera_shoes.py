@@ -32,7 +32,7 @@ ROUND = DealtRound(1, 1, tuple((slot, Card(card)) for slot, card in DEALT))
 
 @pytest.mark.parametrize("station", ["overhead", "throat"])
 def test_a_shoe_goes_from_pixels_to_the_broker(station: str, mosquitto: Mosquitto) -> None:
-    wishes = Namespace(station=station, rounds=1, fault_rate=0.0)
+    wishes = Namespace(station=station, rounds=1, trouble_rate=0.0)
     verdict = play(settings_of(4, wishes), "", mosquitto.port)
     assert verdict.failed == ""
     assert (verdict.rounds, verdict.exact) == (1, 1)
@@ -102,6 +102,6 @@ def test_a_camera_that_is_lost_is_told_for_as_long_as_it_is_lost() -> None:
 
 
 def test_the_same_seed_is_the_same_table() -> None:
-    wishes = Namespace(station="throat", rounds=3, fault_rate=0.5)
+    wishes = Namespace(station="throat", rounds=3, trouble_rate=0.5)
     assert settings_of(7, wishes) == settings_of(7, wishes)
     assert settings_of(7, wishes) != settings_of(8, wishes)

@@ -6,9 +6,11 @@ import json
 import os
 import pty
 import re
+import select
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 
 import msgspec
@@ -64,6 +66,16 @@ def run(
     )
 
 
+def _read(terminal: int) -> bytes:
+    """Return what comes within a moment; nothing also after the other end is closed."""
+    if not select.select([terminal], [], [], 0.1)[0]:
+        return b""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
 def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
     """Return the output on a terminal of the given width."""
     master, slave = pty.openpty()
@@ -75,14 +87,13 @@ def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
         stdout=slave,
         stderr=slave,
         env={"PATH": os.environ["PATH"], **environment},
-    ):
+    ) as child:
         os.close(slave)
         written = b""
-        try:
-            while data := os.read(master, 65536):
-                written += data
-        except OSError:  # nobody has the other end any more
-            pass
+        until = time.monotonic() + 60
+        while (data := _read(master)) or child.poll() is None:
+            written += data
+            assert time.monotonic() < until, f"it did not end; it wrote {written!r}"
     os.close(master)
     return written.decode().replace("\r\n", "\n")
 

@@ -392,8 +392,8 @@ def test_five_hundred_tables_are_no_burden(display: Display, table: Table) -> No
 def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
     patch = (
         "import shoe_daemon.display.display_server as server\nserver.SWEEP_INTERVAL = 2\n"
-        "import shoe_daemon.display.server_sent_events as live\n"
-        'live.Stream.__init__.__kwdefaults__["beat"] = 1.5\n'
+        "import shoe_daemon.display.browser_streams as live\n"
+        'live.BrowserStream.__init__.__kwdefaults__["heartbeat"] = 1.5\n'
     )
     with (
         Display(tmp_path / "display", free_port(), patch=patch) as display,

@@ -122,7 +122,7 @@ def reasons() -> set[str]:
     Return the reasons that the table itself gives for closing or holding something.
     """
     told = {results._ON_HOLD_REASON, results._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
-    for path in Path(results.__file__).parent.glob("*.py"):
+    for path in Path(results.__file__).parents[1].rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("close_alert"):
                 texts = (

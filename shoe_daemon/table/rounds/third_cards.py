@@ -32,7 +32,7 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     if not round_.partial and next_card.is_complete(round_):
         round_.missing = False
         if alert is not None:
-            _close_alert(context, alert, "no card is due")
+            _close_as_corrected(context, alert, "no card is due")
 
 
 def _public_due_spot(round_: RoundState) -> int | None:
@@ -62,7 +62,7 @@ def _restore_excess_card(context: TableContext, round_: RoundState, spot: int) -
     if found is None:
         return False
     card, alert = found
-    _close_alert(context, alert, "the card was due")
+    _close_as_corrected(context, alert, "the card was due")
     round_.excess.remove(card)
     card.alert = None
     if round_.finished and card.face is not None and not card.public:
@@ -87,7 +87,7 @@ def _undecided_excess(
     return None
 
 
-def _close_alert(context: TableContext, alert: OpenAlert, why: str) -> None:
+def _close_as_corrected(context: TableContext, alert: OpenAlert, why: str) -> None:
     alerts.close_alert(context, alert, "continue", f"by the corrected cards {why}")
 
 
