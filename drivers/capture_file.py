@@ -37,9 +37,7 @@ def read_capture(path: Path) -> bytes:
 
 
 def write_hex(path: Path, header: Mapping[str, str], frames: Iterable[tuple[bytes, str]]) -> None:
-    """
-    Write a capture as text: a header, then one line per frame with its comment.
-    """
+    """Write a capture as text: a header, then one line per frame with its comment."""
     lines = [f"# {key}: {value}" for key, value in header.items()]
     lines += [f"{raw.hex(' ').upper()}{f'  # {note}' if note else ''}" for raw, note in frames]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -23,16 +23,12 @@ _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - written as UTC below
 
 
 def frames_of(driver: Driver, data: bytes) -> list[Frame]:
-    """
-    Decode a whole capture, received at time 0.
-    """
+    """Decode a whole capture, received at time 0."""
     return driver.decoder().feed(data, 0.0)
 
 
 def observations_of(driver: Driver, data: bytes) -> Iterator[Observation]:
-    """
-    Yield the observations of a whole capture, each with its `at`.
-    """
+    """Yield the observations of a whole capture, each with its `at`."""
     frames = (frame for frame in frames_of(driver, data) if frame.kind is FrameKind.FRAME)
     for number, frame in enumerate(frames, 1):
         time = _EPOCH + timedelta(milliseconds=number)

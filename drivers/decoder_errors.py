@@ -1,6 +1,4 @@
-"""
-The line of a driver in which its decoder raised an error.
-"""
+"""The line of a driver in which its decoder raised an error."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ _PACKAGES: Final = ("site-packages", "dist-packages")
 
 
 def raised_at(error: BaseException) -> str:
-    """
-    Return ``FILE:LINE`` of the innermost call outside Python's own library.
-    """
+    """Return ``FILE:LINE`` of the innermost call outside Python's own library."""
     frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not _is_stdlib(frame.filename)] or list(frames)
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown"

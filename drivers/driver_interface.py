@@ -50,9 +50,7 @@ class Frame(Struct, frozen=True):
 
 
 class Decoder(Protocol):
-    """
-    Decodes bytes to frames. Memory is bounded, nothing is raised.
-    """
+    """Decodes bytes to frames. Memory is bounded, nothing is raised."""
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """
@@ -63,9 +61,7 @@ class Decoder(Protocol):
         ...
 
     def reset(self) -> None:
-        """
-        Forget a half-received frame: the line was closed meanwhile.
-        """
+        """Forget a half-received frame: the line was closed meanwhile."""
         ...
 
 
@@ -88,18 +84,14 @@ class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     dsrdtr: bool = False
 
     def __post_init__(self) -> None:
-        """
-        Reject invalid stop bits.
-        """
+        """Reject invalid stop bits."""
         if self.stopbits not in {1, 1.5, 2}:
             msg = f"Expected `1`, `1.5` or `2` stop bits, got `{self.stopbits}`"
             raise ValueError(msg)
 
 
 class Driver(Protocol):
-    """
-    A driver; found by an entry point of group ``shoe_daemon.drivers``.
-    """
+    """A driver; found by an entry point of group ``shoe_daemon.drivers``."""
 
     name: ClassVar[str]
     """The driver's name in a configuration: ``angel-eye-ii``."""
@@ -109,31 +101,23 @@ class Driver(Protocol):
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """
-        What it reports besides the cards: a table derives from it what it cannot detect.
-        """
+        """What it reports besides the cards: a table derives from it what it cannot detect."""
         ...
 
     options_type: ClassVar[type[Struct]]
     """The driver's options, all with defaults; unknown keys forbidden."""
 
     def __init__(self, options: Struct) -> None:
-        """
-        Create the driver with options of `options_type`.
-        """
+        """Create the driver with options of `options_type`."""
         ...
 
     def decoder(self) -> Decoder:
-        """
-        Return a new decoder.
-        """
+        """Return a new decoder."""
         ...
 
 
 class Transport(Protocol):
-    """
-    An open line. Every failure is a `drivers.transport.LineError`.
-    """
+    """An open line. Every failure is a `drivers.transport.LineError`."""
 
     def read(self) -> bytes:
         """
@@ -163,23 +147,17 @@ class Transport(Protocol):
         ...
 
     def close(self) -> None:
-        """
-        Close the line; nothing is raised.
-        """
+        """Close the line; nothing is raised."""
         ...
 
 
 @runtime_checkable
 class OpensLine(Protocol):
-    """
-    A driver that opens its own kind of line in place of a serial line.
-    """
+    """A driver that opens its own kind of line in place of a serial line."""
 
     @property
     def look(self) -> str:
-        """
-        How a person inspects the data of such a line: a part of a sentence.
-        """
+        """How a person inspects the data of such a line: a part of a sentence."""
         ...
 
     def check_url(self, url: str) -> None:
@@ -204,9 +182,7 @@ class OpensLine(Protocol):
 
 @runtime_checkable
 class NamesFiles(Protocol):
-    """
-    A driver whose options name files.
-    """
+    """A driver whose options name files."""
 
     def beside(self, folder: Path, journal: Path) -> Self:
         """
@@ -221,13 +197,9 @@ class NamesFiles(Protocol):
 
 @runtime_checkable
 class StoresEvidence(Protocol):
-    """
-    A driver that stores photos of the cards that it reads, as evidence.
-    """
+    """A driver that stores photos of the cards that it reads, as evidence."""
 
     @property
     def evidence(self) -> Path | None:
-        """
-        The folder; None if no photos are stored.
-        """
+        """The folder; None if no photos are stored."""
         ...

@@ -55,9 +55,7 @@ class Ages(Struct, frozen=True):
 
 
 class Counts(Struct):
-    """
-    Totals since the reader was created; `failures` counts lost and refused lines.
-    """
+    """Totals since the reader was created; `failures` counts lost and refused lines."""
 
     bytes: int = 0
     frames: int = 0
@@ -143,27 +141,19 @@ class Reader:
 
     @property
     def alive(self) -> bool:
-        """
-        Whether the thread runs.
-        """
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """
-        Start the thread; once.
-        """
+        """Start the thread; once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """
-        Ask the thread to end; it does within half a second, unless the sink blocks.
-        """
+        """Ask the thread to end; it does within half a second, unless the sink blocks."""
         self._stopping.set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """
-        Wait for the end of the thread; return whether it has ended.
-        """
+        """Wait for the end of the thread; return whether it has ended."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -180,9 +170,7 @@ class Reader:
         transport.write(data)
 
     def run(self) -> None:
-        """
-        Read until stopped: the body of the thread.
-        """
+        """Read until stopped: the body of the thread."""
         while not self._stopping.is_set():
             try:
                 self._read_until_failure()
@@ -289,9 +277,7 @@ class Reader:
         self._link_failure.failed(now, detail=self.detail)
 
     def _deliver(self, frame: Frame) -> None:
-        """
-        Pass a frame to the sink; repeat until it accepts.
-        """
+        """Pass a frame to the sink; repeat until it accepts."""
         while not self._stopping.is_set():
             try:
                 self._sink(frame)

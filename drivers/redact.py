@@ -1,6 +1,4 @@
-"""
-Urls of lines without their passwords.
-"""
+"""Urls of lines without their passwords."""
 
 from __future__ import annotations
 
@@ -17,7 +15,5 @@ _SECRET: Final = re.compile(
 
 
 def redact_url(url: str) -> str:
-    """
-    Return a url without its user name and password.
-    """
+    """Return a url without its user name and password."""
     return _SECRET.sub(r"\1…", _LOGIN.sub("", url))

@@ -22,9 +22,7 @@ GROUP: Final = "shoe_daemon.drivers"
 
 
 def driver_names() -> list[str]:
-    """
-    Return the names of all installed drivers, in alphabetical order.
-    """
+    """Return the names of all installed drivers, in alphabetical order."""
     return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 

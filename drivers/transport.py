@@ -50,15 +50,11 @@ _KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT",
 
 
 class LineError(Exception):
-    """
-    The line cannot be opened or is lost; opening it again may help.
-    """
+    """The line cannot be opened or is lost; opening it again may help."""
 
 
 class EndOfCaptureError(LineError):
-    """
-    The end of a capture; opening it again would repeat it.
-    """
+    """The end of a capture; opening it again would repeat it."""
 
 
 def check_url(url: str) -> None:
@@ -112,9 +108,7 @@ def _host_and_port(url: str) -> tuple[str, int]:
 
 
 def _line_error(name: str, error: Exception) -> LineError:
-    """
-    Return the reason of a failure on one line, without the library's additions.
-    """
+    """Return the reason of a failure on one line, without the library's additions."""
     cause = error.__context__ if isinstance(error, serial.SerialException) else None
     failure = cause if isinstance(cause, OSError) else error
     if isinstance(failure, OSError) and failure.errno == errno.EWOULDBLOCK:
@@ -128,9 +122,7 @@ def _line_error(name: str, error: Exception) -> LineError:
 
 
 class _Port(Protocol):
-    """
-    The part of pySerial that is used.
-    """
+    """The part of pySerial that is used."""
 
     @property
     def in_waiting(self) -> int: ...
@@ -143,9 +135,7 @@ class _Port(Protocol):
 
 
 class _Serial:
-    """
-    A serial port, or one behind RFC 2217.
-    """
+    """A serial port, or one behind RFC 2217."""
 
     def __init__(self, url: str, line: LineSettings) -> None:
         self._url = url
@@ -213,9 +203,7 @@ class _Serial:
 
 
 class _Socket:
-    """
-    Raw bytes over TCP.
-    """
+    """Raw bytes over TCP."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -256,9 +244,7 @@ class _Socket:
 
 
 class _Capture:
-    """
-    A capture file, read as fast as possible.
-    """
+    """A capture file, read as fast as possible."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,6 +1,4 @@
-"""
-`python -m shoe_daemon` is `shoe-daemon`.
-"""
+"""`python -m shoe_daemon` is `shoe-daemon`."""
 
 from shoe_daemon.cli import main
 

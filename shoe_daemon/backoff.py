@@ -1,6 +1,4 @@
-"""
-Waits between attempts, and between log lines about one failure.
-"""
+"""Waits between attempts, and between log lines about one failure."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ _JITTER: Final = 0.25
 
 
 def exponential_delay(first_s: float, max_s: float, doublings: int) -> float:
-    """
-    Return a delay in seconds that has doubled so many times, but not beyond `max_s`.
-    """
+    """Return a delay in seconds that has doubled so many times, but not beyond `max_s`."""
     return min(first_s * 2.0 ** min(doublings, _MAX_DOUBLINGS), max_s)
 
 
@@ -41,34 +37,26 @@ class RetryDelay:
         self._failures = 0
 
     def next(self) -> float:
-        """
-        Return the seconds to wait before the next attempt.
-        """
+        """Return the seconds to wait before the next attempt."""
         delay = exponential_delay(self._first_s, self._max_s, self._failures)
         self._failures += 1
         delay *= 1 + _JITTER * (2 * self._jitter() - 1)
         return min(max(delay, self._first_s), self._max_s)
 
     def reset(self) -> None:
-        """
-        Start with the shortest delay again, after a success.
-        """
+        """Start with the shortest delay again, after a success."""
         self._failures = 0
 
 
 class LogRateLimit:
-    """
-    Allows one log line of each kind per minute.
-    """
+    """Allows one log line of each kind per minute."""
 
     def __init__(self, interval_s: float = LOG_INTERVAL_S) -> None:
         self._interval_s = interval_s
         self._logged_at: dict[str, float] = {}
 
     def __call__(self, kind: str, now: float) -> bool:
-        """
-        Tell whether a line of this kind may be logged now; if so, it counts as logged.
-        """
+        """Tell whether a line of this kind may be logged now; if so, it counts as logged."""
         last = self._logged_at.get(kind)
         if last is not None and now - last < self._interval_s:
             return False
@@ -76,9 +64,7 @@ class LogRateLimit:
         return True
 
     def reset(self, kind: str) -> None:
-        """
-        Allow the next line of this kind: its cause had ended.
-        """
+        """Allow the next line of this kind: its cause had ended."""
         self._logged_at.pop(kind, None)
 
 
@@ -109,18 +95,14 @@ class LoggedFailure:
         self._log_recovery = True
 
     def failed(self, now: float, **facts: str) -> None:
-        """
-        Count a failure and log it, unless one was logged within the last minute.
-        """
+        """Count a failure and log it, unless one was logged within the last minute."""
         self._failures += 1
         if self._limit(self._event, now):
             self._log_recovery = True
             self._write("warning", self._event, **facts)
 
     def succeeded(self) -> None:
-        """
-        Log the end of a logged failure, and the first success.
-        """
+        """Log the end of a logged failure, and the first success."""
         if self._recovered and self._log_recovery:
             self._log_recovery = False
             self._write("info", self._recovered)

@@ -1,6 +1,4 @@
-"""
-The daemon's clock: wall-clock times that advance with the monotonic clock.
-"""
+"""The daemon's clock: wall-clock times that advance with the monotonic clock."""
 
 from __future__ import annotations
 
@@ -49,17 +47,13 @@ class Clock:
             self._offset = max(ahead, self._last - monotonic)
 
     def at(self, received: float | None = None) -> str:
-        """
-        Return the time of a reading of the monotonic clock; None for now.
-        """
+        """Return the time of a reading of the monotonic clock; None for now."""
         seconds = self._monotonic() if received is None else received
         moment = int(seconds * 1_000_000) + self._offset
         self._last = max(self._last, moment // 1000 * 1000)
         return from_microseconds(self._last)
 
     def until(self, moment: int) -> float:
-        """
-        Return the seconds until a time, in microseconds since 1970; 0 if past.
-        """
+        """Return the seconds until a time, in microseconds since 1970; 0 if past."""
         now = int(self._monotonic() * 1_000_000) + self._offset
         return max(0.0, (moment - now) / 1_000_000)

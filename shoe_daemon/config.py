@@ -1,6 +1,4 @@
-"""
-Loads the configuration of a table: one TOML file, checked by types.
-"""
+"""Loads the configuration of a table: one TOML file, checked by types."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ _JOURNAL_NAME: Final = "journal.db"
 
 
 class Reading(Struct, frozen=True):
-    """
-    A reader of a checked configuration.
-    """
+    """A reader of a checked configuration."""
 
     id: str
     port: str
@@ -92,9 +88,7 @@ class Setup(Struct, frozen=True):
 
     @property
     def options(self) -> Options:
-        """
-        The options of the table, as in its `session` observations.
-        """
+        """The options of the table, as in its `session` observations."""
         table = self.config.table
         options = {name: getattr(table, name) for name in Options.__struct_fields__}
         readers = {reader.id: reader.driver.signals for reader in self.readers}
@@ -138,9 +132,7 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
 
 
 def _in_plain_words(fault: str) -> str:
-    """
-    Replace a reader's index and the names of types by plain words.
-    """
+    """Replace a reader's index and the names of types by plain words."""
     fault = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", fault)
     return plain_error(fault)
 

@@ -1,6 +1,4 @@
-"""
-The sections of a table's configuration, and checks that types cannot express.
-"""
+"""The sections of a table's configuration, and checks that types cannot express."""
 
 from __future__ import annotations
 

@@ -27,15 +27,11 @@ _DIRECTORY: Final = "CREDENTIALS_DIRECTORY"
 
 
 class MissingCredentialError(UserError):
-    """
-    A file is missing that may be a credential of the service; this process is no service.
-    """
+    """A file is missing that may be a credential of the service; this process is no service."""
 
 
 def path_of(name: str, folder: Path) -> Path:
-    """
-    Return the path of a file: among the credentials if it is there, else in the folder.
-    """
+    """Return the path of a file: among the credentials if it is there, else in the folder."""
     credential = _credential(name)
     if credential is not None and credential.is_file():
         return credential

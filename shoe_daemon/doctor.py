@@ -1,6 +1,4 @@
-"""
-The checks of `doctor`: a table's journal, disk, readers and broker, or a display.
-"""
+"""The checks of `doctor`: a table's journal, disk, readers and broker, or a display."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ def examine(setup: Setup) -> Iterator[Finding]:
 
 
 def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
-    """
-    Check everything that a display depends on. Nothing is changed.
-    """
+    """Check everything that a display depends on. Nothing is changed."""
     for note in setup.notes:
         yield Finding("file", "note", note)
     display = setup.config.display

@@ -49,9 +49,7 @@ class Finding(Struct, frozen=True):
 
 
 def table_broker(setup: Setup) -> Iterator[Finding]:
-    """
-    Test the broker as the table uses it.
-    """
+    """Test the broker as the table uses it."""
     config = setup.config
     if config.mqtt is None:
         yield Finding("broker", "note", "none is configured: nothing is published")
@@ -69,9 +67,7 @@ def table_broker(setup: Setup) -> Iterator[Finding]:
 
 
 def display_broker(setup: DisplaySetup) -> Iterator[Finding]:
-    """
-    Test the broker as the display uses it.
-    """
+    """Test the broker as the display uses it."""
     config = setup.config
     staff_alerts = config.display.pit.staff_alerts
     wanted = topic_filters(config.mqtt.prefix, config.display.site, staff_alerts=staff_alerts)

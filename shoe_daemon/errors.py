@@ -1,6 +1,4 @@
-"""
-Errors that a person can put right, and the text of any error on one line.
-"""
+"""Errors that a person can put right, and the text of any error on one line."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ class UserError(Exception):
         self.exit_status = exit_status
 
     def at(self, place: str) -> Self:
-        """
-        Return the same error with a place before its message.
-        """
+        """Return the same error with a place before its message."""
         return type(self)(f"{place}: {self}", exit_status=self.exit_status)
 
 
@@ -38,7 +34,5 @@ def one_line(error: BaseException) -> str:
 
 
 def describe_exception(error: BaseException) -> str:
-    """
-    Return the type and the message of an unexpected error.
-    """
+    """Return the type and the message of an unexpected error."""
     return f"{type(error).__name__}: {error}"

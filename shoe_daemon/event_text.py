@@ -1,6 +1,4 @@
-"""
-Text of events in English, one line each, for terminals.
-"""
+"""Text of events in English, one line each, for terminals."""
 
 from __future__ import annotations
 
@@ -55,24 +53,18 @@ _ABORTED: Final[dict[str, str]] = {
 
 
 def aborted_text(cause: str) -> str:
-    """
-    Return the reason why a round was aborted, as text.
-    """
+    """Return the reason why a round was aborted, as text."""
     return _ABORTED.get(cause, cause)
 
 
 def hand_text(hand: HandResult) -> str:
-    """
-    Return a hand and its total: ``K♠ 9♥ = 9``.
-    """
+    """Return a hand and its total: ``K♠ 9♥ = 9``."""
     cards = " ".join(card_text(card) for card in hand.cards)
     return f"{cards} = {'?' if hand.total is None else hand.total}"
 
 
 def result_notes(data: RoundFinished) -> str:
-    """
-    Return the naturals and pairs of a result: ``natural, Player pair``.
-    """
+    """Return the naturals and pairs of a result: ``natural, Player pair``."""
     natural = data.player.natural or data.banker.natural
     found = [
         text
@@ -88,16 +80,12 @@ def result_notes(data: RoundFinished) -> str:
 
 
 def action_text(action: str) -> str:
-    """
-    Return an action in words: ``burn the card``.
-    """
+    """Return an action in words: ``burn the card``."""
     return ACTION_NAMES[Action(action)].text if action in set(Action) else action
 
 
 def result_text(data: RoundFinished) -> str:
-    """
-    Return a result: both hands and the winner.
-    """
+    """Return a result: both hands and the winner."""
     more = result_notes(data)
     return (
         f"Player {hand_text(data.player):<15} Banker {hand_text(data.banker):<15} "
@@ -125,9 +113,7 @@ def _correction_text(data: CardCorrected) -> str:
 
 
 def event_lines(event: Event) -> list[str]:
-    """
-    Return an event in lines; an irregularity has a line for each proposal.
-    """
+    """Return an event in lines; an irregularity has a line for each proposal."""
     line = event_line(event)
     lines = [] if line is None else [line]
     if isinstance(event.data, Irregularity):
@@ -142,9 +128,7 @@ def _proposal_line(proposal: Proposal) -> str:
 
 
 def event_line(event: Event) -> str | None:
-    """
-    Return an event in one line; None for events that need no line.
-    """
+    """Return an event in one line; None for events that need no line."""
     data = event.data
     match data:
         case ShoeStarted():

@@ -41,9 +41,7 @@ LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
 def host_name(header: str) -> str:
-    """
-    Return the host of a ``Host`` header in lower case, without the port; IPv6 in brackets.
-    """
+    """Return the host of a ``Host`` header in lower case, without the port; IPv6 in brackets."""
     text = header.lower()
     if text.startswith("["):
         return text.partition("]")[0] + "]"
@@ -65,9 +63,7 @@ def is_known_host(headers: Collection[str], hosts: Collection[str]) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """
-    Return whether a host is this computer itself.
-    """
+    """Return whether a host is this computer itself."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,6 +1,4 @@
-"""
-Log output: JSON lines for systemd, colours for a terminal.
-"""
+"""Log output: JSON lines for systemd, colours for a terminal."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ _WRITE_TIMEOUT_S: Final = 0.05
 
 
 def configure_logging(*, quiet: bool = False) -> None:
-    """
-    Configure structlog for this process; with `quiet`, only warnings and errors are logged.
-    """
+    """Configure structlog for this process; with `quiet`, only warnings and errors are logged."""
     human = sys.stderr.isatty()
     level = logging.WARNING if quiet else logging.INFO
     structlog.configure(
@@ -39,9 +35,7 @@ def configure_logging(*, quiet: bool = False) -> None:
 
 @contextlib.contextmanager
 def warnings_on_stderr() -> Iterator[None]:
-    """
-    Log warnings and errors to stderr meanwhile: stdout is for programs.
-    """
+    """Log warnings and errors to stderr meanwhile: stdout is for programs."""
     before = structlog.get_config() if structlog.is_configured() else None
     configure_logging(quiet=True)
     try:
@@ -63,9 +57,7 @@ class _NonBlockingLog:
         self._dropped = 0
 
     def write(self, line: str) -> None:
-        """
-        Write a line, or drop it.
-        """
+        """Write a line, or drop it."""
         if not _has_room(self._file):
             self._dropped += 1
             return
@@ -76,9 +68,7 @@ class _NonBlockingLog:
         self._file.write(line)
 
     def flush(self) -> None:
-        """
-        Flush the output.
-        """
+        """Flush the output."""
         self._file.flush()
 
 

@@ -56,15 +56,11 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AuthenticationError(Exception):
-    """
-    The operator may not give this command; the message is the reason of the refusal.
-    """
+    """The operator may not give this command; the message is the reason of the refusal."""
 
 
 class Operators:
-    """
-    The operators of one table; for one thread.
-    """
+    """The operators of one table; for one thread."""
 
     def __init__(
         self,

@@ -46,16 +46,12 @@ class LoginThrottle:
         self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def wait_s(self, name: str) -> float:
-        """
-        Return the seconds until the next attempt is allowed; 0 for now.
-        """
+        """Return the seconds until the next attempt is allowed; 0 for now."""
         _, until = self._wrong.get(name, (0, 0.0))
         return max(0.0, until - self._monotonic())
 
     def failed(self, name: str) -> None:
-        """
-        Count a wrong password.
-        """
+        """Count a wrong password."""
         count = self._wrong.pop(name, (0, 0.0))[0] + 1
         until = 0.0
         if count >= self.FREE:
@@ -66,9 +62,7 @@ class LoginThrottle:
             self._wrong.popitem(last=False)
 
     def succeeded(self, name: str) -> None:
-        """
-        Forget the wrong passwords of a name.
-        """
+        """Forget the wrong passwords of a name."""
         self._wrong.pop(name, None)
 
 
@@ -86,18 +80,14 @@ def require_argon2(message: str) -> None:
 
 
 def hash_password(password: str) -> str:
-    """
-    Return the hash of a password.
-    """
+    """Return the hash of a password."""
     from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
 
     return PasswordHasher().hash(password)
 
 
 def verify_password(password_hash: str, password: str | bytes) -> bool:
-    """
-    Tell whether a password is the one of a hash; takes a tenth of a second.
-    """
+    """Tell whether a password is the one of a hash; takes a tenth of a second."""
     from argon2 import PasswordHasher  # noqa: PLC0415 - an extra
     from argon2.exceptions import VerificationError  # noqa: PLC0415 - an extra
 
@@ -108,9 +98,7 @@ def verify_password(password_hash: str, password: str | bytes) -> bool:
 
 
 def is_hash(text: str) -> bool:
-    """
-    Tell whether a text is an argon2 hash.
-    """
+    """Tell whether a text is an argon2 hash."""
     from argon2 import extract_parameters  # noqa: PLC0415 - an extra
 
     try:

@@ -1,6 +1,4 @@
-"""
-The signals of a table's readers, and the mode in which its rounds end.
-"""
+"""The signals of a table's readers, and the mode in which its rounds end."""
 
 from __future__ import annotations
 
@@ -14,9 +12,7 @@ Signals = Collection[Signal]
 
 
 def all_signals(readers: Mapping[str, Signals], others: Iterable[Signal]) -> tuple[Signal, ...]:
-    """
-    Return the signals of all readers and of the table's other equipment.
-    """
+    """Return the signals of all readers and of the table's other equipment."""
     return tuple(sorted(set(others).union(*readers.values())))
 
 

@@ -1,6 +1,4 @@
-"""
-Signals that stop a program, and the end of a blocked output.
-"""
+"""Signals that stop a program, and the end of a blocked output."""
 
 from __future__ import annotations
 
@@ -54,7 +52,5 @@ def _is_stdout_blocked() -> bool:
 
 
 def discard_output(output: int) -> None:
-    """
-    Redirect an output to /dev/null, also for a write that a signal has interrupted.
-    """
+    """Redirect an output to /dev/null, also for a write that a signal has interrupted."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), output)

@@ -1,6 +1,4 @@
-"""
-Notifications to systemd: ready, status, watchdog.
-"""
+"""Notifications to systemd: ready, status, watchdog."""
 
 from __future__ import annotations
 

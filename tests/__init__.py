@@ -1,3 +1,1 @@
-"""
-The tests, by room; what spans rooms lies here.
-"""
+"""The tests, by room; what spans rooms lies here."""

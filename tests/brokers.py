@@ -53,9 +53,7 @@ PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin
 def wait_for(
     condition: Callable[[], object], what: str = "", *, timeout: float = PATIENCE
 ) -> None:
-    """
-    Wait until a condition holds; fail with `what` when it does not come to hold.
-    """
+    """Wait until a condition holds; fail with `what` when it does not come to hold."""
     until = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < until, f"waited {timeout} s in vain: {what or condition}"
@@ -104,9 +102,7 @@ class Mosquitto:
         self.kill()
 
     def start(self) -> Self:
-        """
-        Start it and wait until it listens.
-        """
+        """Start it and wait until it listens."""
         if PROGRAM is None:
             pytest.skip("mosquitto is not installed (apt-get install mosquitto)")
         with self.log.open("ab") as log:
@@ -125,30 +121,22 @@ class Mosquitto:
         return b" running\n" in text
 
     def signal(self, number: signal.Signals) -> None:
-        """
-        Send a signal: SIGHUP reads passwords and rights again.
-        """
+        """Send a signal: SIGHUP reads passwords and rights again."""
         assert self._process is not None
         self._process.send_signal(number)
 
     def halt(self) -> None:
-        """
-        Leave it with open lines, and dead to the world.
-        """
+        """Leave it with open lines, and dead to the world."""
         self.signal(signal.SIGSTOP)
         assert self._process is not None
         os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 
     def resume(self) -> None:
-        """
-        Let it go on after `halt`.
-        """
+        """Let it go on after `halt`."""
         self.signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """
-        End it as a power cut would; does nothing to one that is not running.
-        """
+        """End it as a power cut would; does nothing to one that is not running."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -157,9 +145,7 @@ class Mosquitto:
 
 @pytest.fixture
 def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
-    """
-    A running broker where everybody may do everything.
-    """
+    """A running broker where everybody may do everything."""
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     with Mosquitto(folder) as broker:
@@ -167,9 +153,7 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
 
 
 class Relay:
-    """
-    A line to a port of loopback that can be cut, without a word to either side.
-    """
+    """A line to a port of loopback that can be cut, without a word to either side."""
 
     def __init__(self, port: int) -> None:
         self._target = port
@@ -189,9 +173,7 @@ class Relay:
         self.cut()
 
     def cut(self) -> None:
-        """
-        Cut every line; new ones are still accepted.
-        """
+        """Cut every line; new ones are still accepted."""
         for end in self._ends:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
@@ -200,9 +182,7 @@ class Relay:
 
     @contextlib.contextmanager
     def closed(self) -> Iterator[None]:
-        """
-        Cut every line, and let nobody through until the block ends.
-        """
+        """Cut every line, and let nobody through until the block ends."""
         target, self._target = self._target, 0
         self.cut()
         try:
@@ -234,9 +214,7 @@ def _carry(source: socket.socket, sink: socket.socket) -> None:
 
 
 class Message(NamedTuple):
-    """
-    What a listener received, and when (monotonic).
-    """
+    """What a listener received, and when (monotonic)."""
 
     topic: str
     payload: bytes
@@ -247,9 +225,7 @@ class Message(NamedTuple):
 
     @property
     def json(self) -> Any:  # noqa: ANN401 - whatever was said
-        """
-        The payload, decoded.
-        """
+        """The payload, decoded."""
         return json.loads(self.payload)
 
 
@@ -324,20 +300,14 @@ class Listener:
         )
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
-        """
-        Say something and wait until the broker has it.
-        """
+        """Say something and wait until the broker has it."""
         self._client.publish(topic, payload, 1, retain).wait_for_publish(PATIENCE)
 
     def of(self, end: str) -> list[Message]:
-        """
-        Return the messages whose topic ends so.
-        """
+        """Return the messages whose topic ends so."""
         return [message for message in self.messages if message.topic.endswith(end)]
 
     def wait(self, end: str, count: int = 1, *, timeout: float = PATIENCE) -> list[Message]:
-        """
-        Wait for so many messages whose topic ends so, and return them.
-        """
+        """Wait for so many messages whose topic ends so, and return them."""
         wait_for(lambda: len(self.of(end)) >= count, f"{count} of {end}", timeout=timeout)
         return self.of(end)

@@ -1,6 +1,4 @@
-"""
-What the tests of all rooms share.
-"""
+"""What the tests of all rooms share."""
 
 from __future__ import annotations
 
@@ -27,17 +25,13 @@ settings.load_profile("tests")
 
 @pytest.fixture(autouse=True)
 def _logs_as_they_come() -> Iterator[None]:
-    """
-    A command that was run in this process leaves no trace in the logs of the next test.
-    """
+    """A command that was run in this process leaves no trace in the logs of the next test."""
     yield
     structlog.reset_defaults()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """
-    Let `pytest --regen` write expected files anew, to be looked at before a commit.
-    """
+    """Let `pytest --regen` write expected files anew, to be looked at before a commit."""
     parser.addoption(
         "--regen", action="store_true", help="write the expected files of captures anew"
     )
@@ -45,7 +39,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def regen(request: pytest.FixtureRequest) -> bool:
-    """
-    Tell whether expected files are to be written anew.
-    """
+    """Tell whether expected files are to be written anew."""
     return bool(request.config.getoption("--regen"))

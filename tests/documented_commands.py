@@ -63,9 +63,7 @@ exec /usr/bin/install "$@"
 
 
 def staged(text: str, environment: Mapping[str, str]) -> str:
-    """
-    Return commands or a sample with the folders and ports of the test.
-    """
+    """Return commands or a sample with the folders and ports of the test."""
     root, broker, tls = (environment[name] for name in ("ROOT", "BROKER", "TLS"))
     text = PLACES.sub(rf"{root}/\1/", text)
     text = re.sub(r"^#?port = 1883$", f"port = {broker}", text, flags=re.MULTILINE)
@@ -74,9 +72,7 @@ def staged(text: str, environment: Mapping[str, str]) -> str:
 
 
 def stage_samples(folder: Path) -> None:
-    """
-    Change the samples in a folder for this test, once.
-    """
+    """Change the samples in a folder for this test, once."""
     for file in folder.iterdir():
         file.write_text(staged(file.read_text(encoding="utf-8"), os.environ), encoding="utf-8")
 
@@ -110,9 +106,7 @@ def _client(arguments: list[str]) -> None:
 
 
 class Computer:
-    """
-    The computer of the pages, and the services that run on it.
-    """
+    """The computer of the pages, and the services that run on it."""
 
     def __init__(self, root: Path, shoe: Path) -> None:
         self.root = root
@@ -144,9 +138,7 @@ class Computer:
         self._stack.close()
 
     def follow(self, page: str, heading: str = "", until: str = "\\Z") -> list[str]:
-        """
-        Run every block of commands of a section; return what each of them printed.
-        """
+        """Run every block of commands of a section; return what each of them printed."""
         text = (PROJECT / page).read_text(encoding="utf-8")
         found = re.search(rf"{heading}(.*?)(?:{until})", text, re.DOTALL)
         assert found is not None, heading
@@ -157,37 +149,27 @@ class Computer:
     def follow_lines(
         self, page: str, heading: str, until: str, statuses: Iterable[int] = (0,)
     ) -> list[str]:
-        """
-        Run the first block of a section line by line; return what each line printed.
-        """
+        """Run the first block of a section line by line; return what each line printed."""
         return [self.run(line, statuses) for line in self.lines(page, heading, until)]
 
     @staticmethod
     def lines(page: str, heading: str, until: str) -> list[str]:
-        """
-        Return the lines of the first block of commands of a section.
-        """
+        """Return the lines of the first block of commands of a section."""
         text = (PROJECT / page).read_text(encoding="utf-8")
         found = re.search(rf"{heading}.*?```sh\n(.*?)```.*?{until}", text, re.DOTALL)
         assert found is not None, heading
         return found[1].splitlines()
 
     def staged(self, text: str) -> str:
-        """
-        Return commands or a sample with the folders and ports of this computer.
-        """
+        """Return commands or a sample with the folders and ports of this computer."""
         return staged(text, self.environment)
 
     def path(self, name: str) -> Path:
-        """
-        Return where a file of the computer is.
-        """
+        """Return where a file of the computer is."""
         return self.root / name
 
     def run(self, commands: str, statuses: Iterable[int] = (0,)) -> str:
-        """
-        Run commands of a page, then do what they asked of the service manager.
-        """
+        """Run commands of a page, then do what they asked of the service manager."""
         samples = self.root / "root/shoe-samples"
         result = subprocess.run(
             ["bash", "-ec", self.staged(commands)],
@@ -214,9 +196,7 @@ class Computer:
                 self._start_table("table-7")
 
     def _start_broker(self) -> None:
-        """
-        Start mosquitto with the configuration of Debian, and what was put beside it.
-        """
+        """Start mosquitto with the configuration of Debian, and what was put beside it."""
         if self.broker is None:
             etc = self.root / "etc/mosquitto"
             self.broker = Mosquitto(etc)
@@ -231,9 +211,7 @@ class Computer:
         self.broker.start()
 
     def _start_table(self, table: str) -> None:
-        """
-        Start the service as its unit says.
-        """
+        """Start the service as its unit says."""
         unit = (self.root / "etc/systemd/system/shoe-daemon@.service").read_text(encoding="utf-8")
         unit = unit.replace("%i", table)
         command = f"shoe-daemon run --config {self.root}/etc/shoe-daemon/{table}.toml"

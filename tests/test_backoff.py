@@ -1,6 +1,4 @@
-"""
-Retry delays, and log lines of a failure that lasts.
-"""
+"""Retry delays, and log lines of a failure that lasts."""
 
 from __future__ import annotations
 

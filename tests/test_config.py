@@ -117,9 +117,7 @@ def check(path: Path) -> Result:
 
 
 def refusal(path: Path) -> str:
-    """
-    Return the one line with which a file is refused, from its name on.
-    """
+    """Return the one line with which a file is refused, from its name on."""
     before = path.read_bytes() if path.is_file() else None
     result = check(path)
     assert result.exit_code == 2, result.output
@@ -233,15 +231,11 @@ def test_files_of_the_broker_start_from_the_configurations_folder(
 
 
 class TestJournalOfTheService:
-    """
-    For a configuration of the unit, a person is given the unit's journal.
-    """
+    """For a configuration of the unit, a person is given the unit's journal."""
 
     @pytest.fixture
     def path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """
-        Return a configuration in the unit's folder.
-        """
+        """Return a configuration in the unit's folder."""
         monkeypatch.setattr(of, "SERVICE_CONFIGS", tmp_path)
         monkeypatch.setattr(of, "SERVICE_STATE", Path("/var/lib/shoe-daemon"))
         path = tmp_path / "table-7.toml"
@@ -341,9 +335,7 @@ def test_the_example_is_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def example_with_all() -> str:
-    """
-    Return the example with every key set that only stands there as ``#key = …``.
-    """
+    """Return the example with every key set that only stands there as ``#key = …``."""
     text = EXAMPLE.read_text(encoding="utf-8")
     return re.sub(r"^#(?=\[|[a-z0-9_]+ = )", "", text, flags=re.MULTILINE)
 

@@ -1,6 +1,4 @@
-"""
-The documents point to what is there: links, headings, files, and the index by reader.
-"""
+"""The documents point to what is there: links, headings, files, and the index by reader."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
 def anchors(page: Path) -> set[str]:
-    """
-    Return the anchors of a page's headings.
-    """
+    """Return the anchors of a page's headings."""
     text = CODE.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}

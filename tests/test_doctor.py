@@ -1,6 +1,4 @@
-"""
-`doctor` finds faults, changes nothing, and lists what a table cannot detect.
-"""
+"""`doctor` finds faults, changes nothing, and lists what a table cannot detect."""
 
 from __future__ import annotations
 
@@ -121,9 +119,7 @@ def test_silence_chosen_by_auto_has_that_blind_spot_too(
 
 @pytest.fixture
 def of_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """
-    Return a configuration where the unit `shoe-daemon@table` looks for it.
-    """
+    """Return a configuration where the unit `shoe-daemon@table` looks for it."""
     monkeypatch.setattr(config, "SERVICE_CONFIGS", tmp_path)
     monkeypatch.setattr(config, "SERVICE_STATE", tmp_path / "state")
     file = tmp_path / "table.toml"

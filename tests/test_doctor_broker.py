@@ -1,6 +1,4 @@
-"""
-`doctor` logs in to the broker like the table, and disturbs no client.
-"""
+"""`doctor` logs in to the broker like the table, and disturbs no client."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ NOTHING = "pattern read shoe/v1/casino/%u/cmd/#\n"
 
 
 class Strict(Mosquitto):
-    """
-    A broker with users, whose password is their name, and rights.
-    """
+    """A broker with users, whose password is their name, and rights."""
 
     def __init__(self, folder: Path, rights: str, more: str = "") -> None:
         folder.mkdir()
@@ -51,16 +47,12 @@ class Strict(Mosquitto):
         super().__init__(folder, f"allow_anonymous false\n{files}{more}")
 
     def auditor(self, name: str = "auditor") -> Listener:
-        """
-        Return a listener that receives everything.
-        """
+        """Return a listener that receives everything."""
         return Listener(self.port, name=name, username="auditor", password="auditor")  # noqa: S106
 
 
 def table(folder: Path, port: int, protocol: str = "5", *, secret: str = "table-7") -> Path:  # noqa: S107
-    """
-    Write the configuration of a table, and return where.
-    """
+    """Write the configuration of a table, and return where."""
     (folder / "secret").write_text(f"{secret}\n", encoding="utf-8")
     file = folder / "table.toml"
     file.write_text(
@@ -72,9 +64,7 @@ def table(folder: Path, port: int, protocol: str = "5", *, secret: str = "table-
 
 
 def findings(file: Path) -> dict[str, list[tuple[str, str]]]:
-    """
-    Run the doctor, and return verdicts and texts by subject.
-    """
+    """Run the doctor, and return verdicts and texts by subject."""
     result = CliRunner().invoke(main, ["doctor", "--config", str(file), "--json"])
     told: dict[str, list[tuple[str, str]]] = {}
     for each in json.loads(result.stdout):
@@ -200,9 +190,7 @@ def test_no_broker_at_all_is_bad(tmp_path: Path) -> None:
 
 
 class TestDisplay:
-    """
-    A display's configuration is accepted too.
-    """
+    """A display's configuration is accepted too."""
 
     @pytest.fixture
     def broker(self, tmp_path: Path) -> Iterator[Strict]:

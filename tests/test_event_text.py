@@ -1,6 +1,4 @@
-"""
-Decisions of people as lines of text.
-"""
+"""Decisions of people as lines of text."""
 
 from __future__ import annotations
 

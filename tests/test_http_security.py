@@ -1,6 +1,4 @@
-"""
-Every web page of the project has the same security headers, and only known hosts are served.
-"""
+"""Every web page of the project has the same security headers, and only known hosts are served."""
 
 from __future__ import annotations
 

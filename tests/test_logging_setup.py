@@ -1,6 +1,4 @@
-"""
-Log output, and a second configuration after the first.
-"""
+"""Log output, and a second configuration after the first."""
 
 from __future__ import annotations
 

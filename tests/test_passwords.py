@@ -1,6 +1,4 @@
-"""
-Passwords: the wait after wrong ones, and their hashes.
-"""
+"""Passwords: the wait after wrong ones, and their hashes."""
 
 from __future__ import annotations
 

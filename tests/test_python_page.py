@@ -1,6 +1,4 @@
-"""
-The examples of docs/python.md run, in the page's order, and print what the page says.
-"""
+"""The examples of docs/python.md run, in the page's order, and print what the page says."""
 
 from __future__ import annotations
 

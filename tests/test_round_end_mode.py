@@ -1,6 +1,4 @@
-"""
-`auto`: the signals of a table's readers decide how its rounds end.
-"""
+"""`auto`: the signals of a table's readers decide how its rounds end."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-A program stops on every signal, at any moment.
-"""
+"""A program stops on every signal, at any moment."""
 
 from __future__ import annotations
 

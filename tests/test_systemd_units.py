@@ -1,6 +1,4 @@
-"""
-systemd and udev accept our files.
-"""
+"""systemd and udev accept our files."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ USED = ("bash", "cage", "chromium", "timeout")
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """
-    A file system in which everything lies where the unit looks for it.
-    """
+    """A file system in which everything lies where the unit looks for it."""
     for name in ("opt/shoe-daemon/bin/shoe-daemon", *(f"usr/bin/{each}" for each in USED)):
         program = tmp_path / name
         program.parent.mkdir(parents=True, exist_ok=True)
@@ -84,9 +80,7 @@ def test_the_display_may_do_little(root: Path) -> None:
 
 
 def rules() -> list[str]:
-    """
-    Give the rules of udev, the ones that stand there as examples too.
-    """
+    """Give the rules of udev, the ones that stand there as examples too."""
     lines = RULES.read_text(encoding="utf-8").splitlines()
     return [line.lstrip("#") for line in lines if re.match(r"#?[A-Z]", line)]
 

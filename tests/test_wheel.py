@@ -25,9 +25,7 @@ PACKAGES = ("shoe_daemon", "drivers", "calibration")
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """
-    Run a program that knows nothing of this tree, and give what it prints.
-    """
+    """Run a program that knows nothing of this tree, and give what it prints."""
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "LANG": "C.UTF-8"}
     answer = subprocess.run(
         command, cwd=cwd, env=clean, capture_output=True, text=True, check=False
@@ -46,9 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> Path:
-    """
-    Install the wheel into an environment of its own and give that environment's bin.
-    """
+    """Install the wheel into an environment of its own and give that environment's bin."""
     venv = wheel.parent / "venv"
     run(sys.executable, "-m", "venv", "--without-pip", venv, cwd=wheel.parent)
     pip = [sys.executable, "-m", "pip", "--isolated", "--python", str(venv / "bin/python")]

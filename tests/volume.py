@@ -20,14 +20,10 @@ _Case = TypeVar("_Case")
 
 
 def volume(sample: int, full: int) -> int:
-    """
-    Return how many cases to try.
-    """
+    """Return how many cases to try."""
     return full if _FULL else sample
 
 
 def sample(cases: Iterable[_Case], step: int) -> list[_Case]:
-    """
-    Return all cases at full volume, and each `step`-th one otherwise, from the first on.
-    """
+    """Return all cases at full volume, and each `step`-th one otherwise, from the first on."""
     return list(cases)[:: 1 if _FULL else step]

@@ -137,9 +137,7 @@ def _module_name(path: Path) -> str:
 
 
 def _exported(path: Path) -> list[str]:
-    """
-    Return the names in `__all__` of a package.
-    """
+    """Return the names in `__all__` of a package."""
     for node in ast.parse(path.read_bytes(), filename=str(path)).body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names)):
@@ -243,9 +241,7 @@ def _reachable(name: str, graph: Mapping[str, AbstractSet[str]]) -> set[str]:
 
 
 def _hidden_in(name: str, imported: str) -> str | None:
-    """
-    Return the package in whose place a module below it is imported; None if it is public.
-    """
+    """Return the package in whose place a module below it is imported; None if it is public."""
     for package, public in INTERFACES.items():
         below = _within(imported, package) and imported != package
         if below and not _within(name, package) and not _within_any(imported, public):

@@ -69,9 +69,7 @@ _CLIPPING: Final = re.compile(' clip-path="[^"]*"')
 
 
 def main() -> None:
-    """
-    Draw all pictures.
-    """
+    """Draw all pictures."""
     watched, demo = board(_watched(), *_WATCH_SIZE), draw(showpiece(), *_DEMO_SIZE)
     drawn = build_roads(parse_sequence(_SHOE))
     scores, width = scoreboard(drawn, LeadingTies.MERGE, LETTERS, _ROADS_WIDTH)
@@ -88,9 +86,7 @@ def main() -> None:
 def to_svg(
     parts: Iterable[Part], size: tuple[int, int], background: Style = appearance.RAIL
 ) -> str:
-    """
-    Draw parts as SVG, without fonts or styles from elsewhere.
-    """
+    """Draw parts as SVG, without fonts or styles from elsewhere."""
     console = Console(
         record=True, width=size[0], height=size[1], file=StringIO(), color_system="truecolor"
     )
@@ -110,9 +106,7 @@ def to_svg(
 
 
 def _watched() -> TableView:
-    """
-    Return the last moment of a shoe when a hand won with all six cards.
-    """
+    """Return the last moment of a shoe when a hand won with all six cards."""
     sample = SampleTable("curator", "us_nj_pa")
     moments = (
         sample.view("table-7", "127.0.0.1:1883")

@@ -1,6 +1,4 @@
-"""
-Writes files that belong together, such as a profile and its images: all of them or none.
-"""
+"""Writes files that belong together, such as a profile and its images: all of them or none."""
 
 from __future__ import annotations
 

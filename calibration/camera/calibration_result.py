@@ -1,6 +1,4 @@
-"""
-Results of a calibration, and the files made of them: profile, empty table, cards.
-"""
+"""Results of a calibration, and the files made of them: profile, empty table, cards."""
 
 from __future__ import annotations
 
@@ -91,16 +89,12 @@ class CalibrationResult:
 
     @property
     def window(self) -> CropWindow:
-        """
-        The index window.
-        """
+        """The index window."""
         return CropWindow() if self.fit is None else self.fit.window
 
 
 def list_faults(result: CalibrationResult) -> list[str]:
-    """
-    Return everything that is not good enough, with advice, a line each.
-    """
+    """Return everything that is not good enough, with advice, a line each."""
     messages = [
         f"{each.slot}: {_too_few_pixels(each)}" for each in result.budget if not each.passed
     ]
@@ -155,9 +149,7 @@ def _failed(result: CalibrationResult) -> list[ShownReading]:
 
 
 def draft_profile(result: CalibrationResult) -> kept.Profile:
-    """
-    Return the results so far as a profile.
-    """
+    """Return the results so far as a profile."""
     chosen, window = result.threshold, result.window
     return kept.Profile(
         version=kept.VERSION,
@@ -218,9 +210,7 @@ def _cards(result: CalibrationResult) -> dict[str, Image]:
 
 
 def card_folder(profile: Path) -> Path:
-    """
-    Return the folder of a profile's cards.
-    """
+    """Return the folder of a profile's cards."""
     return profile.with_name(f"{profile.stem}-cards")
 
 

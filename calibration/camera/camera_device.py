@@ -40,20 +40,14 @@ _SETTLING_FRAMES: Final = 30
 
 
 class ControlDevice(Protocol):
-    """
-    The used part of OpenCV's capture.
-    """
+    """The used part of OpenCV's capture."""
 
     def get(self, number: int, /) -> float:
-        """
-        Read a property; 0 or -1 where it does not exist.
-        """
+        """Read a property; 0 or -1 where it does not exist."""
         ...
 
     def set(self, number: int, value: float, /) -> bool:
-        """
-        Set a property; success does not mean that the device accepted it.
-        """
+        """Set a property; success does not mean that the device accepted it."""
         ...
 
 
@@ -108,9 +102,7 @@ def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
 
 
 def lock_controls(device: ControlDevice) -> list[ControlLock]:
-    """
-    Keep the values of the automatic settings, and switch these off.
-    """
+    """Keep the values of the automatic settings, and switch these off."""
     return [_lock_control(device, control) for control in _CONTROLS]
 
 
@@ -146,9 +138,7 @@ _MODE_TEXT: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?",
 
 
 def port_text(address: Address) -> str | None:
-    """
-    Format an address for `parse_source`, without a password; None for a recording.
-    """
+    """Format an address for `parse_source`, without a password; None for a recording."""
     if not address.is_live:
         return None
     kind = "raw:" if address.kind is SourceKind.RAW else ""
@@ -176,9 +166,7 @@ def parse_mode(text: str | None) -> Camera:
 
 
 def camera_fingerprint(address: Address) -> str | None:
-    """
-    Return the name of a camera of this machine; None for other sources.
-    """
+    """Return the name of a camera of this machine; None for other sources."""
     if address.kind is not SourceKind.DEVICE:
         return None
     name = Path("/sys/class/video4linux") / Path(address.location).resolve().name / "name"
@@ -189,9 +177,7 @@ def camera_fingerprint(address: Address) -> str | None:
 
 
 def camera_finding(address: Address, expected: str | None) -> Finding | None:
-    """
-    Report a profile that was made with another camera.
-    """
+    """Report a profile that was made with another camera."""
     now = camera_fingerprint(address)
     if expected is None or now is None or now == expected:
         return None

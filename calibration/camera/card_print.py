@@ -1,6 +1,4 @@
-"""
-Print of a card: the figure of its index, the pattern of its face, and the colour of its ink.
-"""
+"""Print of a card: the figure of its index, the pattern of its face, and the colour of its ink."""
 
 from __future__ import annotations
 
@@ -61,16 +59,12 @@ class CardPrint(NamedTuple):
 
     @property
     def is_red(self) -> bool:
-        """
-        Whether the ink is red.
-        """
+        """Whether the ink is red."""
         return self.colour is not None and bool(self.colour[2] > _MIN_RED_RATIO * self.colour[0])
 
 
 def print_of(flat: Image) -> CardPrint:
-    """
-    Return the print of an upright card, independent of the light.
-    """
+    """Return the print of an upright card, independent of the light."""
     card = np.asarray(cv2.resize(flat, CARD_SIZE_PX, interpolation=cv2.INTER_CUBIC), np.uint8)
     turned = np.ascontiguousarray(card[::-1, ::-1])
     upper, lower = _ink(card), _ink(turned)
@@ -116,9 +110,7 @@ def figure_likeness(now: CardPrint, before: CardPrint) -> float:
 
 
 def _figure(ink: Single) -> tuple[int, int, int, int] | None:
-    """
-    Find the figure: the uppermost print in the index, with a margin.
-    """
+    """Find the figure: the uppermost print in the index, with a margin."""
     printed = ink[2 : _INDEX_SIZE_PX[1], 2 : _INDEX_SIZE_PX[0]] > _MIN_INK
     top, bottom = _first_run(np.asarray(printed.any(axis=1)), _MIN_FIGURE_ROWS, 0)
     if top == bottom:
@@ -132,9 +124,7 @@ def _figure(ink: Single) -> tuple[int, int, int, int] | None:
 
 
 def _first_run(printed: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
-    """
-    Find the first run of a minimum length, which may have gaps; (0, 0) where there is none.
-    """
+    """Find the first run of a minimum length, which may have gaps; (0, 0) where there is none."""
     first = last = -1
     for place, value in enumerate(printed):
         if value:
@@ -153,9 +143,7 @@ def _best_match(where: Single, wanted: Single) -> float:
 
 
 def pattern_likeness(now: CardPrint, before: CardPrint) -> float:
-    """
-    Return the approximate likeness of the faces of two cards of one rank; 1 for the same.
-    """
+    """Return the approximate likeness of the faces of two cards of one rank; 1 for the same."""
     wanted = np.ascontiguousarray(
         _coarse(before.ends[0])[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
     )

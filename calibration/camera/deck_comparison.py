@@ -73,9 +73,7 @@ decks in worse light and focus than a check accepts."""
 
 
 class Certainty(StrEnum):
-    """
-    Certainty of a comparison: certain, by too few cards, or none.
-    """
+    """Certainty of a comparison: certain, by too few cards, or none."""
 
     SURELY = "surely"
     UNSURE = "unsure"
@@ -83,18 +81,14 @@ class Certainty(StrEnum):
 
 
 class FaceUpCard(NamedTuple):
-    """
-    Upright image of a card that lies face up, and its rank.
-    """
+    """Upright image of a card that lies face up, and its rank."""
 
     flat: Image
     rank: str
 
 
 class ReferenceDeck:
-    """
-    The cards of a profile.
-    """
+    """The cards of a profile."""
 
     def __init__(self, cards: Mapping[str, Image]) -> None:
         self.back = cards.get(BACK_NAME)
@@ -103,15 +97,11 @@ class ReferenceDeck:
         }
 
     def has_rank(self, rank: str) -> bool:
-        """
-        Whether there is a card of this rank.
-        """
+        """Whether there is a card of this rank."""
         return rank in self._faces
 
     def log_odds(self, now: CardPrint, rank: str) -> float:
-        """
-        Return the log odds that a card of a rank is of this deck.
-        """
+        """Return the log odds that a card of a rank is of this deck."""
         before = self._faces[rank]
         found = (
             _NONE
@@ -134,9 +124,7 @@ def card_files(folder: Path, cards: Mapping[str, Image]) -> dict[Path, bytes | N
 
 
 def load_cards(folder: Path) -> dict[str, Image]:
-    """
-    Load the cards of a folder; missing ones are left out.
-    """
+    """Load the cards of a folder; missing ones are left out."""
     cards = {}
     for name, path in _card_paths(folder).items():
         image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
@@ -198,9 +186,7 @@ def _face_findings(faces: Sequence[FaceUpCard], deck: ReferenceDeck) -> list[Fin
 
 
 def is_other_deck(odds: Sequence[float]) -> bool:
-    """
-    Whether cards with these log odds are of another deck.
-    """
+    """Whether cards with these log odds are of another deck."""
     return sum(odds) / len(odds) < _MIN_MEAN_LOG_ODDS[min(len(odds), len(_MIN_MEAN_LOG_ODDS)) - 1]
 
 
@@ -227,9 +213,7 @@ def _missing_cards(
 
 
 def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: ReferenceDeck) -> str:
-    """
-    Return the note that asks for the other side of a card: only one can be shown at a time.
-    """
+    """Return the note that asks for the other side of a card: only one can be shown at a time."""
     if not faces and not backs:
         return "the deck was not compared: show one card at a time, each at a check of its own"
     side = "down" if faces and deck.back is not None else "up"
@@ -238,9 +222,7 @@ def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: Ref
 
 
 def back_likeness(now: Image, before: Image) -> float:
-    """
-    Return the likeness of two upright backs, at the better end; at most 1.
-    """
+    """Return the likeness of two upright backs, at the better end; at most 1."""
     template = np.ascontiguousarray(
         _smoothed(before)[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
     )

@@ -43,9 +43,7 @@ _DIMENSIONS: Final = 3
 
 
 class FrameSource(Protocol):
-    """
-    Source of frames.
-    """
+    """Source of frames."""
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
@@ -57,22 +55,16 @@ class FrameSource(Protocol):
         ...
 
     def newest(self) -> Image | None:
-        """
-        Return the last frame; None where there is none.
-        """
+        """Return the last frame; None where there is none."""
         ...
 
     def close(self) -> None:
-        """
-        Release the source.
-        """
+        """Release the source."""
         ...
 
 
 class RecordedFrames:
-    """
-    A video, or a folder of images, read once from beginning to end.
-    """
+    """A video, or a folder of images, read once from beginning to end."""
 
     def __init__(self, source: Source, name: str) -> None:
         self._source = source
@@ -111,22 +103,16 @@ class RecordedFrames:
         return self._last, self._at
 
     def newest(self) -> Image | None:
-        """
-        Return the last frame that was taken.
-        """
+        """Return the last frame that was taken."""
         return self._last
 
     def close(self) -> None:
-        """
-        Close the recording.
-        """
+        """Close the recording."""
         self._source.close()
 
 
 class LiveFrames:
-    """
-    A camera whose frames are read by a thread; a camera that disappeared is opened again.
-    """
+    """A camera whose frames are read by a thread; a camera that disappeared is opened again."""
 
     def __init__(self, source: Source, name: str, again: Callable[[], Source]) -> None:
         self._source: Source | None = source
@@ -142,9 +128,7 @@ class LiveFrames:
         self._thread.start()
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
-        """
-        Return the next frames.
-        """
+        """Return the next frames."""
         del at
         found: list[Image] = []
         with self._changed:
@@ -165,15 +149,11 @@ class LiveFrames:
                 raise UserError(f"{self._name}: no picture for {_FRAME_TIMEOUT_S:g} s: unplugged?")
 
     def newest(self) -> Image | None:
-        """
-        Return the last frame; None while none arrives.
-        """
+        """Return the last frame; None while none arrives."""
         return self._newest
 
     def close(self) -> None:
-        """
-        Stop reading, and release the camera.
-        """
+        """Stop reading, and release the camera."""
         self._stopping.set()
         if (source := self._source) is not None:
             source.interrupt()
@@ -226,9 +206,7 @@ def open_frames(address: Address, camera: Camera) -> FrameSource:
 
 
 class _FrameFormat:
-    """
-    Requires the same size of all frames, because measurements in one apply to the next.
-    """
+    """Requires the same size of all frames, because measurements in one apply to the next."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -255,9 +233,7 @@ class _FrameFormat:
 
 
 def encode_png(image: Image) -> bytes:
-    """
-    Encode an image as PNG.
-    """
+    """Encode an image as PNG."""
     _, data = cv2.imencode(".png", image)
     return data.tobytes()
 
@@ -271,9 +247,7 @@ _RETRY_INTERVAL_S: Final = 0.2
 
 
 def is_preview_stream(address: Address) -> bool:
-    """
-    Whether this is the stream of a daemon's preview.
-    """
+    """Whether this is the stream of a daemon's preview."""
     if not address.is_stream:
         return False
     parts = urlsplit(address.location)

@@ -1,6 +1,4 @@
-"""
-Report of a calibration: one HTML file with its images embedded, for screen or paper.
-"""
+"""Report of a calibration: one HTML file with its images embedded, for screen or paper."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ def write_report(result: CalibrationResult, path: Path) -> None:
 
 
 def render_report(result: CalibrationResult) -> str:
-    """
-    Return the report as HTML.
-    """
+    """Return the report as HTML."""
     wrong = list_faults(result)
     count = f"{len(wrong)} thing{'s' if len(wrong) != 1 else ''} to put right"
     return Template(_TEMPLATE_FILE.read_text(encoding="utf-8")).substitute(
@@ -217,15 +213,11 @@ class _Chart:
         self.powers = range(self._low, math.floor(self._high) + 1)
 
     def y(self, power: float) -> float:
-        """
-        Return the vertical position of one in 10 to a power.
-        """
+        """Return the vertical position of one in 10 to a power."""
         return 8 + (_CHART_SIZE[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
 
     def point_at(self, number: int) -> tuple[float, float]:
-        """
-        Return the position of a threshold.
-        """
+        """Return the position of a threshold."""
         wide = _CHART_SIZE[0] - _CHART_SIZE[2] - 24
         x = _CHART_SIZE[2] + wide * number / (len(self._rarities) - 1)
         return x, self.y(self._rarities[number])

@@ -1,6 +1,4 @@
-"""
-Sharpness and brightness of images, and flicker of the lamps.
-"""
+"""Sharpness and brightness of images, and flicker of the lamps."""
 
 from __future__ import annotations
 
@@ -73,9 +71,7 @@ def mean_brightness(image: Image) -> float:
 
 
 def mean_image(frames: Sequence[Image]) -> Image:
-    """
-    Return the mean of frames of a still table, without the sensor's noise.
-    """
+    """Return the mean of frames of a still table, without the sensor's noise."""
     whole = np.zeros(frames[0].shape, np.float32)
     for frame in frames:
         whole += frame
@@ -98,9 +94,7 @@ class Flicker(Struct, frozen=True):
 
     @property
     def steady(self) -> bool:
-        """
-        Whether the flicker is harmless.
-        """
+        """Whether the flicker is harmless."""
         return self.strength <= _MAX_STEADY_FLICKER
 
 
@@ -134,9 +128,7 @@ def _bands(frame: Image) -> NDArray[np.float32]:
 
 
 def _matching_mains(beat: float, fps: float, step: float) -> int | None:
-    """
-    Return the mains whose flashes, two per period, make this beat at a frame rate.
-    """
+    """Return the mains whose flashes, two per period, make this beat at a frame rate."""
     for mains in _MAINS_HZ:
         flashes = 2 * mains
         if abs(abs(flashes - round(flashes / fps) * fps) - beat) <= step / 2:

@@ -47,9 +47,7 @@ class LivePage:
         self.url = f"http://127.0.0.1:{self._server.port}/{self._server.secret}/"
 
     def close(self) -> None:
-        """
-        Stop serving.
-        """
+        """Stop serving."""
         self._server.close()
 
 
@@ -69,16 +67,12 @@ class _Handler(LoopbackHandler):
     )
 
     def do_GET(self) -> None:  # noqa: N802 - as http.server calls it
-        """
-        Send the page, one of its files, the image or the state.
-        """
+        """Send the page, one of its files, the image or the state."""
         with contextlib.suppress(OSError):
             self._get()
 
     def do_POST(self) -> None:  # noqa: N802 - as above
-        """
-        Execute a command, if the page itself sends it.
-        """
+        """Execute a command, if the page itself sends it."""
         with contextlib.suppress(OSError):
             self._post()
 
@@ -97,9 +91,7 @@ class _Handler(LoopbackHandler):
             self._refuse(HTTPStatus.NOT_FOUND)
 
     def _requested_name(self) -> str | None:
-        """
-        Return the path below the secret one; None for another host or path.
-        """
+        """Return the path below the secret one; None for another host or path."""
         if self.headers.get("Host") not in self.server.hosts:
             return None
         _, secret, *rest = [*self.path.partition("?")[0].split("/", 2), ""][:3]

@@ -1,6 +1,4 @@
-"""
-Detects the printed markers in an image, and their corners to a tenth of a pixel.
-"""
+"""Detects the printed markers in an image, and their corners to a tenth of a pixel."""
 
 from __future__ import annotations
 
@@ -29,18 +27,14 @@ _MAX_CORRECTION_PX: Final = 2.0
 
 
 class Marker(NamedTuple):
-    """
-    A detected marker: its number, and its corners in the image, starting at the upper left.
-    """
+    """A detected marker: its number, and its corners in the image, starting at the upper left."""
 
     number: int
     corners: Floats
 
 
 def find_markers(image: Image) -> list[Marker]:
-    """
-    Detect the printed markers in an image, each once, sorted by number.
-    """
+    """Detect the printed markers in an image, each once, sorted by number."""
     settings = cv2.aruco.DetectorParameters()
     settings.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
     detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(DICTIONARY), settings)
@@ -76,9 +70,7 @@ def _refine_corners(grey: NDArray[np.float32], quad: Floats) -> Floats:
 def _fit_edge(
     grey: NDArray[np.float32], first: Floats, last: Floats, middle: Floats
 ) -> tuple[Floats, Floats] | None:
-    """
-    Fit a line to the change from dark inside to bright outside: a point and a direction.
-    """
+    """Fit a line to the change from dark inside to bright outside: a point and a direction."""
     along = (last - first) / np.linalg.norm(last - first)
     outwards = np.array([-along[1], along[0]])
     if outwards @ ((first + last) / 2 - middle) < 0:

@@ -148,9 +148,7 @@ def _marker_rectangles(number: int, x: float, y: float, side: float) -> Iterator
 
 
 def _draw_footer(sheet: SheetPage, side: float) -> None:
-    """
-    Draw the ruler and the instructions.
-    """
+    """Draw the ruler and the instructions."""
     top = sheet.paper[1] - _FOOTER_MM + 4
     _draw_ruler(sheet, (sheet.paper[0] - _RULER_MM) / 2, top)
     for number, words in enumerate(_INSTRUCTIONS):
@@ -238,9 +236,7 @@ svg {{ display: block; break-after: page }}</style></head><body>
 
 
 def _pdf(sheets: Sequence[SheetPage]) -> bytes:
-    """
-    Write a PDF: rectangles, and text in the standard fonts.
-    """
+    """Write a PDF: rectangles, and text in the standard fonts."""
     pages = [4 + 2 * number + 1 for number in range(len(sheets))]
     kids = " ".join(f"{page} 0 R" for page in pages)
     font = "/Type /Font /Subtype /Type1 /Encoding /WinAnsiEncoding"

@@ -150,9 +150,7 @@ class _PlaneProblem:
         self._has_lens = self._count >= _MIN_RECTANGLES_FOR_LENS
 
     def solve(self) -> Floats:
-        """
-        Solve by the Levenberg-Marquardt method.
-        """
+        """Solve by the Levenberg-Marquardt method."""
         now = self._initial()
         damping, off = 1e-3, self._residuals(now)
         for _ in range(_MAX_ITERATIONS):
@@ -173,9 +171,7 @@ class _PlaneProblem:
         return now
 
     def _initial(self) -> Floats:
-        """
-        Start with the largest rectangle alone, and no lens distortion.
-        """
+        """Start with the largest rectangle alone, and no lens distortion."""
         corners: Floats = np.asarray((self._observed - self._middle) / self._focal, np.float64)
         square, first = (
             each.astype(np.float32) for each in (self._rectangle, corners[self._largest])
@@ -253,9 +249,7 @@ class _PlaneProblem:
         return np.stack(columns, axis=1)
 
     def millimetres(self, solution: Floats) -> Floats:
-        """
-        Return the error of each corner on the table.
-        """
+        """Return the error of each corner on the table."""
         plane = Plane(self.homography(solution), self.lens(solution), None, None, self._size)
         there = projection_of(plane).to_table(self._observed.reshape(-1, 2))
         return np.asarray(
@@ -273,15 +267,11 @@ class _PlaneProblem:
         return np.array([[self._focal, 0.0, x], [0.0, self._focal, y], [0.0, 0.0, 1.0]])
 
     def homography(self, solution: Floats) -> Floats:
-        """
-        Return the map from millimetres to pixels of the undistorted image.
-        """
+        """Return the map from millimetres to pixels of the undistorted image."""
         return np.asarray(self._matrix() @ np.append(solution[:8], 1.0).reshape(3, 3))
 
     def lens(self, solution: Floats) -> Lens | None:
-        """
-        Return the lens distortion.
-        """
+        """Return the lens distortion."""
         if not self._has_lens:
             return None
         return Lens(
@@ -310,8 +300,6 @@ def _rectangle_pose(quad: Floats) -> tuple[float, float, float]:
 
 
 def _signed_area(quad: Floats) -> float:
-    """
-    Return the area of a polygon; negative where its corners run counterclockwise.
-    """
+    """Return the area of a polygon; negative where its corners run counterclockwise."""
     x, y = quad[:, 0], quad[:, 1]
     return float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2

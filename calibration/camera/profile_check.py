@@ -1,6 +1,4 @@
-"""
-Compares a frame with the profile's reference image: what changed, how much, and what to do.
-"""
+"""Compares a frame with the profile's reference image: what changed, how much, and what to do."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ _MIN_ROTATION_DEGREES: Final = 45.0
 
 
 class FindingKind(StrEnum):
-    """
-    Kind of a finding.
-    """
+    """Kind of a finding."""
 
     MOVED = "moved"
     MIRRORED = "mirrored"
@@ -173,9 +169,7 @@ def _mirrored_finding() -> Finding:
 
 
 def flicker_finding(flicker: Flicker) -> Finding:
-    """
-    Report flickering lamps.
-    """
+    """Report flickering lamps."""
     lamps = f"lamps on {flicker.mains} Hz mains" if flicker.mains else "a lamp"
     advice = (
         f"set the exposure to a multiple of 1/{2 * flicker.mains} s"
@@ -234,9 +228,7 @@ def brightness_gain(profile: Profile, reference: Image, now: Image) -> float:
 
 
 def _brightness_ratios(profile: Profile, reference: Image, now: Image) -> Floats:
-    """
-    Return the brightness ratio of each part; a card in the throat is not a change of light.
-    """
+    """Return the brightness ratio of each part; a card in the throat is not a change of light."""
     size = (48, 27)
     before, after = (
         cv2.resize(each, size, interpolation=cv2.INTER_AREA).mean(axis=2).astype(np.float64)
@@ -284,9 +276,7 @@ def _blur_findings(reference: Image, now: Image, limits: Limits) -> list[Finding
 
 
 def _unrecognised_finding(profile: Profile) -> Finding:
-    """
-    Report a table that is not recognised.
-    """
+    """Report a table that is not recognised."""
     text = (
         f"the table of the profile is not within {max_recognised_shift_mm(profile):.0f} mm "
         "of where it was: the camera was pushed further or turned away, it is another table or "

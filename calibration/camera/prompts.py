@@ -1,6 +1,4 @@
-"""
-Dialogue with a person at the terminal and on the live page.
-"""
+"""Dialogue with a person at the terminal and on the live page."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ _DIRECTIONS: Final = {
 
 
 class PromptDialogue:
-    """
-    Asks one question after another; Enter goes on, as does the page's button.
-    """
+    """Asks one question after another; Enter goes on, as does the page's button."""
 
     def __init__(  # noqa: PLR0913 - who asks, where, and about what
         self,
@@ -110,16 +106,12 @@ class PromptDialogue:
             return answer
 
     def show(self, text: str) -> None:
-        """
-        Show a line at the terminal and on the page.
-        """
+        """Show a line at the terminal and on the page."""
         self._echo(f"    {text}")
         self._state.add_line(text)
 
     def plane(self) -> PlaneStep:
-        """
-        Ask for markers, or for clicked corners.
-        """
+        """Ask for markers, or for clicked corners."""
         self._state.reach_stage("plane")
         answer = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
         if not answer:
@@ -164,9 +156,7 @@ class PromptDialogue:
         )
 
     def empty(self) -> EmptyStep:
-        """
-        Ask for an empty table.
-        """
+        """Ask for an empty table."""
         self._state.clicked_points.clear()
         self._state.reach_stage(self._state.stages[1])
         what = "out of the mouth: cards" if self._throat else "off the table: markers, cards"
@@ -174,9 +164,7 @@ class PromptDialogue:
         return EmptyStep()
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
-        """
-        Ask for the positions of the boxes.
-        """
+        """Ask for the positions of the boxes."""
         del reference
         # In a repeated step the boxes stay where they were left.
         self._state.place_boxes(plane, self._state.boxes or layout_named(self._preset))
@@ -190,9 +178,7 @@ class PromptDialogue:
         return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._state.boxes))
 
     def throat(self, plane: Plane, reference: Image) -> ThroatStep:
-        """
-        Ask for the direction in which cards leave, and for the leading side.
-        """
+        """Ask for the direction in which cards leave, and for the leading side."""
         del reference
         self._state.place_boxes(plane, (Box(None, 0.0, 0.0, 90),))
         self._state.reach_stage("window")
@@ -209,9 +195,7 @@ class PromptDialogue:
         return ThroatStep(direction=_DIRECTIONS[way], turn=90 if ahead else 0)
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
-        """
-        Ask for a card of a missing rank.
-        """
+        """Ask for a card of a missing rank."""
         missing = missing_ranks(done)
         if not missing:
             return None
@@ -227,9 +211,7 @@ class PromptDialogue:
         return None if card is None else CardStep(card=card, slot=slot)
 
     def _named(self, name: str, text: str, suggested: Card, slot: Slot | None) -> Card | None:
-        """
-        Ask for a card until its name is valid; None where the person stops.
-        """
+        """Ask for a card until its name is valid; None where the person stops."""
         shown = CardPrompt(
             card_with_symbol(suggested), suggested.suit in "HD", str(slot or "the mouth")
         )
@@ -244,9 +226,7 @@ class PromptDialogue:
         return None if self._throat else DEALING_ORDER[number % len(DEALING_ORDER)]
 
     def back(self) -> BackStep | None:
-        """
-        Ask for a card that lies face down.
-        """
+        """Ask for a card that lies face down."""
         slot = self._slot(0)
         self._state.reach_stage("back")
         shown = CardPrompt("a back", red=False, slot=str(slot or "the mouth"))
@@ -255,9 +235,7 @@ class PromptDialogue:
         return None if answer.lower() == "skip" else BackStep(slot=slot)
 
     def sample(self, number: int) -> CardStep | None:
-        """
-        Ask for a random card.
-        """
+        """Ask for a random card."""
         if number >= _SAMPLE_CARDS:
             return None
         suggested, slot = self._chosen[number], self._slot(number)
@@ -270,18 +248,14 @@ class PromptDialogue:
         return None if card is None else CardStep(card=card, slot=slot)
 
     def ask_retry(self, fault: str) -> bool:
-        """
-        Ask whether to repeat a failed step.
-        """
+        """Ask whether to repeat a failed step."""
         self._state.add_line(fault)
         text = f"{fault}. Go on to try again, “no” gives up."
         answer = self._ask("Once more?", text, "answer", "")
         return answer.lower() not in {"n", "no"}
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
-        """
-        Show the result.
-        """
+        """Show the result."""
         for each in faults:
             self._state.add_line(f"to put right: {each}")
         many = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} to put right"

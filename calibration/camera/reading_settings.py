@@ -41,25 +41,19 @@ _DEFAULT_GOOD_PX: Final = 36.0
 
 
 def min_index_pixels() -> float:
-    """
-    Return the minimum height of an index window in the image.
-    """
+    """Return the minimum height of an index window in the image."""
     return float(WEIGHTS_INFO.pixels)
 
 
 def good_index_pixels() -> float:
-    """
-    Return the height from which nearly all cards of the test were read.
-    """
+    """Return the height from which nearly all cards of the test were read."""
     known = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())
     risk_curve = known.get("test", {}).get("limits", {}).get("pixels", _DEFAULT_GOOD_PX)
     return max(float(risk_curve), min_index_pixels())
 
 
 def risk_curve() -> tuple[CurvePoint, ...]:
-    """
-    Return the measured curve of the weights; empty where there is none.
-    """
+    """Return the measured curve of the weights; empty where there is none."""
     return load_curve() if CURVE_FILE.is_file() else ()
 
 
@@ -82,16 +76,12 @@ class Threshold(Struct, frozen=True):
 
     @property
     def is_proven(self) -> bool:
-        """
-        Whether the measurement proves the requested risk.
-        """
+        """Whether the measurement proves the requested risk."""
         return self.stated is None or (self.risk is not None and self.risk <= self.stated)
 
     @property
     def summary(self) -> str:
-        """
-        Description for people.
-        """
+        """Description for people."""
         head = f"{self.value:g}, that of the weights"
         if self.stated is not None:
             head = f"{self.value:g} for at most one wrong card in {1 / self.stated:,.0f}"
@@ -104,9 +94,7 @@ class Threshold(Struct, frozen=True):
 
 
 def best_proven_point() -> CurvePoint | None:
-    """
-    Return the point of the curve with the smallest proven risk.
-    """
+    """Return the point of the curve with the smallest proven risk."""
     return min(risk_curve(), key=lambda point: point.risk, default=None)
 
 
@@ -155,9 +143,7 @@ class WindowFit(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """
-        Description for people.
-        """
+        """Description for people."""
         if (self.across, self.along) == (1, 1):
             return f"the usual one fits this deck (confidence {self.fitted:.3f})"
         size = f"{self.across:g} times the usual width, {self.along:g} the height"
@@ -194,9 +180,7 @@ def _score(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
 def _believed(
     recogniser: Recogniser, shown: Sequence[ShownCard], window: CropWindow
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """
-    Return the probability of each card's true value.
-    """
+    """Return the probability of each card's true value."""
     recogniser.window = window
     found = []
     for each in shown:

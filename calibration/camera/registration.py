@@ -72,9 +72,7 @@ class TableShift(NamedTuple):
 
 
 class _Reference(NamedTuple):
-    """
-    A profile, the compared part of its image, the print there, and its points.
-    """
+    """A profile, the compared part of its image, the print there, and its points."""
 
     profile: Profile
     mask: Grey
@@ -95,9 +93,7 @@ class _Registration(NamedTuple):
 
 
 def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShift | None:
-    """
-    Return the shift of the table; None where it is not recognised.
-    """
+    """Return the shift of the table; None where it is not recognised."""
     if now.shape != reference.shape:
         return None
     found = _register(profile, reference, now)
@@ -115,16 +111,12 @@ def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShi
 
 
 def is_mirrored(profile: Profile, reference: Image, now: Image) -> bool:
-    """
-    Whether the table is recognised in the mirrored image.
-    """
+    """Whether the table is recognised in the mirrored image."""
     return find_table_shift(profile, reference, np.ascontiguousarray(now[:, ::-1])) is not None
 
 
 def max_recognised_shift_mm(profile: Profile) -> float:
-    """
-    Return the shift up to which a table is certainly recognised.
-    """
+    """Return the shift up to which a table is certainly recognised."""
     x, y = _place_centres(profile).mean(axis=0)
     return (
         _MAX_SHIFT_SHARE
@@ -134,17 +126,13 @@ def max_recognised_shift_mm(profile: Profile) -> float:
 
 
 def _rotation_degrees(before: Floats, after: Floats) -> float:
-    """
-    Return the mean rotation of points in degrees.
-    """
+    """Return the mean rotation of points in degrees."""
     (x, y), (u, v) = (before - before.mean(axis=0)).T, (after - after.mean(axis=0)).T
     return float(np.degrees(np.arctan2((x * v - y * u).sum(), (x * u + y * v).sum())))
 
 
 def _to_image_axes(ground: TableProjection, at: Floats, away: Floats) -> Floats:
-    """
-    Convert a vector on the table to millimetres to the right and down in the image.
-    """
+    """Convert a vector on the table to millimetres to the right and down in the image."""
     tracked = ground.to_pixels([tuple(at), tuple(at + away)])
     way = tracked[1] - tracked[0]
     length = float(np.linalg.norm(way))
@@ -176,9 +164,7 @@ def _register(profile: Profile, reference: Image, now: Image) -> _Registration |
 
 
 def _reference_points(profile: Profile, before: Grey) -> _Reference | None:
-    """
-    Choose points of the table; None where there are too few.
-    """
+    """Choose points of the table; None where there are too few."""
     mask = _card_free_mask(profile, before)
     even = _without_lighting(before, mask)
     points: Any = cv2.goodFeaturesToTrack(even, _MAX_POINTS, 0.02, 12, mask=mask)
@@ -188,9 +174,7 @@ def _reference_points(profile: Profile, before: Grey) -> _Reference | None:
 
 
 def _card_free_mask(profile: Profile, before: Grey) -> Grey:
-    """
-    Return a mask of the image without the throat, where cards hide most of it.
-    """
+    """Return a mask of the image without the throat, where cards hide most of it."""
     mask: Grey = np.full(before.shape, 255, np.uint8)
     if profile.throat is not None:
         window = np.round(TableProjection(profile).to_pixels(profile.throat.window)).astype(
@@ -232,9 +216,7 @@ def _local_mean(
 
 
 def _match_features(before: Grey, after: Grey) -> Floats | None:
-    """
-    Find the approximate homography, at any shift and rotation, by matching features.
-    """
+    """Find the approximate homography, at any shift and rotation, by matching features."""
     detector = cv2.ORB.create(_MAX_FEATURES)
     (keypoints, descriptors), (tracked, other_descriptors) = (
         detector.detectAndCompute(each, np.ones_like(each)) for each in (before, after)
@@ -252,9 +234,7 @@ def _match_features(before: Grey, after: Grey) -> Floats | None:
 
 
 def _track_points(reference: _Reference, after: Grey, rough: Floats) -> _Registration | None:
-    """
-    Track points from their approximate positions; None where too few agree.
-    """
+    """Track points from their approximate positions; None where too few agree."""
     points = reference.points
     tracked, kept = _optical_flow(
         reference.print, _warp_back(after, rough, reference.mask), points
@@ -283,9 +263,7 @@ def _track_points(reference: _Reference, after: Grey, rough: Floats) -> _Registr
 
 
 def _covered_side(points: Floats, agree: NDArray[np.bool_], size: tuple[int, int]) -> str | None:
-    """
-    Return the side of the image on which hardly any point agrees.
-    """
+    """Return the side of the image on which hardly any point agrees."""
     (x, y), (wide, high) = points.T, size
     sides = {
         "on the left": x < wide / 2,
@@ -303,9 +281,7 @@ def _covered_side(points: Floats, agree: NDArray[np.bool_], size: tuple[int, int
 
 
 def _warp_back(after: Grey, rough: Floats, mask: Grey) -> Grey:
-    """
-    Warp an image's print back onto the other's, masking what was outside the image.
-    """
+    """Warp an image's print back onto the other's, masking what was outside the image."""
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     size = after.shape[1], after.shape[0]
     back, inside = (
@@ -321,9 +297,7 @@ def _transform(matrix: Floats, points: Floats) -> Floats:
 
 
 def _optical_flow(before: Grey, after: Grey, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """
-    Track points there and back; return which of them come back to their start.
-    """
+    """Track points there and back; return which of them come back to their start."""
     options: Any = {"winSize": (31, 31), "maxLevel": 3}
     start: Any = points.astype(np.float32).reshape(-1, 1, 2)
     tracked, good, _ = cv2.calcOpticalFlowPyrLK(before, after, start, start.copy(), **options)

@@ -38,9 +38,7 @@ _SAMPLE_CARDS: Final = 6
 
 
 class _ScriptedScene(NamedTuple):
-    """
-    Commands of a scene, and the step of the script.
-    """
+    """Commands of a scene, and the step of the script."""
 
     lines: tuple[str, ...]
     answer: str
@@ -113,9 +111,7 @@ def _card_scene(number: int, card: str, answer: str) -> _ScriptedScene:
 
 
 def _layout_text(table: SimulatedTable) -> str:
-    """
-    Return the exact layout as a section of the script.
-    """
+    """Return the exact layout as a section of the script."""
     if table.settings.station is Station.THROAT:
         return "# The shoe's mouth: all that its camera sees of it is watched.\n"
     x, y, turn = layout_position(table)
@@ -142,9 +138,7 @@ def layout_position(table: SimulatedTable) -> tuple[float, float, float]:
 
 
 def throat_card_corners(table: SimulatedTable) -> tuple[Point, ...]:
-    """
-    Return the corners of a card in the throat, in the image.
-    """
+    """Return the corners of a card in the throat, in the image."""
     quad = rectangle_corners(*CARD[::-1])
     return tuple((float(x), float(y)) for x, y in table.camera.on_table(quad))
 

@@ -83,17 +83,13 @@ class PlaneStep(_Step, frozen=True):
 
 
 class EmptyStep(_Step, frozen=True):
-    """
-    The empty table.
-    """
+    """The empty table."""
 
     pictures: Annotated[int, Meta(ge=1, le=200)] = _EMPTY_TABLE_FRAMES
 
 
 class LayoutStep(_Step, frozen=True):
-    """
-    Positions of the boxes: a preset that is moved and turned, or single boxes.
-    """
+    """Positions of the boxes: a preset that is moved and turned, or single boxes."""
 
     preset: str = "six"
     x: Offset = 0.0
@@ -103,9 +99,7 @@ class LayoutStep(_Step, frozen=True):
 
     @property
     def chosen(self) -> tuple[Box, ...]:
-        """
-        The boxes.
-        """
+        """The boxes."""
         return self.boxes or layout_named(self.preset)
 
 
@@ -127,9 +121,7 @@ class ThroatStep(_Step, frozen=True):
 
     @property
     def window_size(self) -> tuple[float, float]:
-        """
-        The given size, or that of a card with room before and behind it.
-        """
+        """The given size, or that of a card with room before and behind it."""
         if self.size is not None:
             return self.size
         along, across = (79.0, 94.0) if self.turn else (104.0, 69.0)
@@ -137,26 +129,20 @@ class ThroatStep(_Step, frozen=True):
 
 
 class CardStep(_Step, frozen=True):
-    """
-    A card that is shown.
-    """
+    """A card that is shown."""
 
     card: Card
     slot: Slot | None = None
 
 
 class BackStep(_Step, frozen=True):
-    """
-    A card that is shown face down.
-    """
+    """A card that is shown face down."""
 
     slot: Slot | None = None
 
 
 class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    All steps.
-    """
+    """All steps."""
 
     plane: PlaneStep
     empty: EmptyStep = EmptyStep()
@@ -169,9 +155,7 @@ class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def load_script(path: Path) -> Script:
-    """
-    Load a script; the first fault is reported in one line.
-    """
+    """Load a script; the first fault is reported in one line."""
     try:
         return convert_toml(Script, read_toml(path, "the answers of a calibration"), str(path))
     except UserError as error:
@@ -185,70 +169,48 @@ class Dialogue(Protocol):
     """
 
     def show(self, text: str) -> None:
-        """
-        Show a line.
-        """
+        """Show a line."""
         ...
 
     def plane(self) -> PlaneStep:
-        """
-        Return the step for markers or clicked points.
-        """
+        """Return the step for markers or clicked points."""
         ...
 
     def empty(self) -> EmptyStep:
-        """
-        Return the step for the empty table.
-        """
+        """Return the step for the empty table."""
         ...
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
-        """
-        Return the positions of the boxes.
-        """
+        """Return the positions of the boxes."""
         ...
 
     def throat(self, plane: Plane, reference: Image) -> ThroatStep:
-        """
-        Return the window of the throat.
-        """
+        """Return the window of the throat."""
         ...
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
-        """
-        Return the next card to show; None where there is none.
-        """
+        """Return the next card to show; None where there is none."""
         ...
 
     def back(self) -> BackStep | None:
-        """
-        Return the card to show face down.
-        """
+        """Return the card to show face down."""
         ...
 
     def sample(self, number: int) -> CardStep | None:
-        """
-        Return a sample card for verification.
-        """
+        """Return a sample card for verification."""
         ...
 
     def ask_retry(self, fault: str) -> bool:
-        """
-        Return whether to repeat a failed step.
-        """
+        """Return whether to repeat a failed step."""
         ...
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
-        """
-        Show the result.
-        """
+        """Show the result."""
         ...
 
 
 class ScriptedDialogue:
-    """
-    Supplies the steps of a script, each once.
-    """
+    """Supplies the steps of a script, each once."""
 
     def __init__(
         self, script: Script, preset: str | None, echo: Callable[[str], None] = lambda _: None
@@ -260,73 +222,51 @@ class ScriptedDialogue:
         self._samples = iter(script.sample)
 
     def show(self, text: str) -> None:
-        """
-        Pass the line on.
-        """
+        """Pass the line on."""
         self._echo(text)
 
     def plane(self) -> PlaneStep:
-        """
-        Return the script's step.
-        """
+        """Return the script's step."""
         return self._script.plane
 
     def empty(self) -> EmptyStep:
-        """
-        Return the script's step.
-        """
+        """Return the script's step."""
         return self._script.empty
 
     def layout(self, plane: Plane, reference: Image) -> LayoutStep:
-        """
-        Return the script's step, or the preset of the command line.
-        """
+        """Return the script's step, or the preset of the command line."""
         del plane, reference
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
     def throat(self, plane: Plane, reference: Image) -> ThroatStep:
-        """
-        Return the script's step.
-        """
+        """Return the script's step."""
         del plane, reference
         return self._script.mouth
 
     def card(self, done: Sequence[Card]) -> CardStep | None:
-        """
-        Return the next card.
-        """
+        """Return the next card."""
         del done
         return next(self._cards, None)
 
     def back(self) -> BackStep | None:
-        """
-        Return the script's step.
-        """
+        """Return the script's step."""
         return self._script.back
 
     def sample(self, number: int) -> CardStep | None:
-        """
-        Return the next sample.
-        """
+        """Return the next sample."""
         del number
         return next(self._samples, None)
 
     def ask_retry(self, fault: str) -> bool:
-        """
-        Return False.
-        """
+        """Return False."""
         self._echo(fault)
         return False
 
     def finish(self, faults: Sequence[str], profile: str) -> None:
-        """
-        Do nothing.
-        """
+        """Do nothing."""
 
 
 def missing_ranks(done: Sequence[Card]) -> list[str]:
-    """
-    Return the ranks that have not been shown.
-    """
+    """Return the ranks that have not been shown."""
     there = {card.rank for card in done}
     return [rank for rank in RANKS if rank not in there]

@@ -1,6 +1,4 @@
-"""
-The check at the start of a shoe: compares camera, table and deck with the profile.
-"""
+"""The check at the start of a shoe: compares camera, table and deck with the profile."""
 
 from __future__ import annotations
 
@@ -95,9 +93,7 @@ def check_frames(
     cards: dict[str, Image],
     reader: Callable[[], CardRecogniser],
 ) -> CheckResult:
-    """
-    Compare frames with an empty table and a deck.
-    """
+    """Compare frames with an empty table and a deck."""
     if len({each.shape for each in frames}) != 1:
         raise UserError("pictures of different sizes; expected those of one camera")
     now = mean_image(frames)
@@ -116,9 +112,7 @@ def check_frames(
 
 
 def _flicker(profile: Profile, frames: Sequence[Image]) -> Flicker | None:
-    """
-    Measure flicker, unless something moves: a hand is not a lamp.
-    """
+    """Measure flicker, unless something moves: a hand is not a lamp."""
     for first, second in pairwise(frames):
         apart = cv2.absdiff(first[::8, ::8], second[::8, ::8])
         if float(np.percentile(apart, _STILL_PERCENTILE)) > _MAX_STILL_DIFFERENCE:
@@ -172,9 +166,7 @@ def _unread_finding(name: str) -> Finding:
 
 
 def _lying_cards(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
-    """
-    Yield the cards on the places with their corners.
-    """
+    """Yield the cards on the places with their corners."""
     size = profile.camera.width, profile.camera.height
     plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
     gain = brightness_gain(profile, reference, now)

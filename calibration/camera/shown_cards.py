@@ -1,6 +1,4 @@
-"""
-Cards shown to the camera one by one: found on their place, measured, read.
-"""
+"""Cards shown to the camera one by one: found on their place, measured, read."""
 
 from __future__ import annotations
 
@@ -72,16 +70,12 @@ class ShownCard(NamedTuple):
     quad: Floats
 
     def upright_image(self, width: int = _REPORT_WIDTH_PX) -> Image:
-        """
-        Return the image of the card, upright.
-        """
+        """Return the image of the card, upright."""
         return crop_card(self.image, self.quad, width=width)
 
 
 class PixelBudget(Struct, frozen=True):
-    """
-    Pixels that an index has on a place, and the minimum.
-    """
+    """Pixels that an index has on a place, and the minimum."""
 
     slot: str
     pixels: float
@@ -89,9 +83,7 @@ class PixelBudget(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """
-        Whether the pixels suffice.
-        """
+        """Whether the pixels suffice."""
         return self.pixels >= self.least
 
 
@@ -119,9 +111,7 @@ class ShownReading(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """
-        Whether the card was read correctly.
-        """
+        """Whether the card was read correctly."""
         return not self.fault
 
 
@@ -156,9 +146,7 @@ def _is_card_there(image: Image, empty: Image, quad: Floats) -> bool:
 
 
 def index_pixels(quad: Floats, window: CropWindow) -> float:
-    """
-    Return the height of the smaller index window of a card in pixels.
-    """
+    """Return the height of the smaller index window of a card in pixels."""
     ends = window_quads(np.asarray(quad, np.float32), window)
     return min(float(np.linalg.norm(each[3] - each[0])) for each in ends)
 
@@ -171,9 +159,7 @@ def pixel_budgets(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
     least: float,
     other: str = "other",
 ) -> list[PixelBudget]:
-    """
-    Return the pixels that an index will have on each place.
-    """
+    """Return the pixels that an index will have on each place."""
     ground = projection_of(plane)
     budgets = []
     for place in places:
@@ -188,9 +174,7 @@ def pixel_budgets(  # noqa: PLR0913, PLR0917 - what is seen, and what it needs
 def read_shown_card(
     shown: ShownCard, reader: CardRecogniser, window: CropWindow, least: float, most_blur: float
 ) -> ShownReading:
-    """
-    Read a card whose identity is known.
-    """
+    """Read a card whose identity is known."""
     reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
     budget = PixelBudget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
     blur = round(measure_blur(shown.upright_image(120)), 4)
@@ -222,15 +206,11 @@ def _fault(card: Card, read: Card | None, best: Card, budget: PixelBudget, *, sh
 
 
 def card_with_symbol(card: Card) -> str:
-    """
-    Format a card with its suit's symbol.
-    """
+    """Format a card with its suit's symbol."""
     return f"{card.rank}{_SUIT_SYMBOLS[card.suit]}"
 
 
 def draw_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:
-    """
-    Draw the outline of a card into an image.
-    """
+    """Draw the outline of a card into an image."""
     points = np.round(np.asarray(quad)).astype(np.int32)
     cv2.polylines(image, [points], isClosed=True, color=colour, thickness=2, lineType=cv2.LINE_AA)

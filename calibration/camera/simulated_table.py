@@ -69,9 +69,7 @@ _MAX_TURN_DEGREES: Final = 3.0
 
 
 class MarkerSheet(Struct, frozen=True):
-    """
-    A printed marker on the table.
-    """
+    """A printed marker on the table."""
 
     number: int
     x: float
@@ -80,9 +78,7 @@ class MarkerSheet(Struct, frozen=True):
 
 
 class LyingCard(Struct, frozen=True):
-    """
-    A card on its place, with its offset; None lies face down.
-    """
+    """A card on its place, with its offset; None lies face down."""
 
     card: Card | None
     x: float = 2.0
@@ -149,9 +145,7 @@ class SimulatedTable:
         self._points: tuple[tuple[float, float, float], NDArray[np.float32]] | None = None
 
     def picture(self, state: TableState | None = None, at: float = 0.0) -> Image:
-        """
-        Take a frame of a state, by default the current one.
-        """
+        """Take a frame of a state, by default the current one."""
         state = self.night if state is None else state
         drawn = self._still(state)
         if state.flicker:
@@ -198,17 +192,13 @@ class SimulatedTable:
         return CardTrack(keys=keys, card=card_pose.card or Card("AS"), slot=slot)
 
     def _with_flicker(self, drawn: Image, mains: int, at: float) -> Image:
-        """
-        Apply lamps that flash twice a period, with a rolling shutter.
-        """
+        """Apply lamps that flash twice a period, with a rolling shutter."""
         rows = np.arange(len(drawn)) / len(drawn) / self.settings.fps
         wave = 1 + _FLICKER_SHARE * np.sin(2 * np.pi * 2 * mains * (at + rows))
         return np.asarray(np.clip(drawn * wave[:, None, None], 0, 255), np.uint8)
 
     def lay_like_dealer(self, card: Card | None) -> LyingCard:
-        """
-        Return a card that lies as a dealer lays it.
-        """
+        """Return a card that lies as a dealer lays it."""
         x, y, turn = self._random.uniform(-1, 1, 3) * (
             _MAX_OFFSET_MM,
             _MAX_OFFSET_MM,
@@ -233,24 +223,18 @@ class SimulatedTable:
             raise UserError(f"{line!r}; expected {COMMAND_FORMS}") from None
 
     def markers(self, words: Sequence[str]) -> TableState:
-        """
-        Lay printed markers.
-        """
+        """Lay printed markers."""
         return replace(
             self.night, sheets=MARKER_SHEETS[: int(words[0]) if words else len(MARKER_SHEETS)]
         )
 
     def lay(self, words: Sequence[str]) -> TableState:
-        """
-        Lay a card.
-        """
+        """Lay a card."""
         card = None if words[1] == "back" else Card(words[1].upper())
         return self._with_card(words[0], self.lay_like_dealer(card))
 
     def exactly(self, words: Sequence[str]) -> TableState:
-        """
-        Lay a card quite straight.
-        """
+        """Lay a card quite straight."""
         return self._with_card(words[0], LyingCard(Card(words[1].upper()), 0.0, 0.0, 0.0))
 
     def _with_card(self, slot: str, card_pose: LyingCard) -> TableState:
@@ -280,9 +264,7 @@ def _parse_push(words: Sequence[str]) -> tuple[float, float, float]:
 def _draw_sheet(
     picture: Image, points: NDArray[np.float32], sheet: MarkerSheet, side: float
 ) -> None:
-    """
-    Draw a printed marker into an image whose pixels' points on the table are known.
-    """
+    """Draw a printed marker into an image whose pixels' points on the table are known."""
     dictionary = cv2.aruco.getPredefinedDictionary(DICTIONARY)
     whole = _MARKER_PX + 2 * _RIM_PX
     drawn = np.full((whole, whole), 255, np.uint8)
@@ -299,9 +281,7 @@ def _draw_sheet(
 
 
 def marker_corners(sheet: MarkerSheet, side: float) -> list[Point]:
-    """
-    Return the corners of a marker on the table, starting at the upper left.
-    """
+    """Return the corners of a marker on the table, starting at the upper left."""
     turn, half = math.radians(sheet.turn), side / 2
     return [
         (

@@ -1,6 +1,4 @@
-"""
-The plane of the table as a camera sees it, and the boxes of a layout on it.
-"""
+"""The plane of the table as a camera sees it, and the boxes of a layout on it."""
 
 from __future__ import annotations
 
@@ -66,15 +64,11 @@ class Plane(NamedTuple):
 
     @property
     def rows(self) -> tuple[Row, Row, Row]:
-        """
-        The homography as a profile has it.
-        """
+        """The homography as a profile has it."""
         return matrix_rows(self.homography)
 
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Plane:
-        """
-        Return the same plane with another origin and other axes.
-        """
+        """Return the same plane with another origin and other axes."""
         turn = math.radians(degrees)
         frame = np.array(
             [
@@ -87,9 +81,7 @@ class Plane(NamedTuple):
 
 
 def projection_of(plane: Plane) -> TableProjection:
-    """
-    Return the projection between a plane and its image.
-    """
+    """Return the projection between a plane and its image."""
     nowhere: tuple[Place, ...] = ()
     return TableProjection(
         Profile(
@@ -111,25 +103,19 @@ def rectangle_corners(width: float, height: float) -> Floats:
 
 
 def max_distance(points: Floats, others: Floats) -> float:
-    """
-    Return the largest distance between points and others, after the best rigid alignment.
-    """
+    """Return the largest distance between points and others, after the best rigid alignment."""
     a, b = points - points.mean(axis=0), others - others.mean(axis=0)
     left, _, right = np.linalg.svd(a.T @ b)
     return float(np.linalg.norm(a @ (left @ right) - b, axis=1).max())
 
 
 def normalise_homography(homography: Floats) -> Floats:
-    """
-    Return the homography with 1 as its last number.
-    """
+    """Return the homography with 1 as its last number."""
     return np.asarray(homography / homography[2, 2])
 
 
 def matrix_rows(matrix: Any) -> tuple[Row, Row, Row]:  # noqa: ANN401 - three rows of three numbers
-    """
-    Return a matrix as a profile has it.
-    """
+    """Return a matrix as a profile has it."""
     a, b, c = ((float(x), float(y), float(z)) for x, y, z in matrix)
     return a, b, c
 
@@ -156,9 +142,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def corners(self) -> Polygon:
-        """
-        Its corners, starting at the upper left.
-        """
+        """Its corners, starting at the upper left."""
         wide, high = _SIDEWAYS_BOX_MM if self.turn else _UPRIGHT_BOX_MM
         left, right = self.x - wide / 2, self.x + wide / 2
         top, bottom = self.y - high / 2, self.y + high / 2
@@ -168,9 +152,7 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def at(self, middle: Point) -> Box:
-        """
-        Return the box at another position.
-        """
+        """Return the box at another position."""
         return replace(self, x=middle[0], y=middle[1])
 
 
@@ -212,16 +194,12 @@ def layout_named(name: str) -> tuple[Box, ...]:
 
 
 def places_of(boxes: Iterable[Box]) -> tuple[Place, ...]:
-    """
-    Return boxes as a profile has them.
-    """
+    """Return boxes as a profile has them."""
     return tuple(Place(polygon=box.corners, slot=box.slot, turn=box.turn) for box in boxes)
 
 
 def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Place, ...]:
-    """
-    Return the places in which cards are searched: those of a table, or the throat alone.
-    """
+    """Return the places in which cards are searched: those of a table, or the throat alone."""
     if throat is None:
         return places
     lies_along_x = leaves_along_x(throat.direction) == (throat.turn == 0)
@@ -229,7 +207,5 @@ def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Pl
 
 
 def leaves_along_x(direction: Point) -> bool:
-    """
-    Whether cards leave the shoe along x rather than y.
-    """
+    """Whether cards leave the shoe along x rather than y."""
     return abs(direction[0]) > abs(direction[1])

@@ -1,6 +1,4 @@
-"""
-The calibration wizard: asks for each step, measures it and shows the result.
-"""
+"""The calibration wizard: asks for each step, measures it and shows the result."""
 
 from __future__ import annotations
 
@@ -105,9 +103,7 @@ def _retry(dialogue: Dialogue, step: Callable[[], T]) -> T:
 
 
 class _FoundPlane(NamedTuple):
-    """
-    The plane, and the markers or points by which it was found.
-    """
+    """The plane, and the markers or points by which it was found."""
 
     plane: Plane
     image: Image
@@ -201,9 +197,7 @@ def _pixels_verdict(pixels: float) -> str:
 
 
 def _place_boxes(dialogue: Dialogue, result: CalibrationResult, plane: Plane) -> None:
-    """
-    Place the boxes on the plane as it was found, also in a repeated step.
-    """
+    """Place the boxes on the plane as it was found, also in a repeated step."""
     step = dialogue.layout(plane, result.reference)
     result.plane = plane.moved(step.x, step.y, step.turn)
     result.places = places_of(step.chosen)
@@ -220,9 +214,7 @@ def _place_throat_window(dialogue: Dialogue, result: CalibrationResult) -> None:
 
 
 def _check_draft(result: CalibrationResult) -> None:
-    """
-    Apply the profile's own checks: every slot has a place, and all places are in the image.
-    """
+    """Apply the profile's own checks: every slot has a place, and all places are in the image."""
     write_profile(draft_profile(result), Path(os.devnull))
 
 
@@ -232,9 +224,7 @@ def _show_cards(
     result: CalibrationResult,
     wanted: CalibrationRequest,
 ) -> None:
-    """
-    Show a card of every rank, fit the index window to them, and read them all.
-    """
+    """Show a card of every rank, fit the index window to them, and read them all."""
     done = _show_faces(frames, dialogue, result)
     _show_back(frames, dialogue, result)
     if missing := missing_ranks(done):
@@ -299,9 +289,7 @@ def _show_card(
 def _find_lying_card(
     frames: FrameSource, at: float | None, result: CalibrationResult, place: Place
 ) -> tuple[Image, Floats | None]:
-    """
-    Take a frame, and find the corners of the card on a place.
-    """
+    """Take a frame, and find the corners of the card on a place."""
     image = frames.take(_MEAN_FRAMES, at)[-1]
     gain = brightness_gain(draft_profile(result), result.reference, image)
     return image, find_card_on(result.plane, place, image, result.reference, result.card, gain)
@@ -355,9 +343,7 @@ def _read_samples(
     result: CalibrationResult,
     wanted: CalibrationRequest,
 ) -> None:
-    """
-    Read the sample cards with the final settings.
-    """
+    """Read the sample cards with the final settings."""
     reader = _load_recogniser(result, wanted)
     for step in _card_steps(lambda: dialogue.sample(len(result.samples))):
         shown = _show_card(frames, dialogue, result, step)

@@ -66,16 +66,12 @@ class LayoutOverlay:
         self._min_pixels = least
 
     def turn(self, degrees: float) -> None:
-        """
-        Turn all boxes.
-        """
+        """Turn all boxes."""
         x, y, before = self.shift
         self.shift = (x, y, max(-180.0, min(180.0, before + degrees)))
 
     def push(self, x: float, y: float) -> None:
-        """
-        Drag all boxes by a number of pixels.
-        """
+        """Drag all boxes by a number of pixels."""
         right, down, degrees = self.shift
         ground = projection_of(self._plane)
         middle = ground.to_pixels([(right, down)])[0]
@@ -83,9 +79,7 @@ class LayoutOverlay:
         self.shift = (float(to[0]), float(to[1]), degrees)
 
     def put(self, index: int, at: Point) -> None:
-        """
-        Drag the middle of one box, if it exists, to a pixel.
-        """
+        """Drag the middle of one box, if it exists, to a pixel."""
         if index < len(self.boxes):
             to = projection_of(self._shifted()).to_table([at])[0]
             there = (round(float(to[0]), 1), round(float(to[1]), 1))
@@ -95,9 +89,7 @@ class LayoutOverlay:
         return self._plane.moved(*self.shift)
 
     def drawn(self) -> list[dict[str, Any]]:
-        """
-        Return the outline of each box in the image, and its index height in pixels.
-        """
+        """Return the outline of each box in the image, and its index height in pixels."""
         plane = self._shifted()
         ground, places = projection_of(plane), places_of(self.boxes)
         snapshot = pixel_budgets(plane, places, CardSize(), CropWindow(), self._min_pixels)
@@ -113,9 +105,7 @@ class LayoutOverlay:
 
 
 def frame_measures(image: Image, *, with_markers: bool) -> dict[str, Any]:
-    """
-    Return size, sharpness and brightness of an image, and its markers.
-    """
+    """Return size, sharpness and brightness of an image, and its markers."""
     return {
         "size": [image.shape[1], image.shape[0]],
         "sharpness": measure_sharpness(image),
@@ -162,9 +152,7 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CardPrompt(Struct, frozen=True):
-    """
-    A card to be laid: its name for people, its colour, its place.
-    """
+    """A card to be laid: its name for people, its colour, its place."""
 
     card: str
     red: bool
@@ -231,16 +219,12 @@ class WizardState:
             self._serial += 1
 
     def reach_stage(self, stage: str) -> None:
-        """
-        Set the current stage.
-        """
+        """Set the current stage."""
         if stage in self.stages:
             self._stage = list(self.stages).index(stage)
 
     def finish(self, name: str, text: str, *, good: bool, timeout_s: float) -> None:
-        """
-        Show the result; wait a short time until a page has received it.
-        """
+        """Show the result; wait a short time until a page has received it."""
         self._result_received.clear()
         self.begin_step(name, text)
         # A page stops polling once the run has ended: it must have the last step by then.
@@ -249,37 +233,27 @@ class WizardState:
             self._result_received.wait(timeout_s)
 
     def add_line(self, line: str) -> None:
-        """
-        Show a line.
-        """
+        """Show a line."""
         with self._lock:
             self._lines = [*self._lines, line][-_MAX_LINES:]
 
     def place_boxes(self, plane: Plane, boxes: Sequence[Box]) -> None:
-        """
-        Show boxes on a plane, with the shift of the previous ones.
-        """
+        """Show boxes on a plane, with the shift of the previous ones."""
         with self._lock:
             self._overlay = LayoutOverlay(plane, boxes, self._min_pixels, self.shift)
 
     @property
     def boxes(self) -> list[Box]:
-        """
-        Positions of the boxes on their plane.
-        """
+        """Positions of the boxes on their plane."""
         return [] if self._overlay is None else self._overlay.boxes
 
     @property
     def shift(self) -> LayoutShift:
-        """
-        Shift of the layout.
-        """
+        """Shift of the layout."""
         return NO_SHIFT if self._overlay is None else self._overlay.shift
 
     def execute(self, command: Command) -> None:
-        """
-        Execute a command of the page.
-        """
+        """Execute a command of the page."""
         with self._lock:
             match command.do:
                 case "next" | "answer":
@@ -311,9 +285,7 @@ class WizardState:
                 self._overlay.put(command.index, (command.x, command.y))
 
     def jpeg(self) -> bytes:
-        """
-        Return the newest image as a JPEG; empty where there is none.
-        """
+        """Return the newest image as a JPEG; empty where there is none."""
         image = self._newest_image()
         if image is None:
             return b""
@@ -321,16 +293,12 @@ class WizardState:
         return data.tobytes()
 
     def snapshot_sent(self, state: dict[str, Any]) -> None:
-        """
-        Note that a page has received a snapshot.
-        """
+        """Note that a page has received a snapshot."""
         if state["over"]:
             self._result_received.set()
 
     def snapshot(self) -> dict[str, Any]:
-        """
-        Return the state as the page shows it.
-        """
+        """Return the state as the page shows it."""
         # A page counts from its request on, not from the response on.
         self._has_page = True
         image = self._newest_image()

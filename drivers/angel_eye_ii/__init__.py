@@ -22,9 +22,7 @@ __all__ = ["AngelEyeII", "AngelOptions"]
 
 
 class AngelEyeII:
-    """
-    The driver ``angel-eye-ii``.
-    """
+    """The driver ``angel-eye-ii``."""
 
     name: ClassVar[str] = "angel-eye-ii"
     line: ClassVar[LineSettings] = LineSettings(baudrate=4800)
@@ -43,9 +41,7 @@ class AngelEyeII:
         self._options = options
 
     def decoder(self) -> Decoder:
-        """
-        Return a new decoder.
-        """
+        """Return a new decoder."""
         return AngelDecoder(self._options)
 
     def command(self, command: ShoeCommand) -> bytes:

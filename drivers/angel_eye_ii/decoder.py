@@ -105,32 +105,24 @@ class DecodedReport(NamedTuple):
 
 
 def face_code(card: Card | None) -> int:
-    """
-    Return b2 of a card; None for one that is not disclosed.
-    """
+    """Return b2 of a card; None for one that is not disclosed."""
     if card is None:
         return NOT_DISCLOSED
     return 0x80 | _SUITS[card.suit] << 4 | (RANKS.index(card.rank) + 1)
 
 
 def place_code(slot: Slot) -> int:
-    """
-    Return b1 of a place.
-    """
+    """Return b1 of a place."""
     return 0x80 | _TARGETS[slot[0]] << 4 | int(slot[1])
 
 
 def result_code(winner: Outcome, *, player_pair: bool, banker_pair: bool) -> int:
-    """
-    Return r of a result.
-    """
+    """Return r of a result."""
     return 0x80 | _WINNERS[winner] << 4 | banker_pair << 1 | player_pair
 
 
 class _Face(NamedTuple):
-    """
-    The content of b2: a card, a hidden card, or an impossible code.
-    """
+    """The content of b2: a card, a hidden card, or an impossible code."""
 
     card: Card | None
     impossible: bool
@@ -138,9 +130,7 @@ class _Face(NamedTuple):
 
 
 def decode_report(report: Report) -> DecodedReport:
-    """
-    Decode a report; invalid data raises nothing.
-    """
+    """Decode a report; invalid data raises nothing."""
     entry = _REPORTS.get(report.code)
     if entry is None:
         return DecodedReport(note=f"unknown report {report.code!a}")
@@ -231,9 +221,7 @@ def _preset(data: bytes) -> DecodedReport:
 
 
 def _bits(data: bytes, shift: int, mask: int) -> int:
-    """
-    Return some bits of the first byte; -1 without data, which is no valid code.
-    """
+    """Return some bits of the first byte; -1 without data, which is no valid code."""
     return data[0] >> shift & mask if data else -1
 
 
@@ -281,9 +269,7 @@ _LAST_SEQ: Final = 9
 
 
 class AngelDecoder:
-    """
-    Decodes the stream of one shoe; keeps at most 255 bytes and the last report.
-    """
+    """Decodes the stream of one shoe; keeps at most 255 bytes and the last report."""
 
     def __init__(self, options: AngelOptions) -> None:
         self._repeat_interval = options.repeat_interval
@@ -295,9 +281,7 @@ class AngelDecoder:
         self._rejoined = False
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
-        """
-        Take the next bytes, received at `now` (monotonic seconds).
-        """
+        """Take the next bytes, received at `now` (monotonic seconds)."""
         frames: list[Frame] = []
         # In pieces: the buffer stays small.
         for start in range(0, len(data), MAX_FRAME):
@@ -352,9 +336,7 @@ class AngelDecoder:
 
 
 def _successor(seq: int) -> int | None:
-    """
-    Return the sequence number after this one; None after an invalid one.
-    """
+    """Return the sequence number after this one; None after an invalid one."""
     if not 0 <= seq <= _LAST_SEQ:
         return None
     return seq % _LAST_SEQ + 1

@@ -42,9 +42,7 @@ _STARTS_WITH_ANSWERS: Final = re.compile(b"[\x05\x02\x06\x15]")
 
 
 class Shape(StrEnum):
-    """
-    The kind of a piece of bytes, by its framing.
-    """
+    """The kind of a piece of bytes, by its framing."""
 
     REPORT = "report"
     REPLY = "reply"
@@ -83,25 +81,19 @@ class Report(Struct, frozen=True):
     data: bytes = b""
 
     def to_bytes(self) -> bytes:
-        """
-        Return the frame as the shoe sends it.
-        """
+        """Return the frame as the shoe sends it."""
         body = bytes([(self.seq + _ZERO) & 0xFF]) + self.code.encode("latin-1") + self.data
         checked = body + bytes([ETX])
         return bytes([ENQ]) + checked + block_check(checked)
 
 
 def block_check(checked: bytes) -> bytes:
-    """
-    Return the BCC of these bytes: their XOR as two upper-case hex digits.
-    """
+    """Return the BCC of these bytes: their XOR as two upper-case hex digits."""
     return b"%02X" % reduce(xor, checked, 0)
 
 
 def parse_report(raw: bytes) -> Report:
-    """
-    Parse a frame for which `split` has returned `REPORT`.
-    """
+    """Parse a frame for which `split` has returned `REPORT`."""
     return Report(raw[1] - _ZERO, chr(raw[2]), raw[3 : -1 - _BCC_BYTES])
 
 

@@ -1,6 +1,4 @@
-"""
-Options of the Angel Eye driver.
-"""
+"""Options of the Angel Eye driver."""
 
 from __future__ import annotations
 

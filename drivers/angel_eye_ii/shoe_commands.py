@@ -48,17 +48,13 @@ class ShoeCommand(Struct, frozen=True):
     data: int
 
     def to_bytes(self, *, bcc_with_start: bool = True) -> bytes:
-        """
-        Return the frame; with `bcc_with_start` the checksum includes STX.
-        """
+        """Return the frame; with `bcc_with_start` the checksum includes STX."""
         frame = _HEAD + b"%s%02d%c" % (self.type.encode("ascii"), self.data, ETX)
         return frame + block_check(frame if bcc_with_start else frame[1:])
 
     @classmethod
     def from_bytes(cls, frame: bytes) -> ShoeCommand | None:
-        """
-        Parse a frame, in either form of the checksum; None if it is no command.
-        """
+        """Parse a frame, in either form of the checksum; None if it is no command."""
         body, received = frame[:-2], frame[-2:]
         data = body[5:7]
         whole = len(frame) == _FRAME_BYTES and body[:3] == _HEAD and body[-1] == ETX
@@ -75,14 +71,10 @@ CONFIRM: Final = ShoeCommand("GP", 0)
 
 
 def cancel_error(code: int) -> ShoeCommand:
-    """
-    Return the command that cancels an error, 0 to 99, as if at the shoe.
-    """
+    """Return the command that cancels an error, 0 to 99, as if at the shoe."""
     return ShoeCommand("EC", code)
 
 
 def text_of_nak(code: int) -> str:
-    """
-    Return the reason of a NAK as text.
-    """
+    """Return the reason of a NAK as text."""
     return f"{code:02X} {_NAKS.get(code, 'unknown')}"

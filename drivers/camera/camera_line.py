@@ -1,6 +1,4 @@
-"""
-A camera as a line: frames in, one JSON line for each card out.
-"""
+"""A camera as a line: frames in, one JSON line for each card out."""
 
 from __future__ import annotations
 
@@ -96,22 +94,16 @@ class CameraLine:
         return [Statement(say=Say.WATCHING, fps=round(fps, 1))]
 
     def check(self) -> None:
-        """
-        Check that frames still arrive.
-        """
+        """Check that frames still arrive."""
         if not self._ended:
             self._capture.check()
 
     def write(self, data: bytes) -> None:
-        """
-        Reject all data.
-        """
+        """Reject all data."""
         raise LineError(f"{self._name}: a camera takes no {len(data)} bytes")
 
     def close(self) -> None:
-        """
-        Release the camera.
-        """
+        """Release the camera."""
         with contextlib.suppress(Exception):
             self._capture.stop()
         with contextlib.suppress(Exception):
@@ -119,9 +111,7 @@ class CameraLine:
 
 
 def _previewed(station: Station, profile: Profile, options: CameraOptions) -> Station:
-    """
-    Wrap a station in a preview, where the options ask for one.
-    """
+    """Wrap a station in a preview, where the options ask for one."""
     if options.view is None:
         return station
     from drivers.camera.preview.preview_server import PreviewServer  # noqa: PLC0415 - most tables have none
@@ -159,9 +149,7 @@ def open_camera(
 
 
 def frame_check_for(name: str, profile: Profile, *, frozen_after: float | None) -> FrameCheck:
-    """
-    Return the check that rejects frames of another camera than the profile's.
-    """
+    """Return the check that rejects frames of another camera than the profile's."""
     size = profile.camera.width, profile.camera.height
     return FrameCheck(name, size, frozen_after=frozen_after)
 
@@ -214,9 +202,7 @@ def make_station(
 
 
 def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser:
-    """
-    Load the recogniser with the settings of a profile.
-    """
+    """Load the recogniser with the settings of a profile."""
     from drivers.camera.recognition.index_window import CropWindow  # noqa: PLC0415 - likewise
     from drivers.camera.recognition.recogniser import Recogniser  # noqa: PLC0415 - its weights take time
 

@@ -1,6 +1,4 @@
-"""
-The driver ``camera``: one camera, above the table or at the shoe's throat.
-"""
+"""The driver ``camera``: one camera, above the table or at the shoe's throat."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _SIGNALS_BY_STATION: Final = {
 
 
 class CameraDriver:
-    """
-    The driver ``camera``.
-    """
+    """The driver ``camera``."""
 
     name: ClassVar[str] = "camera"
     line: ClassVar[LineSettings] = LineSettings()
@@ -48,39 +44,29 @@ class CameraDriver:
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """
-        Signals that this station can send.
-        """
+        """Signals that this station can send."""
         return _SIGNALS_BY_STATION[self.options.station]
 
     @property
     def look(self) -> str:
-        """
-        Advice on how to check the reader by hand.
-        """
+        """Advice on how to check the reader by hand."""
         return "look through it with `calibrate camera`"
 
     @property
     def evidence(self) -> Path | None:
-        """
-        Folder for pictures of the cards that were read; None where none are stored.
-        """
+        """Folder for pictures of the cards that were read; None where none are stored."""
         if self.options.evidence is not None:
             return self._folder / self.options.evidence if self.options.evidence else None
         return None if self._journal is None else self._journal.parent / "evidence"
 
     def beside(self, folder: Path, journal: Path) -> Self:
-        """
-        Return a driver that resolves its files relative to the configuration.
-        """
+        """Return a driver that resolves its files relative to the configuration."""
         driver = type(self)(replace(self.options))
         driver._folder, driver._journal = folder, journal  # noqa: SLF001 - one of us
         return driver
 
     def decoder(self) -> Decoder:
-        """
-        Return a new decoder.
-        """
+        """Return a new decoder."""
         return CameraDecoder()
 
     def profile(self) -> Profile:

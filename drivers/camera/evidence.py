@@ -105,9 +105,7 @@ class Evidence:
         return name
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """
-        Write the queued pictures, waiting at most this number of seconds.
-        """
+        """Write the queued pictures, waiting at most this number of seconds."""
         self._closing = True
         with contextlib.suppress(queue.Full):  # then there is enough to wake it
             self._queue.put_nowait(None)
@@ -166,9 +164,7 @@ class Evidence:
         return int(data.size)
 
     def _clean_up(self) -> None:
-        """
-        Remove files that are too old, and the oldest where all are too large.
-        """
+        """Remove files that are too old, and the oldest where all are too large."""
         kept = sorted(self._stored_files())
         total = sum(each.size for each in kept)
         room, oldest = self._allowed_bytes(total), time.time() - self._max_age_s

@@ -81,9 +81,7 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Station(Protocol):
-    """
-    Turns frames of a camera into statements.
-    """
+    """Turns frames of a camera into statements."""
 
     def process(self, frame: VideoFrame) -> list[Statement]:
         """
@@ -95,15 +93,11 @@ class Station(Protocol):
         ...
 
     def finish(self) -> list[Statement]:
-        """
-        Return the last statements; there are no more frames.
-        """
+        """Return the last statements; there are no more frames."""
         ...
 
     def close(self) -> None:
-        """
-        Release the resources.
-        """
+        """Release the resources."""
         ...
 
 
@@ -112,25 +106,19 @@ _decoder = msgspec.json.Decoder(Statement)
 
 
 def encode_statement(statement: Statement) -> bytes:
-    """
-    Encode a statement as a line, with its line end.
-    """
+    """Encode a statement as a line, with its line end."""
     return _encoder.encode(statement) + b"\n"
 
 
 class CameraDecoder:
-    """
-    Decodes lines into frames. Does no I/O, raises nothing, buffers at most one line.
-    """
+    """Decodes lines into frames. Does no I/O, raises nothing, buffers at most one line."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._too_long = False
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
-        """
-        Decode the next bytes; return the frames of the complete lines.
-        """
+        """Decode the next bytes; return the frames of the complete lines."""
         *lines, rest = (self._rest + data).split(b"\n")
         frames = [frame for line in lines for frame in self._line(line + b"\n", now)]
         heads, self._rest = _split_long(rest)
@@ -145,9 +133,7 @@ class CameraDecoder:
         return [*(_noise(head, now) for head in heads), last]
 
     def reset(self) -> None:
-        """
-        Discard an incomplete line.
-        """
+        """Discard an incomplete line."""
         self._rest, self._too_long = b"", False
 
 

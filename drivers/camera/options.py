@@ -1,6 +1,4 @@
-"""
-Options of the driver ``camera``.
-"""
+"""Options of the driver ``camera``."""
 
 from __future__ import annotations
 

@@ -144,9 +144,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
 
 
 def _camera_faults(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
-    """
-    Leave out the faults of serial lines.
-    """
+    """Leave out the faults of serial lines."""
     for extra in _CAMERA:
         try:
             importlib.import_module(extra)

@@ -84,9 +84,7 @@ def _check_encoding() -> None:
 
 
 def _disable_logs() -> None:
-    """
-    Keep log lines out of the picture.
-    """
+    """Keep log lines out of the picture."""
     import structlog
 
     structlog.configure(processors=[_drop_event], logger_factory=structlog.ReturnLoggerFactory())

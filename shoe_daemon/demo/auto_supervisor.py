@@ -61,9 +61,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> Command:
-        """
-        The command for the table.
-        """
+        """The command for the table."""
         return Command(
             name=self.name,
             operator=OPERATOR,
@@ -117,9 +115,7 @@ class AutoSupervisor:
         self._corrected: int | None = None
 
     def receive(self, event: Event) -> list[Case]:
-        """
-        Process an event; return the cases that can be decided now.
-        """
+        """Process an event; return the cases that can be decided now."""
         self._note_cards(event)
         match event.data:
             case IrregularityData() as found:
@@ -174,9 +170,7 @@ class AutoSupervisor:
         return left
 
     def decide(self, case: Case) -> Order | None:
-        """
-        Choose the next command; None if there is none for now.
-        """
+        """Choose the next command; None if there is none for now."""
         if case.rests or case.found.id not in self.cases:
             return None
         order = next((each for each in self._candidates(case) if each not in case.tried), None)
@@ -185,9 +179,7 @@ class AutoSupervisor:
         return order
 
     def answered(self, case: Case, order: Order, refused: str | None) -> None:
-        """
-        Process the answer; a refused command may become possible once a result is held.
-        """
+        """Process the answer; a refused command may become possible once a result is held."""
         if refused is None:
             case.rests = order.action is Action.DRAW_NOW
         elif not (case.held or case.over) and (

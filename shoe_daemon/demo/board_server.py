@@ -1,6 +1,4 @@
-"""
-The display for browsers beside the demo's broker: a `shoe-daemon display` process.
-"""
+"""The display for browsers beside the demo's broker: a `shoe-daemon display` process."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ _POLL_S: Final = 0.02
 
 
 def free_port(preferred: int) -> int:
-    """
-    Return the preferred port, or another one if it is in use.
-    """
+    """Return the preferred port, or another one if it is in use."""
     for wanted in (preferred, 0):
         with contextlib.suppress(OSError), socket.create_server((HOST, wanted)) as probe:
             port: int = probe.getsockname()[1]
@@ -37,9 +33,7 @@ def free_port(preferred: int) -> int:
 
 
 def has_display() -> bool:
-    """
-    Tell whether the extra `display` is installed.
-    """
+    """Tell whether the extra `display` is installed."""
     try:
         return all(importlib.util.find_spec(extra) for extra in _EXTRAS)
     except ValueError:  # the module is blocked in this process
@@ -73,9 +67,7 @@ class BoardServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """
-        Start the process.
-        """
+        """Start the process."""
         with self._log.open("wb") as log:
             self._process = start_child(
                 "display", "--config", str(self._configuration), stdout=log, stderr=log
@@ -83,23 +75,17 @@ class BoardServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Stop the process, and wait for its end.
-        """
+        """Stop the process, and wait for its end."""
         if self._process is not None:
             end_child(self._process)
 
     @property
     def up(self) -> bool:
-        """
-        Whether the process is running.
-        """
+        """Whether the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def wait(self) -> None:
-        """
-        Wait until the display accepts connections or has failed.
-        """
+        """Wait until the display accepts connections or has failed."""
         until = time.monotonic() + _START_TIMEOUT_S
         while self.up and not _accepts_connections(self._port) and time.monotonic() < until:
             time.sleep(_POLL_S)

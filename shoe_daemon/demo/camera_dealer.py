@@ -1,6 +1,4 @@
-"""
-A simulated table in front of a simulated camera, instead of a shoe on a serial line.
-"""
+"""A simulated table in front of a simulated camera, instead of a shoe on a serial line."""
 
 from __future__ import annotations
 
@@ -55,23 +53,17 @@ class SimulatedCamera:
 
     @property
     def reader(self) -> ReaderSettings:
-        """
-        The reader's section of the configuration.
-        """
+        """The reader's section of the configuration."""
         options = {"profile": str(self._profile), "view": f"{HOST}:{self._port}"}
         return ReaderSettings(id="camera", driver="camera", port=self.address, options=options)
 
     def dealer(self, check: ResultCheck, conditions: WaitConditions) -> CameraDealer:
-        """
-        Make the dealer in front of the camera.
-        """
+        """Make the dealer in front of the camera."""
         return CameraDealer(self.settings, self._socket, check, conditions)
 
 
 class CameraDealer(DealerThread):
-    """
-    Deals in front of the camera.
-    """
+    """Deals in front of the camera."""
 
     def __init__(
         self, settings: Settings, path: Path, check: ResultCheck, conditions: WaitConditions
@@ -111,9 +103,7 @@ class CameraDealer(DealerThread):
             self._sender.close()
 
     def _show_empty_table(self) -> None:
-        """
-        Show the empty table until the reader has reported it.
-        """
+        """Show the empty table until the reader has reported it."""
         until = time.monotonic() + 2 * _DECIDED_S
         while time.monotonic() < until:
             self._sender.send(self._scene.empty(), time.monotonic())
@@ -121,9 +111,7 @@ class CameraDealer(DealerThread):
                 return
 
     def _may_go_on(self) -> bool:
-        """
-        Tell whether all has been decided for a moment, or the wait was too long.
-        """
+        """Tell whether all has been decided for a moment, or the wait was too long."""
         now = time.monotonic()
         self._waits_since = now if self._waits_since is None else self._waits_since
         if not self._conditions.decided():
@@ -138,9 +126,7 @@ class CameraDealer(DealerThread):
 
 
 def _table(shoe: Shoe) -> Settings:
-    """
-    Derive the scene that deals the same cards.
-    """
+    """Derive the scene that deals the same cards."""
     from drivers.simulators.camera.scene_settings import SHOE_FAULTS, Settings  # noqa: PLC0415 - as above
 
     by_fault = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}

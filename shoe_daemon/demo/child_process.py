@@ -26,17 +26,13 @@ _STOP_TIMEOUT_S: Final = 5.0
 
 
 def start_child(*arguments: str, **more: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401 - Popen's
-    """
-    Start a command such as ``display``; it ends at the latest with this process.
-    """
+    """Start a command such as ``display``; it ends at the latest with this process."""
     command = [sys.executable, "-m", "shoe_daemon.demo.child_process", *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, **more)  # noqa: S603 - our own command
 
 
 def end_child(process: subprocess.Popen[bytes]) -> None:
-    """
-    Stop a child, and wait for its end.
-    """
+    """Stop a child, and wait for its end."""
     process.terminate()
     if process.stdin is not None:
         process.stdin.close()
@@ -48,9 +44,7 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 
 def end_with_parent(timeout: float = _EXIT_TIMEOUT_S) -> None:
-    """
-    End this process with its parent: by SIGTERM, and by force after `timeout` seconds.
-    """
+    """End this process with its parent: by SIGTERM, and by force after `timeout` seconds."""
     thread = threading.Thread(target=_wait_for_parent, args=(timeout,), name="parent", daemon=True)
     thread.start()
 

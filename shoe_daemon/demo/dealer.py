@@ -1,6 +1,4 @@
-"""
-Thread that deals from the simulated shoe and reports on its serial line.
-"""
+"""Thread that deals from the simulated shoe and reports on its serial line."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class CountingLine(PtyLine):
         super().__init__(link)
 
     def send(self, data: bytes, stopping: threading.Event) -> None:
-        """
-        Write as fast as the reader reads.
-        """
+        """Write as fast as the reader reads."""
         ready = self.is_ready()
         super().send(data, stopping)
         if ready and self.is_open():
@@ -98,50 +94,36 @@ class DealerThread(ABC):
         self._thread = threading.Thread(target=self._deal, name="demo-dealer", daemon=True)
 
     def __enter__(self) -> Self:
-        """
-        Start dealing as soon as the reader is ready.
-        """
+        """Start dealing as soon as the reader is ready."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Stop dealing.
-        """
+        """Stop dealing."""
         self.stop()
         self._thread.join()
 
     def stop(self) -> None:
-        """
-        Request the end.
-        """
+        """Request the end."""
         self._stopping.set()
 
     @property
     def interrupted(self) -> bool:
-        """
-        Whether the end was requested.
-        """
+        """Whether the end was requested."""
         return self._stopping.is_set()
 
     @property
     def over(self) -> bool:
-        """
-        Whether dealing has ended.
-        """
+        """Whether dealing has ended."""
         return not self._thread.is_alive()
 
     @abstractmethod
     def _deal(self) -> None:
-        """
-        Deal all rounds, or until `_stopping` is set.
-        """
+        """Deal all rounds, or until `_stopping` is set."""
 
 
 class Dealer(DealerThread):
-    """
-    Deals from the simulated shoe, which reports on its serial line.
-    """
+    """Deals from the simulated shoe, which reports on its serial line."""
 
     def __init__(
         self,
@@ -192,9 +174,7 @@ class Dealer(DealerThread):
             yield replace(scene, steps=(late,))
 
     def _await_decision(self) -> None:
-        """
-        Wait while the supervisor decides; everything that follows is delayed by as much.
-        """
+        """Wait while the supervisor decides; everything that follows is delayed by as much."""
         began = time.monotonic()
         until = began + _MAX_WAIT_S
         while not self._conditions.decided() and time.monotonic() < until:

@@ -1,6 +1,4 @@
-"""
-Panel of the demo's view: open irregularities with the house's procedure, decisions, alarms.
-"""
+"""Panel of the demo's view: open irregularities with the house's procedure, decisions, alarms."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ _FRAME: Final = 6
 
 
 class Row(NamedTuple):
-    """
-    A line of text that may begin in bold.
-    """
+    """A line of text that may begin in bold."""
 
     text: str
     bold: str = ""
@@ -64,9 +60,7 @@ class Notice(NamedTuple):
 
 
 def irregularity_panel(view: DemoView, width: int, height: int) -> RenderableType:
-    """
-    Draw the most important notice.
-    """
+    """Draw the most important notice."""
     room = height - _EDGES
     notice = _notice(view, width - _FRAME, room)
     rows = [
@@ -92,9 +86,7 @@ def irregularity_panel(view: DemoView, width: int, height: int) -> RenderableTyp
 
 
 def _edge(left: Text, right: Text, notice: Notice, width: int) -> Text | None:
-    """
-    Join two texts with a line between them.
-    """
+    """Join two texts with a line between them."""
     if not left:
         return None
     if not right:
@@ -137,9 +129,7 @@ def _open(view: DemoView, width: int, room: int) -> Notice:
 
 
 def _procedure(found: Irregularity, width: int, room: int) -> list[Row]:
-    """
-    Write the proposals of the policy, in full where there is room.
-    """
+    """Write the proposals of the policy, in full where there is room."""
     if not found.proposals:
         return _wrapped(IRREGULARITIES[IrregularityKind(found.kind)].text, width)
     if room < len(found.proposals):

@@ -1,6 +1,4 @@
-"""
-Start of the demo, its loop, and its summary.
-"""
+"""Start of the demo, its loop, and its summary."""
 
 from __future__ import annotations
 
@@ -84,9 +82,7 @@ def _introduce(runner: DemoRunner, settings: DemoSettings) -> None:
 
 
 def _show(runner: DemoRunner, output: Output, summary: Summary, stopping: Event) -> None:
-    """
-    Show events until the demo has ended and all of them are published.
-    """
+    """Show events until the demo has ended and all of them are published."""
     until: float | None = None
     while True:
         for news in runner.news(_REFRESH_S):
@@ -109,9 +105,7 @@ def _show(runner: DemoRunner, output: Output, summary: Summary, stopping: Event)
 
 @contextlib.contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    """
-    Open the requested folder, or a temporary one.
-    """
+    """Open the requested folder, or a temporary one."""
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="shoe-demo-") as folder:
             yield Path(folder)
@@ -127,9 +121,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _log(folder: Path) -> Iterator[None]:
-    """
-    Redirect all logs from the terminal to a file beside the journal.
-    """
+    """Redirect all logs from the terminal to a file beside the journal."""
     handler = logging.FileHandler(folder / "demo.log")
     logging.getLogger().addHandler(handler)
     with (folder / "demo.log").open("a", encoding="utf-8") as file:

@@ -1,6 +1,4 @@
-"""
-Output of the demo: a picture on a terminal, lines of text otherwise.
-"""
+"""Output of the demo: a picture on a terminal, lines of text otherwise."""
 
 from __future__ import annotations
 
@@ -32,20 +30,14 @@ class Output:
     last_picture_s = 0.0
 
     def __enter__(self) -> Self:
-        """
-        Prepare the terminal.
-        """
+        """Prepare the terminal."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Restore the terminal.
-        """
+        """Restore the terminal."""
 
     def add(self, news: News) -> None:
-        """
-        Process events and commands.
-        """
+        """Process events and commands."""
         for event in news.events:
             for line in event_lines(event):
                 click.echo(line)
@@ -53,15 +45,11 @@ class Output:
             click.echo(ordered)
 
     def show(self, health: Health) -> None:
-        """
-        Show the current state.
-        """
+        """Show the current state."""
 
 
 class ScreenOutput(Output):
-    """
-    Shows a picture on the whole terminal.
-    """
+    """Shows a picture on the whole terminal."""
 
     last_picture_s = _LAST_PICTURE_S
 
@@ -72,22 +60,16 @@ class ScreenOutput(Output):
         self._shown: object = None
 
     def __enter__(self) -> Self:
-        """
-        Prepare the terminal.
-        """
+        """Prepare the terminal."""
         self._screen.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Restore the terminal.
-        """
+        """Restore the terminal."""
         self._screen.__exit__()
 
     def add(self, news: News) -> None:
-        """
-        Process events and commands.
-        """
+        """Process events and commands."""
         for event in news.events:
             self._recent.note(event)
         if news.answered is not None:
@@ -95,9 +77,7 @@ class ScreenOutput(Output):
         self._table = news.table or self._table
 
     def show(self, health: Health) -> None:
-        """
-        Show the current state, if it has changed.
-        """
+        """Show the current state, if it has changed."""
         view = self._recent.view(self._table, self._house, health, self._addresses)
         current = view, self._screen.size
         if current != self._shown:
@@ -106,9 +86,7 @@ class ScreenOutput(Output):
 
 
 def open_output(table: PublicTable, house: str, addresses: Addresses, *, plain: bool) -> Output:
-    """
-    Choose a picture if standard output is a terminal that supports it.
-    """
+    """Choose a picture if standard output is a terminal that supports it."""
     if plain or not Screen.is_supported():
         return Output()
     return ScreenOutput(table, house, addresses)

@@ -1,6 +1,4 @@
-"""
-Comparison of the published rounds with the cards that were really dealt.
-"""
+"""Comparison of the published rounds with the cards that were really dealt."""
 
 from __future__ import annotations
 
@@ -50,29 +48,21 @@ class ResultCheck:
 
     @property
     def passed(self) -> bool:
-        """
-        Whether the published rounds are those that were dealt.
-        """
+        """Whether the published rounds are those that were dealt."""
         return not self.wrong and not self.missed
 
     @property
     def voided(self) -> int:
-        """
-        Rounds voided by a person.
-        """
+        """Rounds voided by a person."""
         return len(self._voided)
 
     def deal(self, dealt: DealtRound) -> None:
-        """
-        Add a round that is going to be dealt; from any one thread.
-        """
+        """Add a round that is going to be dealt; from any one thread."""
         self.dealt, self.shoes = self.dealt + 1, dealt.shoe
         self._waiting.append(dealt)
 
     def show(self, event: Event) -> None:
-        """
-        Add a published event.
-        """
+        """Add a published event."""
         number = (event.shoe, event.round)
         match event.data:
             case RoundAborted():
@@ -91,9 +81,7 @@ class ResultCheck:
             self._compare_oldest()
 
     def finish(self, *, interrupted: bool) -> None:
-        """
-        Count the rounds that were never published; an interrupted last round may be missing.
-        """
+        """Count the rounds that were never published; an interrupted last round may be missing."""
         while self._shown:
             self._compare_oldest()
         while self._waiting:

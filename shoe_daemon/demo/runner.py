@@ -1,6 +1,4 @@
-"""
-Parts of the demo: simulated shoe, daemon, broker, supervisor, subscriber, display.
-"""
+"""Parts of the demo: simulated shoe, daemon, broker, supervisor, subscriber, display."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ _DECISION_S: Final = 6.0
 
 
 class News(Struct, frozen=True):
-    """
-    Events and the table after them, or an answered command of the supervisor.
-    """
+    """Events and the table after them, or an answered command of the supervisor."""
 
     events: tuple[Event, ...] = ()
     table: PublicTable | None = None
@@ -123,9 +119,7 @@ class DemoRunner:
     def _open_line(
         self, settings: DemoSettings, folder: Path, parts: ExitStack
     ) -> CountingLine | None:
-        """
-        Open the shoe's serial line; None with a camera.
-        """
+        """Open the shoe's serial line; None with a camera."""
         if settings.camera:
             return None
         line = CountingLine(folder / "shoe" if "unplug" in settings.faults else None)
@@ -144,9 +138,7 @@ class DemoRunner:
     def _start_board(
         self, settings: DemoSettings, broker: tuple[str, int], folder: Path, parts: ExitStack
     ) -> tuple[str, str]:
-        """
-        Start the display if possible; return its URL, or the reason why not.
-        """
+        """Start the display if possible; return its URL, or the reason why not."""
         if not settings.board:
             return "", "no board for a browser, as told"
         if not has_display():
@@ -155,15 +147,11 @@ class DemoRunner:
         return self._board.url, ""
 
     def __enter__(self) -> Self:
-        """
-        Return the running parts.
-        """
+        """Return the running parts."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Stop all parts in reverse order.
-        """
+        """Stop all parts in reverse order."""
         self._parts.close()
 
     @contextmanager
@@ -225,9 +213,7 @@ class DemoRunner:
 
     @property
     def settled(self) -> bool:
-        """
-        Whether all events have reached the subscriber.
-        """
+        """Whether all events have reached the subscriber."""
         daemon, health = self._daemon, self.health
         return (
             self.dealer.over
@@ -238,9 +224,7 @@ class DemoRunner:
 
     @property
     def health(self) -> Health:
-        """
-        Current state of the parts.
-        """
+        """Current state of the parts."""
         reader, publisher = self._daemon.readers[0], self._daemon.publisher
         heard = reader.ages.last_frame
         health = publisher.health if publisher else None

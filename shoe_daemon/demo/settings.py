@@ -1,6 +1,4 @@
-"""
-Options of the demo, and the shoe that follows from them.
-"""
+"""Options of the demo, and the shoe that follows from them."""
 
 from __future__ import annotations
 
@@ -86,9 +84,7 @@ def house_of(settings: DemoSettings) -> House:
 
 
 def shoe_of(settings: DemoSettings, house: House) -> Settings:
-    """
-    Configure the simulated shoe.
-    """
+    """Configure the simulated shoe."""
     wanted = Settings(
         mode=settings.mode,
         decks=house.decks,
@@ -117,9 +113,7 @@ def _excess(policy: Policy, *, camera: bool) -> Excess:
 
 
 def _early_misdeal(wanted: Settings) -> Settings:
-    """
-    Choose a seed whose second or third round is the first misdeal, if possible.
-    """
+    """Choose a seed whose second or third round is the first misdeal, if possible."""
     chosen = wanted
     for _ in range(_TRIES if wanted.fault_rate and _MISDEALS & set(wanted.faults) else 1):
         chosen = replace(wanted, seed=random.randrange(1_000_000))
@@ -131,9 +125,7 @@ def _early_misdeal(wanted: Settings) -> Settings:
 
 
 def shortened(scenes: Iterable[Scene]) -> Iterator[Scene]:
-    """
-    Shorten the pauses for bets and burned cards, and lengthen those after an error.
-    """
+    """Shorten the pauses for bets and burned cards, and lengthen those after an error."""
     now = before = 0.0
     last: Step | None = None
     for scene in scenes:

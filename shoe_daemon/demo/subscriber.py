@@ -1,6 +1,4 @@
-"""
-MQTT subscriber of the demo that counts messages.
-"""
+"""MQTT subscriber of the demo that counts messages."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ class Subscriber:
         client.connect_async(host, port)
 
     def __enter__(self) -> Self:
-        """
-        Subscribe, and wait for the acknowledgement.
-        """
+        """Subscribe, and wait for the acknowledgement."""
         self._client.loop_start()
         if not self._subscribed.wait(_SUBSCRIBE_TIMEOUT_S):
             self.__exit__()
@@ -60,9 +56,7 @@ class Subscriber:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Disconnect.
-        """
+        """Disconnect."""
         leave(self._client)
 
     def _on_connect(self, client: paho.Client, *_: object) -> None:
@@ -83,9 +77,7 @@ class Subscriber:
 
 
 def leave(client: paho.Client) -> None:
-    """
-    Disconnect from the broker, and wait for the end of the client's thread.
-    """
+    """Disconnect from the broker, and wait for the end of the client's thread."""
     client.disconnect()
     # paho fails if the thread ends by itself at the same time.
     with contextlib.suppress(AttributeError):

@@ -1,6 +1,4 @@
-"""
-Summary of a demo in a few lines.
-"""
+"""Summary of a demo in a few lines."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ _DECISIONS: Final = {
 
 
 class Summary:
-    """
-    Counts of the published events.
-    """
+    """Counts of the published events."""
 
     def __init__(self) -> None:
         self._outcomes: dict[tuple[int | None, int | None], Outcome | None] = {}
@@ -46,9 +42,7 @@ class Summary:
         self._happened: Counter[str] = Counter()
 
     def note(self, event: Event) -> None:
-        """
-        Count an event.
-        """
+        """Count an event."""
         number = (event.shoe, event.round)
         self._happened[event.type] += 1
         match event.data:
@@ -69,9 +63,7 @@ class Summary:
     def lines(
         self, decks: int, health: Health, documents: int, check: ResultCheck
     ) -> Iterator[str]:
-        """
-        Write the summary.
-        """
+        """Write the summary."""
         yield (
             f"{_many(check.dealt, 'round')} dealt from {_many(check.shoes, 'shoe')}, "
             f"{len(self._outcomes)} of them shown with a result"
@@ -87,9 +79,7 @@ class Summary:
         yield _judgement(check)
 
     def _irregular(self) -> Iterator[str]:
-        """
-        Write irregularities, their closing actions, and how long they were open.
-        """
+        """Write irregularities, their closing actions, and how long they were open."""
         closed = sum(len(each) for each in self._closed.values())
         still = f", {len(self._open)} still open" if self._open else ", all dealt with"
         caught = closed + len(self._open)

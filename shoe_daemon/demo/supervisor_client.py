@@ -1,6 +1,4 @@
-"""
-MQTT client of the demo's supervisor: receives irregularities, sends commands as a pit does.
-"""
+"""MQTT client of the demo's supervisor: receives irregularities, sends commands as a pit does."""
 
 from __future__ import annotations
 
@@ -100,9 +98,7 @@ class SupervisorClient:
         client.connect_async(*address)
 
     def __enter__(self) -> Self:
-        """
-        Subscribe, and wait for the acknowledgement.
-        """
+        """Subscribe, and wait for the acknowledgement."""
         self._client.loop_start()
         if not self._subscribed.wait(_REPLY_TIMEOUT_S):
             leave(self._client)
@@ -111,9 +107,7 @@ class SupervisorClient:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Disconnect.
-        """
+        """Disconnect."""
         self._leaving.set()
         self._inbox.put(None)  # ends the wait for messages
         leave(self._client)
@@ -121,9 +115,7 @@ class SupervisorClient:
 
     @property
     def busy(self) -> bool:
-        """
-        Whether a decision is open.
-        """
+        """Whether a decision is open."""
         return bool(self._due or self._asked or not self._inbox.empty())
 
     def _on_connect(self, client: paho.Client, *_: object) -> None:

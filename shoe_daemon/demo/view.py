@@ -42,9 +42,7 @@ _THEME: Final = Theme(LETTERS, appearance.ON_RAIL)
 
 
 def draw(view: DemoView, width: int, height: int) -> list[Part]:
-    """
-    Draw the view for a terminal of this size.
-    """
+    """Draw the view for a terminal of this size."""
     if width < MIN_SIZE[0] or height < MIN_SIZE[1]:
         return facts(_facts(view), height)
     large = width >= _MIN_SIZE_FOR_LARGE[0] and height >= _MIN_SIZE_FOR_LARGE[1]
@@ -83,9 +81,7 @@ def _head(view: DemoView, width: int) -> RenderableType:
 
 
 def _announcement(view: DemoView) -> Announcement:
-    """
-    Choose the text for the time between two rounds.
-    """
+    """Choose the text for the time between two rounds."""
     if view.table.shoe is None:
         headline = "Waiting for the shoe"
     elif view.burned is not None and view.burned.remaining:
@@ -110,9 +106,7 @@ def _burned(burned: BurnedCards) -> str:
 
 
 def _roads(view: DemoView, width: int, *, captions: bool) -> RenderableType:
-    """
-    Draw the results of the shoe, and their counts.
-    """
+    """Draw the results of the shoe, and their counts."""
     drawn = build_roads(view.beads)
     beads = bead_plate(drawn.bead, LETTERS)
     counts = counts_block(view.table.counts, _THEME)
@@ -134,9 +128,7 @@ def _roads(view: DemoView, width: int, *, captions: bool) -> RenderableType:
 
 
 def _log(view: DemoView, height: int) -> RenderableType:
-    """
-    Write the last events.
-    """
+    """Write the last events."""
     if height < 2:  # noqa: PLR2004 - a heading and a line
         return ""
     lines = [line("Lately", appearance.RAIL_BRIGHT)]
@@ -147,9 +139,7 @@ def _log(view: DemoView, height: int) -> RenderableType:
 
 
 def _footer(view: DemoView, width: int) -> list[Text]:
-    """
-    Write the rows, the most important first.
-    """
+    """Write the rows, the most important first."""
     health, addresses = view.health, view.addresses
     return [
         _status_row(_shoe(view), f"journal {addresses.journal}", width, up=health.reader_up),
@@ -200,9 +190,7 @@ def _broker(view: DemoView) -> str:
 
 
 def _facts(view: DemoView) -> list[tuple[str, Style]]:
-    """
-    Write the most important facts first.
-    """
+    """Write the most important facts first."""
     lines = [fact for alert in view.table.alerts for fact in _alert(alert.data, view)]
     if is_held(view.table):
         lines.append(("Result held", appearance.RAIL_TITLE))

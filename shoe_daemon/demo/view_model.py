@@ -1,6 +1,4 @@
-"""
-Content of the demo's view: the public table, recent events, and the state of the parts.
-"""
+"""Content of the demo's view: the public table, recent events, and the state of the parts."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ NO_BOARD: Final = "no board for a browser: pip install 'shoe-daemon[display]' ad
 
 
 class BurnedCards(Struct, frozen=True):
-    """
-    Cards burned for a new shoe: the first one, and the number to follow.
-    """
+    """Cards burned for a new shoe: the first one, and the number to follow."""
 
     first: Card | None
     remaining: int | None
@@ -103,23 +99,17 @@ class Addresses(Struct, frozen=True):
 
     @property
     def table_page(self) -> str:
-        """
-        URL of the table's board.
-        """
+        """URL of the table's board."""
         return f"{self.board}/table/{self.topics.split('/')[-2]}"
 
     @property
     def pit_page(self) -> str:
-        """
-        URL of the pit view.
-        """
+        """URL of the pit view."""
         return f"{self.board}/pit"
 
     @property
     def subscribe(self) -> str:
-        """
-        Command that prints every message.
-        """
+        """Command that prints every message."""
         return f"mosquitto_sub -h {self.host} -p {self.port} -v -t '{self.topics}'"
 
 
@@ -184,9 +174,7 @@ class DemoView(Struct, frozen=True):
 
 
 class RecentEvents:
-    """
-    Recent events that the public state of the table no longer contains.
-    """
+    """Recent events that the public state of the table no longer contains."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -200,9 +188,7 @@ class RecentEvents:
         self._caught = 0
 
     def note(self, event: Event) -> None:
-        """
-        Process the next event.
-        """
+        """Process the next event."""
         line = event_line(event)
         if line is not None:
             self._lines.append(line)
@@ -225,9 +211,7 @@ class RecentEvents:
                 self._close(event.at, closed)
 
     def note_order(self, said: AnsweredOrder) -> None:
-        """
-        Process an answered command of the supervisor.
-        """
+        """Process an answered command of the supervisor."""
         if (line := order_line(said)) is not None:
             self._lines.append(line)
         if said.about in self._open and said.refused is None:
@@ -265,9 +249,7 @@ class RecentEvents:
     def view(
         self, table: PublicTable, house: str, health: Health, addresses: Addresses
     ) -> DemoView:
-        """
-        Return the content of the view now.
-        """
+        """Return the content of the view now."""
         now = self._clock()
         return DemoView(
             table=table,
@@ -296,23 +278,17 @@ def _bead(finished: RoundFinished) -> Result | None:
 
 
 def order_line(said: AnsweredOrder) -> str | None:
-    """
-    Write a command without an event: refused, or waiting for the table.
-    """
+    """Write a command without an event: refused, or waiting for the table."""
     if said.refused is not None:
         return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
     return f"   ·  {OPERATOR}: {said.order.words}" if said.waits else None
 
 
 def seconds_between(since: str, until: str) -> float:
-    """
-    Count the seconds between two moments of events.
-    """
+    """Count the seconds between two moments of events."""
     return (to_microseconds(until) - to_microseconds(since)) / 1_000_000
 
 
 def name_of(kind: str) -> str:
-    """
-    Write the name of a kind of irregularity.
-    """
+    """Write the name of a kind of irregularity."""
     return IrregularityKind(kind).value.replace("_", " ")

@@ -29,9 +29,7 @@ _RETRY: Final = b"retry: 2000\n\n"
 
 
 def encode_event(name: str, data: bytes) -> bytes:
-    """
-    Encode one server-sent event; the JSON in it must not contain line breaks.
-    """
+    """Encode one server-sent event; the JSON in it must not contain line breaks."""
     return b"event: %s\ndata: %s\n\n" % (name.encode(), data)
 
 
@@ -75,34 +73,26 @@ class BrowserStream:
         self._wakeup = asyncio.Event()
 
     def queue(self, key: str | None, *names: str) -> None:
-        """
-        Queue documents of a table, except those that are not subscribed to.
-        """
+        """Queue documents of a table, except those that are not subscribed to."""
         wanted = [name for name in names if name in self.subscription.names or name == "gone"]
         self._pending.update(dict.fromkeys((key, name) for name in wanted))
         if wanted:
             self._wakeup.set()
 
     def queue_pit(self) -> None:
-        """
-        Queue the document about all tables, if subscribed to.
-        """
+        """Queue the document about all tables, if subscribed to."""
         if self.subscription.pit:
             self._pending[None, PIT] = None
             self._wakeup.set()
 
     def queue_event(self, event: bytes) -> None:
-        """
-        Queue an event, if subscribed to; the oldest queued events are dropped.
-        """
+        """Queue an event, if subscribed to; the oldest queued events are dropped."""
         if self.subscription.events:
             self._events.append(event)
             self._wakeup.set()
 
     def wake(self) -> None:
-        """
-        Let the stream check whether the display is stopping.
-        """
+        """Let the stream check whether the display is stopping."""
         self._wakeup.set()
 
     def _queue_all(self) -> None:
@@ -114,9 +104,7 @@ class BrowserStream:
             self.queue(key, *self.subscription.names)
 
     async def run(self) -> AsyncGenerator[bytes, None]:
-        """
-        Yield the bytes of the stream until the browser disconnects or the display stops.
-        """
+        """Yield the bytes of the stream until the browser disconnects or the display stops."""
         self._registry.add(self)
         try:
             self._queue_all()
@@ -211,15 +199,11 @@ class StreamRegistry:
             yield from group
 
     def heartbeat(self) -> bytes:
-        """
-        Return the heartbeat; its version tells a page whether the page is outdated.
-        """
+        """Return the heartbeat; its version tells a page whether the page is outdated."""
         return b'{"now":"%s","version":"%s"}' % (self._now().encode(), self._version)
 
     def publish(self, changes: Iterable[Change]) -> None:
-        """
-        Queue changes on the streams; changes that are not urgent wait for `publish_delayed`.
-        """
+        """Queue changes on the streams; changes that are not urgent wait for `publish_delayed`."""
         for change in changes:
             if change.urgent:
                 self._publish(change)
@@ -227,9 +211,7 @@ class StreamRegistry:
                 self._delayed[change] = None
 
     def publish_delayed(self) -> None:
-        """
-        Queue the changes that are not urgent; to be called every second.
-        """
+        """Queue the changes that are not urgent; to be called every second."""
         delayed, self._delayed = self._delayed, {}
         for change in delayed:
             self._publish(change)
@@ -269,9 +251,7 @@ class StreamRegistry:
             stream.queue(key, name)
 
     def _add_table(self, key: str) -> None:
-        """
-        Connect the streams that waited for a table by its name.
-        """
+        """Connect the streams that waited for a table by its name."""
         for name in (key, key.partition(".")[2]):
             for stream in self._by_unknown_name.pop(name, ()):
                 stream.key = key
@@ -293,18 +273,14 @@ class StreamRegistry:
                 stream.queue(configured, "row")
 
     def add(self, stream: BrowserStream) -> None:
-        """
-        Add the stream of a browser that has connected.
-        """
+        """Add the stream of a browser that has connected."""
         name = stream.subscription.table
         found = self.tables.named(name) if name else []
         stream.key = found[0].key if found else None
         self._group(stream).add(stream)
 
     def remove(self, stream: BrowserStream) -> None:
-        """
-        Remove the stream of a browser that has disconnected.
-        """
+        """Remove the stream of a browser that has disconnected."""
         group = self._group(stream)
         group.discard(stream)
         if not group and stream.subscription.table is not None:
@@ -319,9 +295,7 @@ class StreamRegistry:
         return self._by_unknown_name.setdefault(stream.subscription.table, set())
 
     def close(self) -> None:
-        """
-        End all streams.
-        """
+        """End all streams."""
         self.closing = True
         for stream in self._streams():
             stream.wake()

@@ -69,9 +69,7 @@ class CoalescingQueue:
         self._notified = False
 
     def put(self, message: Message) -> None:
-        """
-        Add a message.
-        """
+        """Add a message."""
         if len(message.payload) > MAX_PAYLOAD_BYTES:
             # Invalid in any case; one byte too many is enough to report it.
             message = message._replace(payload=message.payload[: MAX_PAYLOAD_BYTES + 1])
@@ -100,9 +98,7 @@ class CoalescingQueue:
         self._bytes += len(message.payload)
 
     def put_link(self, link: Link) -> None:
-        """
-        Set the state of the connection.
-        """
+        """Set the state of the connection."""
         with self._lock:
             self._new_link = self._last_link = link
             self._notify_once()
@@ -119,9 +115,7 @@ class CoalescingQueue:
         self.put_link(Link(connected=False, since=since, detail=reason))
 
     def put_known_tables(self, keys: frozenset[str]) -> None:
-        """
-        Add the result of the table discovery, after all messages received before it.
-        """
+        """Add the result of the table discovery, after all messages received before it."""
         with self._lock:
             self._known_tables = keys
             self._documents.pop(_TABLES_MARKER.topic, None)
@@ -134,9 +128,7 @@ class CoalescingQueue:
             self._notify()
 
     def take(self) -> QueuedMessages:
-        """
-        Remove and return the next batch; `notify` is not called again for the rest.
-        """
+        """Remove and return the next batch; `notify` is not called again for the rest."""
         with self._lock:
             messages, known_tables = list(self._next_messages()), None
             if messages and messages[-1] is _TABLES_MARKER:

@@ -1,6 +1,4 @@
-"""
-The configuration of the display: one TOML file, checked by types.
-"""
+"""The configuration of the display: one TOML file, checked by types."""
 
 from __future__ import annotations
 
@@ -69,9 +67,7 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def locked(self) -> bool:
-        """
-        Whether a password or a proxy protects the pit.
-        """
+        """Whether a password or a proxy protects the pit."""
         return self.user is not None or self.behind_proxy
 
 
@@ -96,9 +92,7 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def address(self) -> tuple[str, int] | None:
-        """
-        Host and port of `broker`, by default port 1883; None without `broker`.
-        """
+        """Host and port of `broker`, by default port 1883; None without `broker`."""
         if self.broker is None:
             return None
         found = _BROKER.fullmatch(self.broker)
@@ -155,23 +149,17 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def address(self) -> tuple[str, int]:
-        """
-        Address and port to listen on.
-        """
+        """Address and port to listen on."""
         return parse_listen(self.listen)
 
     @property
     def on_loopback(self) -> bool:
-        """
-        Whether only this computer reaches the address.
-        """
+        """Whether only this computer reaches the address."""
         return is_loopback(self.address[0])
 
     @property
     def open_pit(self) -> bool:
-        """
-        Whether other computers see the pit without authentication.
-        """
+        """Whether other computers see the pit without authentication."""
         return not (self.on_loopback or self.pit.locked)
 
 
@@ -189,9 +177,7 @@ class DisplayConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class PitCredentials(Struct, frozen=True):
-    """
-    Name and argon2 hash of the password for the pit.
-    """
+    """Name and argon2 hash of the password for the pit."""
 
     user: str
     hash: str
@@ -214,9 +200,7 @@ class DisplaySetup(Struct, frozen=True):
 
 
 def is_display(path: Path) -> bool:
-    """
-    Return whether a file is a display's configuration; False for an unreadable file.
-    """
+    """Return whether a file is a display's configuration; False for an unreadable file."""
     try:
         return "display" in read_toml(path, "a configuration")
     except UserError:

@@ -1,6 +1,4 @@
-"""
-The running display: MQTT thread, event loop and web server.
-"""
+"""The running display: MQTT thread, event loop and web server."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ SPARE_FILES: Final = 100
 
 
 class Display:
-    """
-    One display; `run` serves on the calling thread.
-    """
+    """One display; `run` serves on the calling thread."""
 
     def __init__(self, setup: DisplaySetup, *, timeouts: Timeouts | None = None) -> None:
         settings, mqtt = setup.config.display, setup.config.mqtt
@@ -98,9 +94,7 @@ class Display:
         asyncio.run(self._serve())
 
     def stop(self) -> None:
-        """
-        Let `run` return; to be called on the loop's thread.
-        """
+        """Let `run` return; to be called on the loop's thread."""
         self._stopping.set()
 
     async def _serve(self) -> None:
@@ -145,9 +139,7 @@ class Display:
                 self._loop.call_soon_threadsafe(self._process_queue)
 
     def _process_queue(self) -> None:
-        """
-        Apply one batch of messages and publish the changes to the browsers.
-        """
+        """Apply one batch of messages and publish the changes to the browsers."""
         batch = self._queue.take()
         if batch.more and self._loop is not None:
             self._loop.call_soon(self._process_queue)
@@ -180,9 +172,7 @@ class Display:
             _log.warning("message_invalid", topic=last.topic, what=last.what, total=faults.total)
 
     async def _run_timer(self, server: _Server) -> None:
-        """
-        Every second: publish changes that follow from the time, and notify the watchdog.
-        """
+        """Every second: publish changes that follow from the time, and notify the watchdog."""
         for tick in count(1):
             await asyncio.sleep(TIMER_INTERVAL_S)
             now = time.monotonic()
@@ -208,9 +198,7 @@ class Display:
 
 
 class _Server(uvicorn.Server):
-    """
-    uvicorn without signal handlers and without logging of requests.
-    """
+    """uvicorn without signal handlers and without logging of requests."""
 
     def __init__(self, app: ASGIApp, max_connections: int) -> None:
         for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
@@ -231,9 +219,7 @@ class _Server(uvicorn.Server):
         self._idle: set[H11Protocol] = set()
 
     def close_idle_connections(self) -> None:
-        """
-        Close the connections that were without a request at the last call, too.
-        """
+        """Close the connections that were without a request at the last call, too."""
         all_ = (each for each in self.server_state.connections if isinstance(each, H11Protocol))
         idle = {each for each in all_ if each.cycle is None}  # type: ignore[redundant-expr]
         for connection in idle & self._idle:
@@ -242,9 +228,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """
-        Install no signal handlers: the display has its own.
-        """
+        """Install no signal handlers: the display has its own."""
         yield
 
 
@@ -285,9 +269,7 @@ def listening_socket(address: tuple[str, int]) -> Iterator[socket.socket]:
 
 
 def raise_file_limit(connections: int) -> None:
-    """
-    Raise the soft limit on open files for so many connections, as far as allowed.
-    """
+    """Raise the soft limit on open files for so many connections, as far as allowed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = connections + SPARE_FILES
     if soft < needed:

@@ -101,37 +101,27 @@ class FloorModel:
         return len(self._by_key)
 
     def keys(self) -> Iterable[str]:
-        """
-        Return the keys of all tables.
-        """
+        """Return the keys of all tables."""
         return self._by_key.keys()
 
     def get(self, key: str) -> Table | None:
-        """
-        Return a table by its key, or None.
-        """
+        """Return a table by its key, or None."""
         return self._by_key.get(key)
 
     def named(self, name: str) -> list[Table]:
-        """
-        Return the tables with this key, or with this id at any site.
-        """
+        """Return the tables with this key, or with this id at any site."""
         if "." in name:
             found = self._by_key.get(name)
             return [] if found is None else [found]
         return [self._by_key[key] for key in self._keys_by_id.get(name, ())]
 
     def freshness(self, table: Table | None, now: float) -> Freshness:
-        """
-        Return the freshness of a table now; None stands for an unknown table.
-        """
+        """Return the freshness of a table now; None stands for an unknown table."""
         contact = None if table is None else table.contact
         return freshness_of(contact, self.link, now, self._stale_after)
 
     def receive(self, message: Message, moment: Moment) -> list[Change]:
-        """
-        Apply a message from the broker; never raises.
-        """
+        """Apply a message from the broker; never raises."""
         topic: TopicParts | None = None
         try:
             topic = parse_topic(message.topic, self.prefix, staff_alerts=self.staff_alerts)
@@ -143,9 +133,7 @@ class FloorModel:
     def count_fault(
         self, topic: str, what: str, moment: Moment, table: Table | None = None
     ) -> list[Change]:
-        """
-        Count and record an invalid message.
-        """
+        """Count and record an invalid message."""
         self.faults.total += 1
         record = FaultRecord(moment.wall, topic[:MAX_FAULT_TOPIC_LENGTH], what)
         self.faults.last.append(record)
@@ -296,9 +284,7 @@ class FloorModel:
         table.documents[name] = document
 
     def _clear_topic(self, topic: TopicParts, moment: Moment) -> list[Change]:
-        """
-        Remove a document whose topic was cleared; a cleared `state` removes the table.
-        """
+        """Remove a document whose topic was cleared; a cleared `state` removes the table."""
         table = self._by_key.get(topic.key)
         if table is None or topic.kind == "event":
             return []
@@ -340,9 +326,7 @@ class FloorModel:
         self._stale_deadlines.schedule(table.key, stale_at(table.contact, self._stale_after))
 
     def advance_time(self, now: float) -> list[Change]:
-        """
-        Return the changes that follow from the time alone.
-        """
+        """Return the changes that follow from the time alone."""
         removed = list(self._missing_deadlines.due(now))
         changes = [each for key in removed for each in self._remove(self._by_key[key])]
         for key in self._stale_deadlines.due(now):

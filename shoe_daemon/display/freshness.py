@@ -37,9 +37,7 @@ FreshnessState = Literal["live", "stale", "stopping", "offline", "no_broker", "u
 
 
 class Moment(NamedTuple):
-    """
-    The current time: monotonic seconds, and RFC 3339.
-    """
+    """The current time: monotonic seconds, and RFC 3339."""
 
     monotonic: float
     wall: str
@@ -101,9 +99,7 @@ class LastContact(Struct):
     clock_lead: float = 0.0
 
     def record_state(self, session: str, published: str, moment: Moment, *, copied: bool) -> None:
-        """
-        Record a `state`, or a retained copy of a `state`.
-        """
+        """Record a `state`, or a retained copy of a `state`."""
         lag = (to_microseconds(moment.wall) - to_microseconds(published)) / 1e6
         if not copied:
             self.at, self.is_copy, self.clock_lead = moment.monotonic, False, -lag
@@ -123,26 +119,20 @@ class DeadlineQueue:
         self._by_key: dict[str, float] = {}
 
     def schedule(self, key: str, at: float) -> None:
-        """
-        Add a deadline; an earlier one of the same table is kept.
-        """
+        """Add a deadline; an earlier one of the same table is kept."""
         if at < self._by_key.get(key, math.inf):
             self._by_key[key] = at
             heapq.heappush(self._heap, (at, key))
 
     def cancel(self, key: str) -> None:
-        """
-        Remove the deadline of a table.
-        """
+        """Remove the deadline of a table."""
         self._by_key.pop(key, None)
         if len(self._heap) > 2 * len(self._by_key) + MAX_CANCELLED_DEADLINES:
             self._heap = [(at, name) for name, at in self._by_key.items()]
             heapq.heapify(self._heap)
 
     def due(self, now: float) -> Iterator[str]:
-        """
-        Remove and yield the tables whose deadline has passed.
-        """
+        """Remove and yield the tables whose deadline has passed."""
         while self._heap and self._heap[0][0] <= now:
             at, key = heapq.heappop(self._heap)
             if self._by_key.get(key) == at:
@@ -151,9 +141,7 @@ class DeadlineQueue:
 
 
 def stale_at(contact: LastContact, stale_after: float | None = None) -> float:
-    """
-    Return the monotonic time from which a table is stale without a further message.
-    """
+    """Return the monotonic time from which a table is stale without a further message."""
     heartbeat = contact.heartbeat or DEFAULT_HEARTBEAT_S
     timeout = stale_after or MISSED_HEARTBEATS * heartbeat
     return contact.at + (

@@ -73,9 +73,7 @@ class SecurityHeaders:
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """
-        Answer one request.
-        """
+        """Answer one request."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -107,9 +105,7 @@ class SecurityHeaders:
 
 
 class _EventStream(StreamingResponse):
-    """
-    Response that closes its stream as soon as the browser disconnects.
-    """
+    """Response that closes its stream as soon as the browser disconnects."""
 
     def __init__(
         self, chunks: AsyncGenerator[bytes, None], status: int, headers: dict[str, str], kind: str
@@ -118,9 +114,7 @@ class _EventStream(StreamingResponse):
         self._chunks = chunks
 
     async def stream_response(self, send: Send) -> None:
-        """
-        Send all chunks.
-        """
+        """Send all chunks."""
         async with aclosing(self._chunks):
             await super().stream_response(send)
 
@@ -141,9 +135,7 @@ class HttpApp:
         self._pages, self._static = FileCache(PAGES), FileCache(STATIC)
 
     def app(self) -> ASGIApp:
-        """
-        Return the application with authentication and security headers.
-        """
+        """Return the application with authentication and security headers."""
         routes = [
             Route("/", self._home),
             Route("/table/{name}", self._table),

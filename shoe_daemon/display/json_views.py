@@ -1,6 +1,4 @@
-"""
-JSON documents that pages receive, encoded from the model; expensive ones are cached.
-"""
+"""JSON documents that pages receive, encoded from the model; expensive ones are cached."""
 
 from __future__ import annotations
 
@@ -61,29 +59,21 @@ class JsonViews:
         return self._order
 
     def tables(self) -> list[Table]:
-        """
-        Return all tables in the order of the pit.
-        """
+        """Return all tables in the order of the pit."""
         found = (self._tables.get(key) for key in self.order())
         return [table for table in found if table is not None]
 
     def configured_name(self, key: str) -> str | None:
-        """
-        Return the name of a table in the configuration, or None.
-        """
+        """Return the name of a table in the configuration, or None."""
         names = (key, key.partition(".")[2])
         return next((name for name in names if name in self._configured), None)
 
     def missing(self) -> list[str]:
-        """
-        Return the names of the configured tables that are unknown.
-        """
+        """Return the names of the configured tables that are unknown."""
         return [name for name in self._configured if not self._tables.named(name)]
 
     def rows(self) -> list[Raw]:
-        """
-        Return the row of every table, in the order of the pit.
-        """
+        """Return the row of every table, in the order of the pit."""
         found = ((self._tables.get(key), key) for key in self.order())
         return [
             Raw(self.table("row", table) if table is not None else self._missing_row(key))
@@ -91,23 +81,17 @@ class JsonViews:
         ]
 
     def missing_row(self, name: str) -> bytes | None:
-        """
-        Return the row of a missing configured table; None for any other name.
-        """
+        """Return the row of a missing configured table; None for any other name."""
         return self._missing_row(name) if name in self.missing() else None
 
     @staticmethod
     def title(table: Table) -> str:
-        """
-        Return the name of a table, also after its `state` has expired.
-        """
+        """Return the name of a table, also after its `state` has expired."""
         state, status = table.body(STATE), table.body(STATUS)
         return (state and state.name) or (status and status.name) or table.table
 
     def initial(self, name: str, table: Table | None, names: Sequence[str]) -> dict[str, Any]:
-        """
-        Return the initial documents of a page by their names.
-        """
+        """Return the initial documents of a page by their names."""
         if table is None:
             return {"board": Raw(self.unknown(name))}
         return {each: Raw(self.table(each, table)) for each in names}
@@ -119,9 +103,7 @@ class JsonViews:
         return position, site, _natural_sort_key(table)
 
     def pit(self) -> bytes:
-        """
-        Return the document about all tables.
-        """
+        """Return the document about all tables."""
         faults = self._tables.faults
         return _encode(
             {
@@ -132,9 +114,7 @@ class JsonViews:
         )
 
     def table(self, name: str, table: Table) -> bytes:
-        """
-        Return one document of one table: ``board``, ``roads``, ``row`` ….
-        """
+        """Return one document of one table: ``board``, ``roads``, ``row`` …."""
         encoded = table.cached_views.get(name)
         if encoded is None:
             encoded = self._encoders[name](table)
@@ -143,9 +123,7 @@ class JsonViews:
         return encoded
 
     def unknown(self, name: str) -> bytes:
-        """
-        Return the board of an unknown table.
-        """
+        """Return the board of an unknown table."""
         return _encode(
             {**self._unknown_table(name), "key": None, "known": False, "state": None},
         )
@@ -206,9 +184,7 @@ def _table_ids(table: Table) -> dict[str, Any]:
 
 
 def _open_alerts(table: Table) -> list[Any]:
-    """
-    Return the open alerts for the pit; those for staff only are marked.
-    """
+    """Return the open alerts for the pit; those for staff only are marked."""
     public, staff = table.body(ALERTS), table.body(STAFF_ALERTS)
     alerts: list[Any] = [] if public is None else list(public.alerts)
     public_ids = {each.data.id for each in alerts}
@@ -229,16 +205,12 @@ def _devices(table: Table) -> list[dict[str, Any]]:
 
 
 def _outcomes(table: Table) -> str:
-    """
-    Return the shoe as a sequence: one letter for each round, with its pairs and naturals.
-    """
+    """Return the shoe as a sequence: one letter for each round, with its pairs and naturals."""
     roads = table.body(ROADS)
     return "" if roads is None else roads.outcomes
 
 
 def _natural_sort_key(name: str) -> list[tuple[int, str]]:
-    """
-    Return a key that sorts ``table-9`` before ``table-10``.
-    """
+    """Return a key that sorts ``table-9`` before ``table-10``."""
     parts = name.split("-")
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

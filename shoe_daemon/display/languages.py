@@ -114,33 +114,25 @@ class Language(Struct, frozen=True, kw_only=True):
     sentences: Mapping[str, str] = MappingProxyType({})
 
     def for_players(self) -> Language:
-        """
-        Return the language without the words and sentences for staff only.
-        """
+        """Return the language without the words and sentences for staff only."""
         words = {key: text for key, text in self.words.items() if not key.startswith(STAFF_ONLY)}
         sentences = {key: self.sentences[key] for key in PLAYER_SENTENCES if key in self.sentences}
         return replace(self, words=words, sentences=sentences)
 
     @property
     def texts(self) -> list[str]:
-        """
-        All texts of the language, for the fonts of its pages.
-        """
+        """All texts of the language, for the fonts of its pages."""
         return [*self.words.values(), *self.sentences.values()]
 
 
 @cache
 def languages() -> Mapping[str, Language]:
-    """
-    Return all languages by their codes, English first.
-    """
+    """Return all languages by their codes, English first."""
     return load(FOLDER)
 
 
 def language(code: str | None, otherwise: str = BASE) -> Language:
-    """
-    Return the language of a code, or else that of `otherwise`, or else English.
-    """
+    """Return the language of a code, or else that of `otherwise`, or else English."""
     found = languages()
     return found.get(code or "") or found.get(otherwise) or found[BASE]
 
@@ -158,9 +150,7 @@ def load(folder: Path) -> Mapping[str, Language]:
 
 
 def faults(folder: Path) -> list[str]:
-    """
-    Return one line for each missing, superfluous or wrong text of the language files.
-    """
+    """Return one line for each missing, superfluous or wrong text of the language files."""
     files = _files(folder)
     base = files[BASE].words
     return [

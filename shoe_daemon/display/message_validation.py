@@ -47,9 +47,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class InvalidMessage(Exception):  # noqa: N818 - a message, not a failure of the display
-    """
-    A message that is not of the form of its topic; the text is the reason, in one line.
-    """
+    """A message that is not of the form of its topic; the text is the reason, in one line."""
 
 
 class TopicParts(NamedTuple):
@@ -70,16 +68,12 @@ class TopicParts(NamedTuple):
 
     @property
     def key(self) -> str:
-        """
-        Name of the table that is unique among all sites.
-        """
+        """Name of the table that is unique among all sites."""
         return f"{self.site}.{self.table}"
 
     @property
     def document_name(self) -> str:
-        """
-        Name of the topic's document: the kind, or ``device/<id>``.
-        """
+        """Name of the topic's document: the kind, or ``device/<id>``."""
         return f"device/{self.name}" if self.name else self.kind
 
 
@@ -193,9 +187,7 @@ def decode(topic: TopicParts, payload: bytes) -> Document:
 
 
 def is_same_state(one: State, other: State) -> bool:
-    """
-    Return whether two `state` documents differ in nothing but their time of publication.
-    """
+    """Return whether two `state` documents differ in nothing but their time of publication."""
     return replace(one, published="") == replace(other, published="")
 
 

@@ -75,9 +75,7 @@ class TableDiscovery:
         self._quiet_since: float | None = None
 
     def add_message(self, topic: str, payload: bytes, *, retained: bool, now: float) -> None:
-        """
-        Record the table of a message; a message that clears its topic is ignored.
-        """
+        """Record the table of a message; a message that clears its topic is ignored."""
         if self._done or not payload:
             return
         site, _, rest = topic[self._site_start :].partition("/")
@@ -88,32 +86,24 @@ class TableDiscovery:
             self.abandon()
 
     def confirm_subscriptions(self, now: float) -> None:
-        """
-        Record that the broker has confirmed all subscriptions.
-        """
+        """Record that the broker has confirmed all subscriptions."""
         self._confirmations += 1
         self._quiet_since = now
 
     def abandon(self) -> None:
-        """
-        Give no result for this connection.
-        """
+        """Give no result for this connection."""
         self._done = True
         self._keys.clear()
 
     def should_resubscribe(self, now: float) -> bool:
-        """
-        Return True once, after the first quiet time.
-        """
+        """Return True once, after the first quiet time."""
         if self._confirmations >= _SUBSCRIPTION_ROUNDS or not self._is_quiet(now):
             return False
         self._quiet_since = None
         return True
 
     def result(self, now: float) -> frozenset[str] | None:
-        """
-        Return the keys of all tables with retained messages once; None before and after.
-        """
+        """Return the keys of all tables with retained messages once; None before and after."""
         if self._confirmations < _SUBSCRIPTION_ROUNDS or not self._is_quiet(now):
             return None
         self._done = True
@@ -168,24 +158,18 @@ class MqttFeed:
         self._lost_reason: str | None = ""
 
     def start(self) -> None:
-        """
-        Start the thread.
-        """
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """
-        Disconnect and stop the thread; returns after a timeout if the thread hangs.
-        """
+        """Disconnect and stop the thread; returns after a timeout if the thread hangs."""
         self._stopping.set()
         self._wakeup.wake()
         self._thread.join(STOP_TIMEOUT_S)
 
     @property
     def alive(self) -> bool:
-        """
-        Whether the thread runs.
-        """
+        """Whether the thread runs."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
@@ -199,9 +183,7 @@ class MqttFeed:
             self._stopping.wait(min(left, LOOP_INTERVAL_S))
 
     def _run_connection(self) -> float:
-        """
-        Receive over one connection until it ends; return the delay before the next one.
-        """
+        """Receive over one connection until it ends; return the delay before the next one."""
         accepted: float | None = None
         reason = "the display stops"
         try:
@@ -229,9 +211,7 @@ class MqttFeed:
         return connection
 
     def _connect(self, connection: Connection) -> float:
-        """
-        Wait for the broker to accept the connection, and subscribe; return the time.
-        """
+        """Wait for the broker to accept the connection, and subscribe; return the time."""
         until = time.monotonic() + self._timeouts.connect_s
         while time.monotonic() < until:
             for event in self._run_loop_once(connection):
@@ -266,9 +246,7 @@ class MqttFeed:
             self._queue.put_known_tables(keys)
 
     def _run_loop_once(self, connection: Connection) -> list[object]:
-        """
-        Run the network loop once: queue the messages, return all other events.
-        """
+        """Run the network loop once: queue the messages, return all other events."""
         self.last_active = time.monotonic()
         others: list[object] = []
         for event in connection.poll(self._wakeup.descriptor, LOOP_INTERVAL_S):

@@ -1,6 +1,4 @@
-"""
-Colours of the pages by name, read from `static/palette.css`: for boards outside a browser.
-"""
+"""Colours of the pages by name, read from `static/palette.css`: for boards outside a browser."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ _VARIABLE: Final = re.compile(r"--([a-z0-9-]+): (#[0-9a-f]{3}|#[0-9a-f]{6});")
 
 
 def read_palette(css: str) -> dict[str, str]:
-    """
-    Return the opaque colours of a style sheet as ``#rrggbb``, by the names of its variables.
-    """
+    """Return the opaque colours of a style sheet as ``#rrggbb``, by the names of its variables."""
     return {
         name: value
         if len(value) > len("#rgb")

@@ -1,6 +1,4 @@
-"""
-Basic authentication of the pit, with throttling of wrong passwords.
-"""
+"""Basic authentication of the pit, with throttling of wrong passwords."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ class PitAuth:
         self._waiting_checks = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """
-        Answer one request.
-        """
+        """Answer one request."""
         path: str = scope["path"]
         if path == self._prefix or path.startswith(f"{self._prefix}/"):
             rejection = await self._rejection(scope)

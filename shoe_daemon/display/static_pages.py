@@ -1,6 +1,4 @@
-"""
-Static files and pages: HTML with one data block, in which no value can become markup.
-"""
+"""Static files and pages: HTML with one data block, in which no value can become markup."""
 
 from __future__ import annotations
 
@@ -60,18 +58,14 @@ class StaticFile(NamedTuple):
 
 
 class FileCache:
-    """
-    The files of a folder, kept in memory and read again after a change.
-    """
+    """The files of a folder, kept in memory and read again after a change."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._files: dict[str, tuple[tuple[int, int], StaticFile]] = {}
 
     def get(self, name: str) -> StaticFile | None:
-        """
-        Return a file; None if the name is invalid or unknown.
-        """
+        """Return a file; None if the name is invalid or unknown."""
         path = self._folder / name
         media_type = _MEDIA_TYPES.get(path.suffix)
         if media_type is None or not _FILE_NAME.fullmatch(name):
@@ -121,9 +115,7 @@ def _in_all_languages(key: str) -> str:
 
 
 def data_block(facts: Mapping[str, Any]) -> str:
-    """
-    Encode the data block of a page, so that no text in it can become markup.
-    """
+    """Encode the data block of a page, so that no text in it can become markup."""
     return _encode(facts).decode().translate(_ESCAPED)
 
 

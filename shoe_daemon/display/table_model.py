@@ -1,6 +1,4 @@
-"""
-State of one table as received from the broker: documents, latest events, last contact.
-"""
+"""State of one table as received from the broker: documents, latest events, last contact."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class Limits(Struct, frozen=True):
 
 
 class Message(NamedTuple):
-    """
-    A message from the broker; `retained` marks the retained copy sent after a subscription.
-    """
+    """A message from the broker; `retained` marks the retained copy sent after a subscription."""
 
     topic: str
     payload: bytes
@@ -77,9 +73,7 @@ class Change(NamedTuple):
 
 
 class FaultRecord(Struct, frozen=True):
-    """
-    An invalid message, as the pit shows it.
-    """
+    """An invalid message, as the pit shows it."""
 
     at: str
     topic: str
@@ -87,33 +81,25 @@ class FaultRecord(Struct, frozen=True):
 
 
 class FaultLog(Struct):
-    """
-    Number of invalid messages, and the latest of them.
-    """
+    """Number of invalid messages, and the latest of them."""
 
     total: int = 0
     last: deque[FaultRecord] = field(default_factory=lambda: deque(maxlen=MAX_FAULT_RECORDS))
 
 
 class MemoryBudget:
-    """
-    Bytes that all tables together store, and their limit.
-    """
+    """Bytes that all tables together store, and their limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._used = 0
 
     def add(self, size: int) -> None:
-        """
-        Change the number of used bytes; a negative size releases bytes.
-        """
+        """Change the number of used bytes; a negative size releases bytes."""
         self._used += size
 
     def has_room(self, size: int) -> bool:
-        """
-        Return whether so many further bytes may be stored.
-        """
+        """Return whether so many further bytes may be stored."""
         return self._used + size <= self.limit
 
 
@@ -140,22 +126,16 @@ class EventLog:
 
     @property
     def json(self) -> list[bytes]:
-        """
-        JSON of every event, oldest first.
-        """
+        """JSON of every event, oldest first."""
         return list(self._by_seq.values())
 
     @property
     def last_seq(self) -> int:
-        """
-        Sequence number of the latest event; 0 if there are no events.
-        """
+        """Sequence number of the latest event; 0 if there are no events."""
         return next(reversed(self._by_seq), 0)
 
     def add(self, seq: int, json: bytes) -> bool:
-        """
-        Store an event; return False if it is stored already or older than all stored events.
-        """
+        """Store an event; return False if it is stored already or older than all stored events."""
         if seq in self._by_seq or (self._by_seq and seq < next(iter(self._by_seq))):
             return False
         in_order = seq > self.last_seq
@@ -168,9 +148,7 @@ class EventLog:
         return True
 
     def clear(self) -> None:
-        """
-        Drop all events.
-        """
+        """Drop all events."""
         self._add_size(-self._size)
         self._by_seq.clear()
 
@@ -213,9 +191,7 @@ class Table:
         self.cached_views: dict[str, bytes] = {}
 
     def body(self, kind: str) -> Any:  # noqa: ANN401 - the type that the kind has
-        """
-        Return the document of a kind, or None.
-        """
+        """Return the document of a kind, or None."""
         found = self.documents.get(kind)
         return None if found is None else found.body
 
@@ -241,9 +217,7 @@ class Table:
 
     @property
     def devices(self) -> Iterator[tuple[str, Document]]:
-        """
-        The devices of the current session, by their ids.
-        """
+        """The devices of the current session, by their ids."""
         for kind, document in sorted(self.documents.items()):
             if kind.startswith("device/") and document.body.session == self.contact.session:
                 yield kind.partition("/")[2], document

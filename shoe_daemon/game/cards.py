@@ -55,7 +55,5 @@ SUIT_SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 
 def card_text(card: str | None) -> str:
-    """
-    Return a card with the sign of its suit, ``10♥``; ``??`` for an unknown face.
-    """
+    """Return a card with the sign of its suit, ``10♥``; ``??`` for an unknown face."""
     return "??" if card is None else card[:-1] + SUIT_SIGNS[card[-1]]

@@ -87,9 +87,7 @@ class _Channel(NamedTuple):
 
 
 def asyncapi(examples: Examples) -> dict[str, Any]:
-    """
-    Return the document, with examples of every message.
-    """
+    """Return the document, with examples of every message."""
     channels = list(_channels())
     names = list(dict.fromkeys(channel.schema for channel in channels))
     references, parts = shared_schemas(names, "#/components/schemas/{name}")
@@ -118,9 +116,7 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
 
 
 def _channels() -> Iterable[_Channel]:
-    """
-    Give every channel: documents, events, commands and replies.
-    """
+    """Give every channel: documents, events, commands and replies."""
     for name in DOCUMENTS:
         if name == "reply":
             yield _Channel(name, "reply/{id}", name, ("order",))
@@ -138,9 +134,7 @@ def _channels() -> Iterable[_Channel]:
 
 
 def _camel(name: str) -> str:
-    """
-    Return a schema's name as a name in the document: ``cardDealt``, ``resultLast``.
-    """
+    """Return a schema's name as a name in the document: ``cardDealt``, ``resultLast``."""
     if name == "cmd":
         return "order"
     short = name.removeprefix(staff("event/")).removeprefix("event/")
@@ -292,9 +286,7 @@ _SECURITY: Final = {
 
 
 def _servers(examples: Examples) -> dict[str, Any]:
-    """
-    Describe the broker, for every protocol version, with and without TLS.
-    """
+    """Describe the broker, for every protocol version, with and without TLS."""
     payloads = [example["payload"] for example in examples[STATUS]]
     will = next(each for each in payloads if each["state"] == "offline")
     return {
@@ -338,9 +330,7 @@ def _server(version: str, will: Mapping[str, Any], *, tls: bool) -> dict[str, An
 
 
 def _without_siblings(schema: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
-    """
-    Return a schema whose references have no siblings, which AsyncAPI would ignore.
-    """
+    """Return a schema whose references have no siblings, which AsyncAPI would ignore."""
     if isinstance(schema, list):
         return [_without_siblings(each) for each in schema]
     if not isinstance(schema, dict):

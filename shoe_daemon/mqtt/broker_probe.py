@@ -37,9 +37,7 @@ Event = TypeVar("Event", bound=ConnectionEvent)
 
 
 class BrokerProbeError(Exception):
-    """
-    The broker cannot be reached, refuses the login, or does not answer.
-    """
+    """The broker cannot be reached, refuses the login, or does not answer."""
 
 
 class BrokerProbe:
@@ -114,9 +112,7 @@ class BrokerProbe:
         return answer.text if answer.reason >= REFUSED else None
 
     def receives(self, topic: str) -> bool:
-        """
-        Tell whether a message of this topic is received within the timeout.
-        """
+        """Tell whether a message of this topic is received within the timeout."""
         until = time.monotonic() + self._timeout_s
         while not any(each.topic == topic for each in self.received):
             if time.monotonic() > until:
@@ -125,9 +121,7 @@ class BrokerProbe:
         return True
 
     def receive(self, seconds: float) -> None:
-        """
-        Receive messages for some seconds.
-        """
+        """Receive messages for some seconds."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self._poll()

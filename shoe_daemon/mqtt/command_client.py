@@ -1,6 +1,4 @@
-"""
-Sends one command and waits for its reply.
-"""
+"""Sends one command and waits for its reply."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ def send_command(
 
 
 class _CommandClient:
-    """
-    Connects, subscribes to the reply, then publishes: each step follows the last answer.
-    """
+    """Connects, subscribes to the reply, then publishes: each step follows the last answer."""
 
     def __init__(self, settings: MqttSettings, topic: str, payload: bytes, reply: str) -> None:
         host, port = settings.address

@@ -191,9 +191,7 @@ def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False)
 
 
 def _parse_payload(payload: bytes) -> tuple[dict[str, Any], str | None]:
-    """
-    Return the valid fields, and the first fault.
-    """
+    """Return the valid fields, and the first fault."""
     if len(payload) > MAX_COMMAND_BYTES:
         return {}, f"it is too long: {len(payload)} bytes, expected at most {MAX_COMMAND_BYTES}"
     try:
@@ -233,9 +231,7 @@ def _microseconds(text: str) -> int | None:
 
 
 def _set_operator(fields: dict[str, Any], topic_operator: str, fault: str | None) -> str | None:
-    """
-    Set the operator from the topic; return the first fault.
-    """
+    """Set the operator from the topic; return the first fault."""
     claimed = fields.get("operator", topic_operator)
     fault = None if fault == _missing("operator") else fault
     try:

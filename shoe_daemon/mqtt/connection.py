@@ -56,9 +56,7 @@ _UNSPECIFIED_ERROR: Final = 0x80
 
 
 class Will(NamedTuple):
-    """
-    The last will: published by the broker `delay_s` after the connection is lost.
-    """
+    """The last will: published by the broker `delay_s` after the connection is lost."""
 
     topic: str
     payload: bytes
@@ -96,9 +94,7 @@ class Disconnected(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """
-    The broker's answer to a publish; reason codes from `REFUSED` on are refusals.
-    """
+    """The broker's answer to a publish; reason codes from `REFUSED` on are refusals."""
 
     mid: int
     reason: int
@@ -106,24 +102,18 @@ class Acknowledged(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """
-    The broker has accepted a subscription; messages that it had queued came before.
-    """
+    """The broker has accepted a subscription; messages that it had queued came before."""
 
 
 class SubscriptionRefused(NamedTuple):
-    """
-    The broker has refused a subscription.
-    """
+    """The broker has refused a subscription."""
 
     reason: str
     topic_filter: str
 
 
 class MessageReceived(NamedTuple):
-    """
-    A message of a subscribed topic.
-    """
+    """A message of a subscribed topic."""
 
     topic: str
     payload: bytes
@@ -191,9 +181,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """
-        Whether there is a socket, accepted by the broker or not.
-        """
+        """Whether there is a socket, accepted by the broker or not."""
         return self._client.socket() is not None
 
     def subscribe(self, topic_filter: str) -> None:
@@ -283,22 +271,16 @@ class Connection:
                 self._client.loop_write()
 
     def _has_buffered_bytes(self) -> bool:
-        """
-        Tell whether TLS has read more from the socket than paho has; poll cannot see that.
-        """
+        """Tell whether TLS has read more from the socket than paho has; poll cannot see that."""
         pending = getattr(self._client.socket(), "pending", None)
         return pending is not None and pending() > 0
 
     def disconnect(self) -> None:
-        """
-        Send DISCONNECT: the broker does not publish the will.
-        """
+        """Send DISCONNECT: the broker does not publish the will."""
         self._client.disconnect()
 
     def close(self) -> None:
-        """
-        Close the socket without DISCONNECT; does nothing if it is closed.
-        """
+        """Close the socket without DISCONNECT; does nothing if it is closed."""
         sock = self._client.socket()
         if sock is not None:
             self._client.on_disconnect = None
@@ -386,9 +368,7 @@ class Wakeup:
         self._closed = False
 
     def wake(self) -> None:
-        """
-        Wake the thread; does nothing if that is under way, or after `close`.
-        """
+        """Wake the thread; does nothing if that is under way, or after `close`."""
         if not self._is_set:
             self._set()
 
@@ -413,9 +393,7 @@ class Wakeup:
             self._is_set = False
 
     def close(self) -> None:
-        """
-        Close the descriptor.
-        """
+        """Close the descriptor."""
         with self._lock:
             if not self._closed:
                 self._closed = True

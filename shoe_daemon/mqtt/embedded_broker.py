@@ -51,16 +51,12 @@ class EmbeddedBroker:
         self._thread = threading.Thread(target=self._run, name="demo-broker", daemon=True)
 
     def __enter__(self) -> Self:
-        """
-        Start the broker.
-        """
+        """Start the broker."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Stop the broker.
-        """
+        """Stop the broker."""
         self.stop()
 
     def start(self) -> None:
@@ -111,9 +107,7 @@ class EmbeddedBroker:
         await asyncio.wait_for(broker.shutdown(), _STOP_TIMEOUT_S)
 
     async def _listen(self, connections: set[asyncio.StreamWriter]) -> Any:  # noqa: ANN401 - amqtt
-        """
-        Start a broker; on another port if this one was taken meanwhile.
-        """
+        """Start a broker; on another port if this one was taken meanwhile."""
         # An extra, untyped and slow to import: only when it is used.
         from amqtt.broker import Broker  # type: ignore[import-untyped]  # noqa: PLC0415
         from amqtt.errors import BrokerError  # type: ignore[import-untyped]  # noqa: PLC0415
@@ -133,9 +127,7 @@ class EmbeddedBroker:
                     connections.discard(writer)
 
             def is_busy(self) -> bool:
-                """
-                Tell whether a message is queued or unacknowledged by a subscriber.
-                """
+                """Tell whether a message is queued or unacknowledged by a subscriber."""
                 waiting = any(session.inflight_out for session, _ in self._sessions.values())
                 return waiting or not self._broadcast_queue.empty()
 
@@ -154,9 +146,7 @@ class EmbeddedBroker:
 
 
 async def _wait_until_idle(is_busy: Callable[[], bool]) -> None:
-    """
-    Wait until all messages are delivered, with a timeout: a subscriber may be silent.
-    """
+    """Wait until all messages are delivered, with a timeout: a subscriber may be silent."""
     until = time.monotonic() + _STOP_TIMEOUT_S
     idle_polls = 0
     # A message is in neither queue while it moves from one to the next.
@@ -174,9 +164,7 @@ def _configuration(port: int) -> dict[str, Any]:
 
 
 def _free_port(preferred: int) -> int:
-    """
-    Return the preferred port, or another one if it is busy.
-    """
+    """Return the preferred port, or another one if it is busy."""
     for port in (preferred, 0):
         with socket.socket() as probe:
             # As the broker does: a port that was just closed counts as free.
@@ -191,9 +179,7 @@ def _free_port(preferred: int) -> int:
 
 
 def _mute_logs() -> None:
-    """
-    Keep the broker's log out of the demo's screen.
-    """
+    """Keep the broker's log out of the demo's screen."""
     for name in ("amqtt", "transitions"):
         logger = logging.getLogger(name)
         logger.addHandler(logging.NullHandler())

@@ -26,49 +26,33 @@ _JOURNAL_RETRY_S: Final = 1.0
 
 
 class ErrorHandler(Protocol):
-    """
-    Logs an error of our own code; the publisher goes on.
-    """
+    """Logs an error of our own code; the publisher goes on."""
 
     def __call__(self, event: str, error: Exception, **facts: str) -> None:
-        """
-        Log an error under the name of an event.
-        """
+        """Log an error under the name of an event."""
 
 
 class StoredEvent(Protocol):
-    """
-    An event as it is in the journal.
-    """
+    """An event as it is in the journal."""
 
     @property
     def seq(self) -> int:
-        """
-        Its number in the sequence.
-        """
+        """Its number in the sequence."""
 
     @property
     def type(self) -> str:
-        """
-        The name of its type.
-        """
+        """The name of its type."""
 
     @property
     def body(self) -> bytes:
-        """
-        Its JSON.
-        """
+        """Its JSON."""
 
 
 class EventSource(Protocol):
-    """
-    The journal, as the publisher reads it.
-    """
+    """The journal, as the publisher reads it."""
 
     def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
-        """
-        Return the events after `after_seq`, in order, at most `limit`.
-        """
+        """Return the events after `after_seq`, in order, at most `limit`."""
 
 
 class QueuedMessage(NamedTuple):
@@ -87,9 +71,7 @@ class QueuedMessage(NamedTuple):
 
 
 class SentEvent:
-    """
-    An event that was sent, in the window of unacknowledged ones.
-    """
+    """An event that was sent, in the window of unacknowledged ones."""
 
     __slots__ = ("acknowledged", "seq")
 
@@ -119,9 +101,7 @@ class EventQueue:
         self.restart()
 
     def restart(self) -> None:
-        """
-        Restart at the cursor: unacknowledged events count as not sent.
-        """
+        """Restart at the cursor: unacknowledged events count as not sent."""
         self.last_sent = self.cursor
         self._last_read = self.cursor
         self._ready: deque[StoredEvent] = deque()
@@ -136,43 +116,31 @@ class EventQueue:
 
     @property
     def unacknowledged(self) -> int:
-        """
-        Number of events that the broker has not acknowledged, sent or not.
-        """
+        """Number of events that the broker has not acknowledged, sent or not."""
         return max(self.head, self._last_read) - self.cursor
 
     @property
     def unsent(self) -> int:
-        """
-        Number of events that were not sent.
-        """
+        """Number of events that were not sent."""
         return self.head - self.last_sent
 
     @property
     def is_refused(self) -> bool:
-        """
-        Whether the broker has refused an event and accepted none since.
-        """
+        """Whether the broker has refused an event and accepted none since."""
         return self._refusals.count > 0
 
     @property
     def is_blocked(self) -> bool:
-        """
-        Whether no event can be sent at present: the journal fails, or the broker refuses.
-        """
+        """Whether no event can be sent at present: the journal fails, or the broker refuses."""
         return self._journal_failed or self.is_refused
 
     @property
     def retry_at(self) -> float:
-        """
-        When to call `next` again without any other cause (monotonic).
-        """
+        """When to call `next` again without any other cause (monotonic)."""
         return max(self._read_again_at, self._refusals.retry_at if self._held else 0.0)
 
     def next(self, now: float) -> StoredEvent | None:
-        """
-        Return the event to send now, or None.
-        """
+        """Return the event to send now, or None."""
         if self._held and not self._retry(now):
             return None
         if self._probing and self._window:
@@ -182,9 +150,7 @@ class EventQueue:
         return self._ready.popleft()
 
     def mark_sent(self, seq: int) -> SentEvent:
-        """
-        Note that an event was sent; return its entry for `acknowledge`.
-        """
+        """Note that an event was sent; return its entry for `acknowledge`."""
         entry = SentEvent(seq)
         self._window.append(entry)
         self._in_flight += 1
@@ -192,9 +158,7 @@ class EventQueue:
         return entry
 
     def acknowledge(self, entry: SentEvent) -> None:
-        """
-        Note that the broker has accepted an event.
-        """
+        """Note that the broker has accepted an event."""
         self._in_flight -= 1
         entry.acknowledged = True
         while self._window and self._window[0].acknowledged:
@@ -205,18 +169,14 @@ class EventQueue:
             self._probing = False
 
     def refuse(self, now: float) -> None:
-        """
-        Note that the broker has refused an event: restart at the cursor after a wait.
-        """
+        """Note that the broker has refused an event: restart at the cursor after a wait."""
         self._in_flight -= 1
         if not self._held:
             self._held = True
             self._refusals.refused(now)
 
     def _retry(self, now: float) -> bool:
-        """
-        Restart once the wait is over and all events are answered.
-        """
+        """Restart once the wait is over and all events are answered."""
         if now < self._refusals.retry_at or self._in_flight:
             return False
         self.restart()
@@ -261,22 +221,16 @@ class EventReplay:
 
     @property
     def is_running(self) -> bool:
-        """
-        Whether there are events left to send.
-        """
+        """Whether there are events left to send."""
         return bool(self._ready) or self._last_read < self._until
 
     def start(self, from_seq: int, until: int) -> None:
-        """
-        Start a replay; for any thread, while none is running.
-        """
+        """Start a replay; for any thread, while none is running."""
         self._last_read = from_seq - 1
         self._until = until
 
     def next(self) -> QueuedMessage | None:
-        """
-        Return the next event; for the publisher's thread.
-        """
+        """Return the next event; for the publisher's thread."""
         if not self._ready and self._last_read < self._until:
             self._read()
         return self._ready.popleft() if self._ready else None

@@ -60,9 +60,7 @@ def load_examples() -> dict[str, list[dict[str, Any]]]:
 
 
 def names() -> list[str]:
-    """
-    Return the name of every schema, in alphabetical order.
-    """
+    """Return the name of every schema, in alphabetical order."""
     return sorted([*EVENTS, *DOCUMENTS, *_RECEIVED])
 
 
@@ -102,9 +100,7 @@ def shared_schemas(
 def _described(
     wanted: Sequence[str], template: str
 ) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
-    """
-    Return references and parts, with all that the types cannot say by themselves.
-    """
+    """Return references and parts, with all that the types cannot say by themselves."""
     types = [_type_of(name) for name in wanted]
     references, parts = msgspec.json.schema_components(types, ref_template=template)
     _, received = msgspec.json.schema_components(
@@ -135,9 +131,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _enveloped(kind: type[EventData]) -> type[Struct]:
-    """
-    Return the type of a whole event whose data is of this kind.
-    """
+    """Return the type of a whole event whose data is of this kind."""
     special: dict[str, Any] = {"data": kind, "type": Literal[kind.type]}
     fields = [
         (field.name, special.get(field.name, field.type))
@@ -150,9 +144,7 @@ def _enveloped(kind: type[EventData]) -> type[Struct]:
 
 
 def _explain(part: dict[str, Any]) -> None:
-    """
-    Move the description of an attribute from the docstring to the property.
-    """
+    """Move the description of an attribute from the docstring to the property."""
     text, attributes = _split(part.get("description", ""))
     if text:
         part["description"] = text
@@ -165,9 +157,7 @@ def _explain(part: dict[str, Any]) -> None:
 
 
 def _complete(part: dict[str, Any]) -> None:
-    """
-    Require every field: our own messages have them all.
-    """
+    """Require every field: our own messages have them all."""
     if part.get("type") == "object" and "properties" in part:
         part["required"] = sorted(part["properties"])
         for field in part["properties"].values():
@@ -175,9 +165,7 @@ def _complete(part: dict[str, Any]) -> None:
 
 
 def _split(doc: str) -> tuple[str, str]:
-    """
-    Return the text of a docstring, and its section of attributes.
-    """
+    """Return the text of a docstring, and its section of attributes."""
     for here, there in (("None", "null"), ("``", "`")):
         doc = doc.replace(here, there)
     text, _, attributes = inspect.cleandoc(doc).partition(_ATTRIBUTES)

@@ -100,9 +100,7 @@ class State(PublicTable, frozen=True, kw_only=True):
 
 
 class ResultLast(Struct, frozen=True, kw_only=True):
-    """
-    The last finished round in full; None before the first.
-    """
+    """The last finished round in full; None before the first."""
 
     result: LastResult | None
     schema: str = SCHEMA
@@ -111,9 +109,7 @@ class ResultLast(Struct, frozen=True, kw_only=True):
 
 
 class RoadOptions(Struct, frozen=True, kw_only=True):
-    """
-    By which of two conventions each the roads are drawn.
-    """
+    """By which of two conventions each the roads are drawn."""
 
     leading_ties: LeadingTies
     tail: Tail
@@ -170,9 +166,7 @@ class ActiveAlerts(Struct, frozen=True, kw_only=True):
 
 
 class StaffAlerts(ActiveAlerts, frozen=True, kw_only=True):
-    """
-    The open irregularities that the players may not know of yet, oldest first.
-    """
+    """The open irregularities that the players may not know of yet, oldest first."""
 
 
 class Device(Struct, frozen=True, kw_only=True):
@@ -207,9 +201,7 @@ class Device(Struct, frozen=True, kw_only=True):
 
 
 class Earlier(Struct, frozen=True, kw_only=True):
-    """
-    What became of the first order with an id that was given again.
-    """
+    """What became of the first order with an id that was given again."""
 
     at: str
     name: str
@@ -262,18 +254,14 @@ _encoder = msgspec.json.Encoder(order="sorted")
 
 
 def encode_message(message: Struct) -> bytes:
-    """
-    Return a document's JSON: sorted keys, no spaces, UTF-8.
-    """
+    """Return a document's JSON: sorted keys, no spaces, UTF-8."""
     return _encoder.encode(message)
 
 
 def state(
     table: PublicTable, *, session: str, alarm: Detail | None, heartbeat: int, published: str
 ) -> bytes:
-    """
-    Return the payload of ``state``, below the limit of size in any case.
-    """
+    """Return the payload of ``state``, below the limit of size in any case."""
     whole = State(
         **_fields(table),
         alarm=None if alarm is None else alarm.text,
@@ -287,25 +275,19 @@ def state(
 
 
 def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
-    """
-    Return the payload of ``alert/active``, below the limit of size in any case.
-    """
+    """Return the payload of ``alert/active``, below the limit of size in any case."""
     return _within_limit(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
 
 
 def staff_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
-    """
-    Return the payload of ``staff/alert/active``, below the limit of size in any case.
-    """
+    """Return the payload of ``staff/alert/active``, below the limit of size in any case."""
     return _within_limit(StaffAlerts(alerts=alerts, seq=seq, session=session), "omitted")
 
 
 def road_map(
     results: Sequence[Result], options: RoadOptions, *, shoe: int | None, seq: int, session: str
 ) -> bytes:
-    """
-    Return the payload of ``roads``, below its limit of size in any case.
-    """
+    """Return the payload of ``roads``, below its limit of size in any case."""
     drawn = build_roads(results, leading_ties=options.leading_ties, tail=options.tail)
     whole = RoadsNow(**_fields(drawn), options=options, shoe=shoe, seq=seq, session=session)
     cells = {road: getattr(whole, road) for road in _ROADS}
@@ -324,9 +306,7 @@ def road_map(
 
 
 def history(table: PublicHistory, *, seq: int, session: str) -> bytes:
-    """
-    Return the payload of ``history``, below its limit of size in any case.
-    """
+    """Return the payload of ``history``, below its limit of size in any case."""
     whole = History(**_fields(table), seq=seq, session=session)
 
     def without(count: int) -> bytes:
@@ -342,9 +322,7 @@ _ROADS: Final = ("bead", "big", "big_eye", "cockroach", "small")
 
 
 def _shortest_cut(without: Callable[[int], bytes], most: int) -> bytes:
-    """
-    Return the longest payload below the limit: leave out as little as possible.
-    """
+    """Return the longest payload below the limit: leave out as little as possible."""
     whole = without(0)
     if len(whole) < LONG_LIMIT:
         return whole
@@ -357,9 +335,7 @@ def _fields(struct: Struct) -> dict[str, Any]:
 
 
 def _within_limit(message: State | ActiveAlerts, omitted: str) -> bytes:
-    """
-    Encode; if that is too long, leave out proposals, then the oldest alerts.
-    """
+    """Encode; if that is too long, leave out proposals, then the oldest alerts."""
     payload = _encoder.encode(message)
     if len(payload) < SIZE_LIMIT:
         return payload

@@ -42,9 +42,7 @@ class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     key_file: str | None = None
 
     def beside(self, folder: Path) -> TlsSettings:
-        """
-        Return the same settings with absolute paths, relative to a folder.
-        """
+        """Return the same settings with absolute paths, relative to a folder."""
         names = asdict(self).items()
         return TlsSettings(**{key: name and str(path_of(name, folder)) for key, name in names})
 
@@ -81,15 +79,11 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def address(self) -> tuple[str, int]:
-        """
-        Host and port; the standard port by default.
-        """
+        """Host and port; the standard port by default."""
         return self.host, self.port or (_TLS_PORT if self.tls else _PLAIN_PORT)
 
     def beside(self, folder: Path) -> MqttSettings:
-        """
-        Return the same settings with absolute paths, relative to a folder.
-        """
+        """Return the same settings with absolute paths, relative to a folder."""
         folder = folder.absolute()
         password = self.password_file and str(path_of(self.password_file, folder))
         tls = self.tls and self.tls.beside(folder)

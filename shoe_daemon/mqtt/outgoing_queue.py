@@ -95,9 +95,7 @@ class OutgoingQueue:
         self._refusals: dict[str, RefusalDelay] = {}
 
     def restart(self, receive_maximum: int | None) -> None:
-        """
-        Begin a session: unacknowledged messages of the last one count as not sent.
-        """
+        """Begin a session: unacknowledged messages of the last one count as not sent."""
         self._window = min(_WINDOW, receive_maximum or _WINDOW)
         messages = [message for message, _ in self._in_flight.values()]
         self._replies.requeue_first(each.queued for each in messages if each.queued is not None)
@@ -107,16 +105,12 @@ class OutgoingQueue:
 
     @property
     def in_flight(self) -> int:
-        """
-        Number of sent messages that the broker has not acknowledged.
-        """
+        """Number of sent messages that the broker has not acknowledged."""
         return len(self._in_flight)
 
     @property
     def is_drained(self) -> bool:
-        """
-        Whether everything was sent and acknowledged.
-        """
+        """Whether everything was sent and acknowledged."""
         return not (
             self._in_flight
             or self._events.unacknowledged
@@ -126,21 +120,15 @@ class OutgoingQueue:
 
     @property
     def is_refused(self) -> bool:
-        """
-        Whether the broker has refused a message and not accepted it since.
-        """
+        """Whether the broker has refused a message and not accepted it since."""
         return self._events.is_refused or bool(self._refusals)
 
     def documents_sent(self, now: float) -> bool:
-        """
-        Whether every document was sent that the broker accepts.
-        """
+        """Whether every document was sent that the broker accepts."""
         return not any(self._may_send(suffix, now) for suffix, _ in self._documents.unsent())
 
     def next(self, now: float) -> OutgoingMessage | None:
-        """
-        Return the message to send now, or None.
-        """
+        """Return the message to send now, or None."""
         if len(self._in_flight) >= self._window:
             return None
         if self.status_first and self._may_send(STATUS, now) and (status := self._take(STATUS)):
@@ -154,24 +142,18 @@ class OutgoingQueue:
         return self._next_event(now) or self._next_reply_or_document(now) or self._next_replayed()
 
     def retry_at(self, now: float) -> float:
-        """
-        Return when to call `next` again without any other cause.
-        """
+        """Return when to call `next` again without any other cause."""
         times = [self._events.retry_at, *(each.retry_at for each in self._refusals.values())]
         return min((each for each in times if each > now), default=now + _NO_RETRY_S)
 
     def mark_sent(self, message: OutgoingMessage, mid: int) -> None:
-        """
-        Note that a message was sent with this packet identifier.
-        """
+        """Note that a message was sent with this packet identifier."""
         is_event = message.suffix is None and message.queued is None
         entry = self._events.mark_sent(message.seq) if is_event else None
         self._in_flight[mid] = (message, entry)
 
     def acknowledge(self, mid: int, reason: int, now: float) -> OutgoingMessage | None:
-        """
-        Note the broker's answer; return the message that was answered.
-        """
+        """Note the broker's answer; return the message that was answered."""
         message, entry = self._in_flight.pop(mid, (None, None))
         if message is None:
             return None
@@ -203,9 +185,7 @@ class OutgoingQueue:
 
     @property
     def _documents_first(self) -> bool:
-        """
-        Whether replies and documents would wait too long for the queued events.
-        """
+        """Whether replies and documents would wait too long for the queued events."""
         return self.skip_events or self._events.unsent > _MAX_UNSENT_EVENTS
 
     def _next_reply_or_document(self, now: float) -> OutgoingMessage | None:

@@ -1,6 +1,4 @@
-"""
-The one factory of paho clients: protocol, login and TLS from the settings.
-"""
+"""The one factory of paho clients: protocol, login and TLS from the settings."""
 
 from __future__ import annotations
 
@@ -48,9 +46,7 @@ def create_client(
 
 
 def make_properties(packet_type: int, **values: object) -> Properties:
-    """
-    Return MQTT 5 properties of a packet.
-    """
+    """Return MQTT 5 properties of a packet."""
     properties = Properties(packet_type)  # type: ignore[no-untyped-call]  # paho has no type here
     for name, value in values.items():
         setattr(properties, name, value)
@@ -58,7 +54,5 @@ def make_properties(packet_type: int, **values: object) -> Properties:
 
 
 def _disable_nagle(_client: paho.Client, _userdata: object, connection: Any) -> None:  # noqa: ANN401
-    """
-    Send small packets at once, before the previous one is acknowledged.
-    """
+    """Send small packets at once, before the previous one is acknowledged."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

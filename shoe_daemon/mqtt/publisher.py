@@ -116,9 +116,7 @@ class Publisher:
         self._disconnected_at = self._last_loop
 
     def start(self) -> None:
-        """
-        Start the thread. Documents that were retained before are sent before `online`.
-        """
+        """Start the thread. Documents that were retained before are sent before `online`."""
         self._thread.start()
 
     def notify(self, head_seq: int) -> None:
@@ -169,22 +167,16 @@ class Publisher:
 
     @property
     def is_replaying(self) -> bool:
-        """
-        Whether events are being published again.
-        """
+        """Whether events are being published again."""
         return self._context.replay.is_running
 
     def replay(self, from_seq: int, until: int) -> None:
-        """
-        Publish events of the journal again, when there is nothing else to send.
-        """
+        """Publish events of the journal again, when there is nothing else to send."""
         self._context.replay.start(from_seq, until)
         self._context.wakeup.wake()
 
     def announce(self) -> None:
-        """
-        Publish `online` again, with the present seq and head hash.
-        """
+        """Publish `online` again, with the present seq and head hash."""
         self.retain(STATUS, self._context.online, 0)
 
     def stop(self, timeout_s: float = 5.0) -> None:
@@ -210,9 +202,7 @@ class Publisher:
 
     @property
     def health(self) -> Health:
-        """
-        The publisher's health at this moment.
-        """
+        """The publisher's health at this moment."""
         session, context = self._session, self._context
         accepted_at = session.accepted_at if session else None
         last_loop = max(self._last_loop, session.last_loop if session else 0.0)
@@ -238,9 +228,7 @@ class Publisher:
                 return
 
     def _run_session(self) -> float:
-        """
-        Connect and publish until the connection is lost; return the wait after it.
-        """
+        """Connect and publish until the connection is lost; return the wait after it."""
         connection = None
         try:
             connection = self._connect()
@@ -295,9 +283,7 @@ class Publisher:
         return delay
 
     def _log_loss(self, event: str, reason: str, delay: float, now: float) -> None:
-        """
-        Log a loss, at most once a minute; a conflict of client ids as critical.
-        """
+        """Log a loss, at most once a minute; a conflict of client ids as critical."""
         context = self._context
         host, port = context.settings.address
         facts = {"broker": f"{host}:{port}", "reason": reason, "retry_in": round(delay, 1)}
@@ -314,9 +300,7 @@ class Publisher:
             )
 
     def _wait(self, delay: float) -> None:
-        """
-        Wait, unless a stop is requested.
-        """
+        """Wait, unless a stop is requested."""
         context = self._context
         until = time.monotonic() + delay
         poll = select.poll()

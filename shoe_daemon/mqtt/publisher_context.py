@@ -1,6 +1,4 @@
-"""
-State of the publisher that outlives a connection: queues, callbacks, settings.
-"""
+"""State of the publisher that outlives a connection: queues, callbacks, settings."""
 
 from __future__ import annotations
 
@@ -29,18 +27,14 @@ __all__ = ["Callbacks", "ChainHead", "PublisherContext"]
 
 
 class ChainHead(NamedTuple):
-    """
-    The end of the journal's hash chain: its hash in hex, and the last event that it covers.
-    """
+    """The end of the journal's hash chain: its hash in hex, and the last event that it covers."""
 
     seq: int
     hash: str
 
 
 class Callbacks(NamedTuple):
-    """
-    Functions that are called on the publisher's thread.
-    """
+    """Functions that are called on the publisher's thread."""
 
     on_acknowledged: Callable[[int], None]
     on_command: Callable[[IncomingCommand], None] | None
@@ -93,22 +87,16 @@ class PublisherContext:
         self._reported_cursor = cursor
 
     def status(self, state: Literal["online", "stopping", "offline"]) -> bytes:
-        """
-        Return the payload of ``status`` at this moment.
-        """
+        """Return the payload of ``status`` at this moment."""
         return encode_message(self._status(state))
 
     def will(self) -> bytes:
-        """
-        Return the payload of the last will, which the broker publishes later.
-        """
+        """Return the payload of the last will, which the broker publishes later."""
         now = self._status("offline")
         return encode_message(replace(now, head=None, head_at_connect=now.head))
 
     def online(self, _published: str) -> bytes:
-        """
-        Return the payload of ``status`` when the table is online.
-        """
+        """Return the payload of ``status`` when the table is online."""
         return self.status("online")
 
     def _status(self, state: Literal["online", "stopping", "offline"]) -> Status:
@@ -130,9 +118,7 @@ class PublisherContext:
             return None
 
     def report_cursor(self) -> None:
-        """
-        Report the cursor if it has moved.
-        """
+        """Report the cursor if it has moved."""
         cursor = self.events.cursor
         if cursor == self._reported_cursor:
             return
@@ -161,9 +147,7 @@ class PublisherContext:
             self.log_error("command_not_handled", error)
 
     def log_error(self, event: str, error: Exception, **facts: str) -> None:
-        """
-        Log an error of our own code, at most once a minute.
-        """
+        """Log an error of our own code, at most once a minute."""
         reason = describe_exception(error)
         self.last_error = f"{event}: {reason}"
         if self.may_log(" ".join([event, *facts.values()]), time.monotonic()):

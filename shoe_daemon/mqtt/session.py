@@ -1,6 +1,4 @@
-"""
-One connection of the publisher: log in, subscribe, publish, and end with `offline`.
-"""
+"""One connection of the publisher: log in, subscribe, publish, and end with `offline`."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ _MAX_SILENT_KEEPALIVES: Final = 3
 
 
 class ConnectionLostError(Exception):
-    """
-    The connection is lost, or of no more use.
-    """
+    """The connection is lost, or of no more use."""
 
     def __init__(self, reason: str, *, taken_over: bool = False) -> None:
         super().__init__(reason)
@@ -110,9 +106,7 @@ class BrokerSession:
                 raise ConnectionLostError(event.reason, taken_over=event.taken_over)
 
     def _begin(self, connected: Connected) -> None:
-        """
-        Subscribe and queue everything again: the broker may have lost any of it.
-        """
+        """Subscribe and queue everything again: the broker may have lost any of it."""
         context = self._context
         self.accepted_at = self._progress_at = time.monotonic()
         self.session_present = self._receiving_queued = connected.session_present
@@ -139,9 +133,7 @@ class BrokerSession:
             self._offline_acknowledged = True
 
     def _work(self) -> None:
-        """
-        Send everything that may be sent, `online` last.
-        """
+        """Send everything that may be sent, `online` last."""
         now = time.monotonic()
         context = self._context
         if self.accepted_at is None:
@@ -186,9 +178,7 @@ class BrokerSession:
         )
 
     def _is_stopped(self) -> bool:
-        """
-        Tell whether a stop was requested and has ended; take its next step.
-        """
+        """Tell whether a stop was requested and has ended; take its next step."""
         stop_by = self._context.stop_by
         if stop_by is None:
             return False
@@ -207,9 +197,7 @@ class BrokerSession:
         return stop_by is not None and now > stop_by - _OFFLINE_TIME_S
 
     def _continue_stop(self, now: float) -> None:
-        """
-        Send `stopping` at once, then everything that is queued, then `offline`.
-        """
+        """Send `stopping` at once, then everything that is queued, then `offline`."""
         context, outgoing = self._context, self._context.outgoing
         if not outgoing.status_first:
             self._online_pending = False
@@ -227,9 +215,7 @@ class BrokerSession:
                 self._send_all(now)
 
     def _is_all_sent(self, now: float) -> bool:
-        """
-        Tell whether there is nothing left for which a stop waits.
-        """
+        """Tell whether there is nothing left for which a stop waits."""
         outgoing = self._context.outgoing
         # A stop does not wait for refused messages.
         return (

@@ -1,6 +1,4 @@
-"""
-The identity of a table at the broker: its names and its client id.
-"""
+"""The identity of a table at the broker: its names and its client id."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class TableIdentity(Struct, frozen=True):
 
 
 def machine_id() -> str:
-    """
-    Return the id of this machine; a hash of its name where it has none.
-    """
+    """Return the id of this machine; a hash of its name where it has none."""
     try:
         text = _MACHINE_ID.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

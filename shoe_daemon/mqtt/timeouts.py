@@ -1,6 +1,4 @@
-"""
-Waits of an MQTT client: for an answer, after a lost connection, after a refusal.
-"""
+"""Waits of an MQTT client: for an answer, after a lost connection, after a refusal."""
 
 from __future__ import annotations
 
@@ -59,15 +57,11 @@ class ReconnectDelay:
 
     @property
     def id_conflict(self) -> bool:
-        """
-        Whether another client seems to have the same id.
-        """
+        """Whether another client seems to have the same id."""
         return self._short_sessions >= _MAX_SHORT_SESSIONS
 
     def after_failure(self) -> float:
-        """
-        Return the wait after an attempt that failed.
-        """
+        """Return the wait after an attempt that failed."""
         # The broker cannot be reached: this explains the short sessions.
         self._short_sessions = 0
         self._failures += 1
@@ -81,9 +75,7 @@ class ReconnectDelay:
         self._short_sessions = self._failures = 0
 
     def after_session(self, length_s: float, *, taken_over: bool = False) -> float:
-        """
-        Return the wait after a session of this length.
-        """
+        """Return the wait after a session of this length."""
         if taken_over:
             self._short_sessions = max(self._short_sessions + 1, _MAX_SHORT_SESSIONS)
         elif length_s < self._timeouts.stable_session_s:
@@ -117,17 +109,13 @@ class RefusalDelay:
         self.retry_at = 0.0
 
     def refused(self, now: float) -> None:
-        """
-        Count a refusal.
-        """
+        """Count a refusal."""
         self.retry_at = now + exponential_delay(
             self._timeouts.refused_retry_s, self._timeouts.max_refused_retry_s, self.count
         )
         self.count += 1
 
     def reset(self) -> None:
-        """
-        Reset: the broker has accepted a message.
-        """
+        """Reset: the broker has accepted a message."""
         self.count = 0
         self.retry_at = 0.0

@@ -1,6 +1,4 @@
-"""
-All topics: ``<prefix>/<site>/<table>/…``, with the prefix ``shoe/v1`` by default.
-"""
+"""All topics: ``<prefix>/<site>/<table>/…``, with the prefix ``shoe/v1`` by default."""
 
 from __future__ import annotations
 
@@ -54,9 +52,7 @@ def device(reader: str) -> str:
 
 
 def staff(suffix: str) -> str:
-    """
-    Return the suffix of the same document or event for staff only.
-    """
+    """Return the suffix of the same document or event for staff only."""
     return f"staff/{suffix}"
 
 
@@ -85,9 +81,7 @@ class Topics:
         self._events: dict[str, str] = {}
 
     def event(self, event_type: str) -> str:
-        """
-        Return the topic of events of this type; those for staff are below ``staff/``.
-        """
+        """Return the topic of events of this type; those for staff are below ``staff/``."""
         topic = self._events.get(event_type)
         if topic is None:
             suffix = f"event/{event_type}"
@@ -96,15 +90,11 @@ class Topics:
         return topic
 
     def retained(self, suffix: str) -> str:
-        """
-        Return the topic of a retained document, such as ``state`` or ``device/shoe``.
-        """
+        """Return the topic of a retained document, such as ``state`` or ``device/shoe``."""
         return f"{self.root}/{suffix}"
 
     def verb(self, topic: str) -> str | None:
-        """
-        Return the verb of a command to this table; None for other topics.
-        """
+        """Return the verb of a command to this table; None for other topics."""
         start = f"{self.root}/cmd/"
         return topic[len(start) :] if topic.startswith(start) else None
 
@@ -123,9 +113,7 @@ class Topics:
         return f"{topic}/{operator}"
 
     def reply(self, command_id: str) -> str:
-        """
-        Return the topic of the reply to a command.
-        """
+        """Return the topic of the reply to a command."""
         return f"{self.root}/reply/{command_id}"
 
     def may_reply_to(self, topic: str) -> bool:

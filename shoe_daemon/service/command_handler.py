@@ -80,9 +80,7 @@ class CommandHandler:
         self._closed: str | None = None
 
     def receive(self, incoming: IncomingCommand) -> None:
-        """
-        Receive a command; for the publisher's thread.
-        """
+        """Receive a command; for the publisher's thread."""
         pending = parse_command(incoming, operator_in_topic=self._operator_in_topic)
         with self._lock:
             alarm = self._core.alarm
@@ -127,18 +125,14 @@ class CommandHandler:
         return judged.events
 
     def refuse_pending(self, reason: str) -> None:
-        """
-        Refuse all pending commands: the core cannot judge them.
-        """
+        """Refuse all pending commands: the core cannot judge them."""
         with self._lock:
             pending, self._pending = self._pending, set()
         for each in pending:
             self._refuse(each, reason)
 
     def close(self) -> None:
-        """
-        Refuse pending and future commands.
-        """
+        """Refuse pending and future commands."""
         self._closed = _STOPPING
         self.refuse_pending(_STOPPING)
         if self._pin_checker is not None:
@@ -167,18 +161,14 @@ class CommandHandler:
                 self._refuse(pending, _TOO_MANY)
 
     def _remove_pending(self, pending: PendingCommand) -> bool:
-        """
-        Remove a pending command; False if it was removed before.
-        """
+        """Remove a pending command; False if it was removed before."""
         with self._lock:
             is_pending = pending in self._pending
             self._pending.discard(pending)
         return is_pending
 
     def _refusal(self, pending: PendingCommand, earlier: Earlier | None) -> str | None:
-        """
-        Return why a command is refused whatever the table's state is.
-        """
+        """Return why a command is refused whatever the table's state is."""
         if earlier is not None:
             result = "carried out" if earlier.ok else f"refused: {earlier.refused}"
             text = f"its id was given before, at {earlier.at}, and {result}"
@@ -211,9 +201,7 @@ class CommandHandler:
         return until - command.from_seq + 1
 
     def _refuse(self, pending: PendingCommand, reason: str) -> None:
-        """
-        Refuse a command that is not journaled.
-        """
+        """Refuse a command that is not journaled."""
         self._reply(pending, replace(pending.command, refused=reason), [])
 
     def _reply(
@@ -255,9 +243,7 @@ class CommandHandler:
 
 
 class _FirstCommands:
-    """
-    The result of the first command with each id.
-    """
+    """The result of the first command with each id."""
 
     def __init__(self, latest_first: Iterable[Command]) -> None:
         self._by_id: dict[str, Earlier] = {}

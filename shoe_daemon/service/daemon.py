@@ -1,6 +1,4 @@
-"""
-The daemon of one table, from its start to its end.
-"""
+"""The daemon of one table, from its start to its end."""
 
 from __future__ import annotations
 
@@ -74,9 +72,7 @@ class _WriteAbandoned(Exception):  # noqa: N818 - a regular end, not a failure
 
 
 class Daemon:
-    """
-    Everything of one table; `run` works on the thread that calls it.
-    """
+    """Everything of one table; `run` works on the thread that calls it."""
 
     def __init__(
         self,
@@ -144,9 +140,7 @@ class Daemon:
         return ChainHead(head.seq, head.hash.hex())
 
     def run(self) -> None:
-        """
-        Work until `stop`; a crash needs no other end.
-        """
+        """Work until `stop`; a crash needs no other end."""
         try:
             self._record()
         except _WriteAbandoned as abandoned:
@@ -156,24 +150,18 @@ class Daemon:
 
     @property
     def is_idle(self) -> bool:
-        """
-        Whether everything that the readers have read is on disk and announced.
-        """
+        """Whether everything that the readers have read is on disk and announced."""
         return not any(each.busy for each in self.readers) and self._inputs.is_processed
 
     def stop(self) -> None:
-        """
-        Ask `run` to end, from any thread or a signal handler.
-        """
+        """Ask `run` to end, from any thread or a signal handler."""
         # Takes no lock: the thread that a signal interrupts may hold it.
         self._stopping = True
         self._inputs.wake()
         self._retry_wait.wake()
 
     def _record(self) -> None:
-        """
-        Journal this start and everything that is read until `stop`.
-        """
+        """Journal this start and everything that is read until `stop`."""
         try:
             self._announce(self._write(self.core.record_start))
             self._start()
@@ -222,9 +210,7 @@ class Daemon:
         return now - self._busy_since > _CHECK_INTERVAL_S
 
     def _check(self) -> None:
-        """
-        Do everything that a frame need not wait for.
-        """
+        """Do everything that a frame need not wait for."""
         self._announce(self._write(self.core.process_deadlines))
         self._state.publish_if_changed()
         self._state.publish_devices(blocked=self._is_blocked())
@@ -355,9 +341,7 @@ class InputQueue(Generic[Item]):
         self._queue.put(item)
 
     def get(self, timeout_s: float) -> Item | None:
-        """
-        Return the next item; None after `timeout_s`, or after `wake`.
-        """
+        """Return the next item; None after `timeout_s`, or after `wake`."""
         try:
             return self._queue.get(timeout=timeout_s)
         except queue.Empty:
@@ -373,28 +357,20 @@ class InputQueue(Generic[Item]):
         self._queue.put(None)
 
     def mark_processed(self, count: int) -> None:
-        """
-        Note that so many of the items from `get` were processed.
-        """
+        """Note that so many of the items from `get` were processed."""
         with self._count_lock:
             self._unprocessed -= count
 
     @property
     def is_processed(self) -> bool:
-        """
-        Whether all items were processed.
-        """
+        """Whether all items were processed."""
         return not self._unprocessed
 
     @property
     def is_full(self) -> bool:
-        """
-        Whether there is no room.
-        """
+        """Whether there is no room."""
         return self._queue.qsize() >= self._max_items
 
     def __len__(self) -> int:
-        """
-        Number of items in the queue.
-        """
+        """Number of items in the queue."""
         return self._queue.qsize()

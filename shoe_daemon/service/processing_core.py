@@ -83,16 +83,12 @@ class EventOutbox:
         self._latest: list[StoredEvent] = []
 
     def add(self, events: Sequence[StoredEvent]) -> None:
-        """
-        Add events that were written; for the core's thread.
-        """
+        """Add events that were written; for the core's thread."""
         # Replaced, never changed: the other thread may be reading the list.
         self._latest = [*self._latest[-_OUTBOX_EVENTS:], *events]
 
     def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
-        """
-        Return the events that follow `after_seq`, at most `limit`.
-        """
+        """Return the events that follow `after_seq`, at most `limit`."""
         latest = self._latest
         if not latest or after_seq + 1 < latest[0].seq:
             return self._reader.events(after_seq, limit)
@@ -100,15 +96,11 @@ class EventOutbox:
         return latest[first : first + limit]
 
     def cursor(self, consumer: str) -> int:
-        """
-        Return the last event that a consumer has acknowledged; 0 for none.
-        """
+        """Return the last event that a consumer has acknowledged; 0 for none."""
         return self._reader.cursor(consumer)
 
     def close(self) -> None:
-        """
-        Close the journal.
-        """
+        """Close the journal."""
         self._reader.close()
 
 
@@ -139,9 +131,7 @@ class Core:
         self.outbox = EventOutbox(self.journal.reader())
 
     def record_start(self) -> list[Event]:
-        """
-        Journal this start: its configuration, and the gap before it.
-        """
+        """Journal this start: its configuration, and the gap before it."""
         config, setup = self._setup.config, self._setup
         session = Session(
             site=config.site,
@@ -196,9 +186,7 @@ class Core:
         return JudgedCommand(stamped, list(step.events), events)
 
     def last_commands(self) -> list[Command]:
-        """
-        Return the earlier commands in the journal, the latest first.
-        """
+        """Return the earlier commands in the journal, the latest first."""
         return self._reader.last_commands(_MAX_EARLIER_COMMANDS, among=_MAX_OBSERVATIONS_READ)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
@@ -220,9 +208,7 @@ class Core:
         )
 
     def count_rejected(self, frames: Iterable[tuple[str, Frame]]) -> None:
-        """
-        Count the repeats and the noise among processed frames.
-        """
+        """Count the repeats and the noise among processed frames."""
         for source, frame in frames:
             if frame.kind is FrameKind.REPEAT:
                 self.journal.count(source, repeats=1, bytes=len(frame.raw))
@@ -230,9 +216,7 @@ class Core:
                 self.journal.count(source, noise=1, bytes=len(frame.raw))
 
     def process_deadlines(self) -> list[Event]:
-        """
-        Process the deadlines that have passed by now.
-        """
+        """Process the deadlines that have passed by now."""
         deadline = self.table.deadline
         if deadline is None:
             # Without a deadline the clock may be set: time need not stand still any
@@ -245,16 +229,12 @@ class Core:
         return self._write(lambda: [Entry(steps=list(self._passed_deadlines(now)))])
 
     def seconds_until_deadline(self, max_s: float) -> float:
-        """
-        Return the seconds until the next deadline, at most `max_s`.
-        """
+        """Return the seconds until the next deadline, at most `max_s`."""
         deadline = self.table.deadline
         return max_s if deadline is None else min(max_s, self.clock.until(deadline[0]))
 
     def close(self) -> None:
-        """
-        Close the journal.
-        """
+        """Close the journal."""
         self._reader.close()
         self.outbox.close()
         self.journal.close()
@@ -291,9 +271,7 @@ class Core:
         return Step(observation, events, self.table.checkpoint() if started else None)
 
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
-        """
-        Apply entries to the table and write them: both, or neither.
-        """
+        """Apply entries to the table and write them: both, or neither."""
         entries = make_entries()
         try:
             stored = self.journal.append(entries)

@@ -1,6 +1,4 @@
-"""
-Publishes the retained documents of a table whenever they change.
-"""
+"""Publishes the retained documents of a table whenever they change."""
 
 from __future__ import annotations
 
@@ -63,23 +61,17 @@ class StatePublisher:
         return self._core.journal.head.observation != self._published_observation
 
     def notify_events(self) -> None:
-        """
-        Publish the events on disk, before any document.
-        """
+        """Publish the events on disk, before any document."""
         if self._publisher is not None:
             self._publisher.notify(self._core.table.state.seq)
 
     def publish_if_changed(self) -> None:
-        """
-        Publish the table's documents if there are new observations.
-        """
+        """Publish the table's documents if there are new observations."""
         if self.is_outdated:
             self.publish()
 
     def publish(self) -> None:
-        """
-        Publish the table's documents, and the events on disk.
-        """
+        """Publish the table's documents, and the events on disk."""
         self._published_observation = self._core.journal.head.observation
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
@@ -113,9 +105,7 @@ class StatePublisher:
         publisher.notify(seq)
 
     def _publish_roads_and_history(self, publisher: Publisher, seq: int) -> None:
-        """
-        Publish roads and history if past rounds have changed.
-        """
+        """Publish roads and history if past rounds have changed."""
         table, published = self._core.table, self._published
         shoe, options = table.state.shoe, table.state.session.options
         drawn = messages.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
@@ -138,9 +128,7 @@ class StatePublisher:
         publisher.retain(topics.HISTORY, partial(_history, table.history(), **header), seq)
 
     def publish_devices(self, *, blocked: bool) -> None:
-        """
-        Publish the readers' health if it has changed, and at regular intervals.
-        """
+        """Publish the readers' health if it has changed, and at regular intervals."""
         if self._publisher is None:
             return
         now = time.monotonic()
@@ -202,9 +190,7 @@ class StatePublisher:
 
     @property
     def summary(self) -> str:
-        """
-        The table's status on one line, for systemd.
-        """
+        """The table's status on one line, for systemd."""
         if self._alarm is not None:
             return self._alarm.text
         parts = [

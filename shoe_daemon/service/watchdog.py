@@ -1,6 +1,4 @@
-"""
-The watchdog: systemd is notified only while every thread runs its loop.
-"""
+"""The watchdog: systemd is notified only while every thread runs its loop."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ class Watchdog:
         self._hung: list[str] = []
 
     def feed(self, state: StatePublisher) -> None:
-        """
-        Check all threads and notify systemd; called by the core after its work.
-        """
+        """Check all threads and notify systemd; called by the core after its work."""
         now = time.monotonic()
         if now - self._checked_at < _NOTIFY_INTERVAL_S:
             return

@@ -1,6 +1,4 @@
-"""
-Replays an observation log: lines in, observations or events out.
-"""
+"""Replays an observation log: lines in, observations or events out."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""
-Tests of the pages in a real browser, from the shoe's bytes to what is painted.
-"""
+"""Tests of the pages in a real browser, from the shoe's bytes to what is painted."""

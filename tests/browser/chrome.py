@@ -1,6 +1,4 @@
-"""
-The machine's own Chromium, and what happens on its pages that nobody should see.
-"""
+"""The machine's own Chromium, and what happens on its pages that nobody should see."""
 
 from __future__ import annotations
 
@@ -56,9 +54,7 @@ new PerformanceObserver(function (list) {
 
 
 class Notes(NamedTuple):
-    """
-    What the page itself saw go wrong.
-    """
+    """What the page itself saw go wrong."""
 
     violations: list[str]
     shifts: float
@@ -99,9 +95,7 @@ class Watched:
 
     @property
     def notes(self) -> Notes:
-        """
-        What the page noted of itself since it was loaded.
-        """
+        """What the page noted of itself since it was loaded."""
         return Notes(**self.page.evaluate("window.notes"))
 
     def loaded(self) -> dict[str, int]:
@@ -122,24 +116,18 @@ class Watched:
         return sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
     def until(self, condition: str, argument: object = None) -> None:
-        """
-        Wait until JavaScript is true on the page.
-        """
+        """Wait until JavaScript is true on the page."""
         self.page.wait_for_function(condition, arg=argument, polling=50)
 
     def assert_clean(self) -> None:
-        """
-        Nothing went wrong: no error, no dialog, nothing that the policy forbids.
-        """
+        """Nothing went wrong: no error, no dialog, nothing that the policy forbids."""
         assert self.troubles == []
         assert self.notes.violations == []
 
 
 @contextmanager
 def browse() -> Iterator[Browser]:
-    """
-    Start the browser; without one the test is skipped, `make test` sees to it.
-    """
+    """Start the browser; without one the test is skipped, `make test` sees to it."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no browser is installed (apt-get install chromium)")
@@ -151,9 +139,7 @@ def browse() -> Iterator[Browser]:
 
 @contextmanager
 def watch(browser: Browser, size: str = "kiosk", **more: Any) -> Iterator[Watched]:  # noqa: ANN401
-    """
-    Open an empty page of one of the sizes, in a context of its own.
-    """
+    """Open an empty page of one of the sizes, in a context of its own."""
     width, height = SIZES[size]
     context: BrowserContext = browser.new_context(
         viewport={"width": width, "height": height}, **more

@@ -1,6 +1,4 @@
-"""
-One browser, one broker and one display for each module: every table has an id of its own.
-"""
+"""One browser, one broker and one display for each module: every table has an id of its own."""
 
 from __future__ import annotations
 
@@ -21,36 +19,28 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """
-    A running browser.
-    """
+    """A running browser."""
     with browse() as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """
-    A running broker and a running display, which no test may kill.
-    """
+    """A running broker and a running display, which no test may kill."""
     with set_stage(tmp_path_factory.mktemp("stage")) as stage:
         yield stage
 
 
 @pytest.fixture
 def table(stage: Stage) -> Iterator[Table]:
-    """
-    A table with no house, all cards face up, where results are held from severity 3.
-    """
+    """A table with no house, all cards face up, where results are held from severity 3."""
     with stage.table() as table:
         yield table
 
 
 @pytest.fixture
 def folded(stage: Stage) -> Iterator[Callable[..., FoldedTable]]:
-    """
-    Opens a table without a daemon; its documents are cleared in the end.
-    """
+    """Opens a table without a daemon; its documents are cleared in the end."""
     tables: list[FoldedTable] = []
     with Listener(stage.broker.port, "nothing") as listener:
 
@@ -65,8 +55,6 @@ def folded(stage: Stage) -> Iterator[Callable[..., FoldedTable]]:
 
 @pytest.fixture
 def kiosk(browser: Browser) -> Iterator[Watched]:
-    """
-    An empty page of 1920x1080.
-    """
+    """An empty page of 1920x1080."""
     with watch(browser) as watched:
         yield watched

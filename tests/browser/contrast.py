@@ -88,9 +88,7 @@ _TEXTS = r"""
 
 
 def poorly_readable(watched: Watched) -> list[dict[str, Any]]:
-    """
-    Return the texts on a page that fail AA, with their contrast.
-    """
+    """Return the texts on a page that fail AA, with their contrast."""
     texts: list[dict[str, Any]] = watched.page.evaluate(_TEXTS)
     assert texts, "nothing to read"
     return [each for each in texts if each["ratio"] < (AA_LARGE if each["large"] else AA)]

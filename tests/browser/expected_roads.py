@@ -35,9 +35,7 @@ class Ledger:
         self.rounds: dict[int, dict[str, Any]] = {}
 
     def read_on(self, journal: JournalReader) -> Self:
-        """
-        Read what has come into the journal since, and return a copy that stays as it is.
-        """
+        """Read what has come into the journal since, and return a copy that stays as it is."""
         while stored := journal.events(self.seq):
             for each in stored:
                 self._read(json.loads(each.body))
@@ -62,16 +60,12 @@ class Ledger:
 
     @property
     def last(self) -> dict[str, Any]:
-        """
-        The result of the last round.
-        """
+        """The result of the last round."""
         return self.rounds[max(self.rounds)]
 
     @property
     def on_roads(self) -> list[dict[str, Any]]:
-        """
-        The rounds that are on the roads, the oldest first.
-        """
+        """The rounds that are on the roads, the oldest first."""
         return [
             data
             for _, data in sorted(self.rounds.items())
@@ -80,15 +74,11 @@ class Ledger:
 
     @property
     def sequence(self) -> str:
-        """
-        The same, one letter a round with its flags.
-        """
+        """The same, one letter a round with its flags."""
         return "".join(map(_letter, self.on_roads))
 
     def roads(self) -> dict[str, Any]:
-        """
-        Return the roads that follow, drawn by the tests' own way.
-        """
+        """Return the roads that follow, drawn by the tests' own way."""
         return reference_roads(self.sequence)
 
 

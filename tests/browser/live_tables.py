@@ -34,9 +34,7 @@ _numbers = count(1)
 
 
 class DisplayProcess:
-    """
-    `shoe-daemon display` as a process of its own, always on the same port.
-    """
+    """`shoe-daemon display` as a process of its own, always on the same port."""
 
     def __init__(self, folder: Path, broker: int, text: str = "") -> None:
         """
@@ -63,9 +61,7 @@ class DisplayProcess:
         self.kill()
 
     def start(self) -> Self:
-        """
-        Start it and wait until it answers.
-        """
+        """Start it and wait until it answers."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
         wait_for(self._answers, "the display")
@@ -81,9 +77,7 @@ class DisplayProcess:
         return False
 
     def kill(self) -> None:
-        """
-        End it as a power cut would; does nothing to one that is not running.
-        """
+        """End it as a power cut would; does nothing to one that is not running."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -91,9 +85,7 @@ class DisplayProcess:
 
 
 class Table(Supervisor):
-    """
-    A table, its daemon as a process, its shoe, and its supervisor.
-    """
+    """A table, its daemon as a process, its shoe, and its supervisor."""
 
     def __init__(self, port: int, name: str, daemon: DaemonProcess, shoe: Shoe) -> None:
         super().__init__(port, f"shoe/v1/{SITE}/{name}")
@@ -111,51 +103,37 @@ class Table(Supervisor):
 
     @property
     def path(self) -> str:
-        """
-        The address of its board, in English.
-        """
+        """The address of its board, in English."""
         return f"/table/{self.name}?lang=en"
 
     def ledger(self) -> Ledger:
-        """
-        Read the journal as it is now.
-        """
+        """Read the journal as it is now."""
         if self._reader is None:
             self._reader = JournalReader(self.journal)
         return self._ledger.read_on(self._reader)
 
     def deal(self, *cards: str) -> None:
-        """
-        Let cards come out of the shoe, ``P1:AS``, and wait until the journal has them.
-        """
+        """Let cards come out of the shoe, ``P1:AS``, and wait until the journal has them."""
         before = self.ledger().seq
         self.shoe.draw(*cards)
         wait_for(lambda: self.ledger().seq >= before + len(cards), f"{cards}")
 
     def is_online(self) -> bool:
-        """
-        Say whether the last that it said of itself is that it is there.
-        """
+        """Say whether the last that it said of itself is that it is there."""
         said = self.of("status")
         return bool(said) and said[-1].json["state"] == "online"
 
     def freeze(self) -> None:
-        """
-        Let its daemon hang, with open lines and without a word.
-        """
+        """Let its daemon hang, with open lines and without a word."""
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """
-        Let it go on after `freeze`.
-        """
+        """Let it go on after `freeze`."""
         os.kill(self.daemon.process.pid, signal.SIGCONT)
 
 
 class Stage:
-    """
-    One broker and one display for many tables.
-    """
+    """One broker and one display for many tables."""
 
     def __init__(self, folder: Path, broker: Mosquitto, display: DisplayProcess) -> None:
         self.folder = folder
@@ -188,9 +166,7 @@ class Stage:
 
 @contextmanager
 def set_stage(folder: Path, text: str = "") -> Iterator[Stage]:
-    """
-    Start a broker and a display; `text` is more of the display's configuration.
-    """
+    """Start a broker and a display; `text` is more of the display's configuration."""
     with (
         Mosquitto(folder, f"{_LASTING}\npersistence_location {folder}/") as broker,
         DisplayProcess(folder, broker.port, text) as display,
@@ -199,9 +175,7 @@ def set_stage(folder: Path, text: str = "") -> Iterator[Stage]:
 
 
 def simulated(shoe: Shoe, **settings: Any) -> Iterator[Scene]:  # noqa: ANN401 - of a scenario
-    """
-    Let the simulated shoe deal on this line, and give each scene when it was sent.
-    """
+    """Let the simulated shoe deal on this line, and give each scene when it was sent."""
     line: PtyLine = shoe._line  # noqa: SLF001 - the simulator plays on the test's own line
     wanted = Settings(mode=Mode.OPEN, **settings)
     return play(scenes(wanted), line, Pace(speed=0, copies=1), Event())

@@ -74,24 +74,18 @@ _COLOURS = {"player": "blue", "banker": "red", "tie": "green"}
 
 
 def see(watched: Watched) -> dict[str, Any]:
-    """
-    Return all that the board shows at this moment.
-    """
+    """Return all that the board shows at this moment."""
     seen: dict[str, Any] = watched.page.evaluate(_SEE)
     return seen
 
 
 def cards(seen: dict[str, Any]) -> dict[str, str]:
-    """
-    Return the cards on the table by their places.
-    """
+    """Return the cards on the table by their places."""
     return {slot: card for slot, card in seen["slots"].items() if card is not None}
 
 
 def show_of(data: dict[str, Any]) -> dict[str, str]:
-    """
-    Return the cards of a result by their places.
-    """
+    """Return the cards of a result by their places."""
     slots = {"player": ("P1", "P2", "P3"), "banker": ("B1", "B2", "B3")}
     return {
         slot: card or "?"
@@ -101,16 +95,12 @@ def show_of(data: dict[str, Any]) -> dict[str, str]:
 
 
 def roads_of(seen: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """
-    Return the cells of all roads as plain data, by their painted places and colours.
-    """
+    """Return the cells of all roads as plain data, by their painted places and colours."""
     return {name: sorted(map(_cell, seen["roads"][name]["cells"]), key=_place) for name in ROADS}
 
 
 def assert_shows(watched: Watched, ledger: Ledger) -> dict[str, Any]:
-    """
-    Hold all that the board shows of the shoe against the journal, cell by cell.
-    """
+    """Hold all that the board shows of the shoe against the journal, cell by cell."""
     seen = see(watched)
     wanted = ledger.roads()
     found = roads_of(seen)
@@ -167,9 +157,7 @@ def _place(cell: dict[str, Any]) -> tuple[int, int]:
 
 
 def _cell(cell: dict[str, Any]) -> dict[str, Any]:
-    """
-    Turn a painted cell into plain data; it lies in the middle of its square.
-    """
+    """Turn a painted cell into plain data; it lies in the middle of its square."""
     col, row = round(cell["col"]), round(cell["row"])
     assert abs(cell["col"] - col) < _NEAR, cell
     assert abs(cell["row"] - row) < _NEAR, cell

@@ -61,22 +61,16 @@ class FoldedTable(Dealer):
 
     @property
     def path(self) -> str:
-        """
-        The part of an address that names it.
-        """
+        """The part of an address that names it."""
         return f"/table/{self.id}"
 
     def alert_id(self) -> int:
-        """
-        Return the id of the only open irregularity.
-        """
+        """Return the id of the only open irregularity."""
         (alert,) = self.table.public().alerts
         return alert.data.id
 
     def clear(self) -> None:
-        """
-        Take every retained document away again.
-        """
+        """Take every retained document away again."""
         for suffix in _RETAINED:
             self._put(suffix, b"", retain=True)
 

@@ -37,9 +37,7 @@ _COUNT = """
 
 
 class Upgradable:
-    """
-    A display that can be replaced by another version of itself. It needs no broker for that.
-    """
+    """A display that can be replaced by another version of itself. It needs no broker for that."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -59,9 +57,7 @@ class Upgradable:
 
 
 class Followed:
-    """
-    A page whose clock the test holds, and how often it was loaded.
-    """
+    """A page whose clock the test holds, and how often it was loaded."""
 
     def __init__(self, kiosk: Watched, url: str) -> None:
         self.kiosk, self.page = kiosk, kiosk.page
@@ -77,9 +73,7 @@ class Followed:
         self.loads += kind == "document"
 
     def hear(self) -> None:
-        """
-        Wait until some signs of life have come to this page, and it is the same page still.
-        """
+        """Wait until some signs of life have come to this page, and it is the same page still."""
         self.page.evaluate(_COUNT)
         self.kiosk.until("() => window.beats >= 3")
 

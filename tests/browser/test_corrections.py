@@ -1,6 +1,4 @@
-"""
-Corrections of the past are shown at once, on every part of the board.
-"""
+"""Corrections of the past are shown at once, on every part of the board."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ _suits = cycle("SHDCH")
 
 
 def round_of(letter: str) -> tuple[str, ...]:
-    """
-    Return the cards of a round with this outcome, such as ``P1:9S``.
-    """
+    """Return the cards of a round with this outcome, such as ``P1:9S``."""
     places = ("P1", "B1", "P2", "B2")
     return tuple(
         f"{place}:{rank}{next(_suits)}"
@@ -39,9 +35,7 @@ def round_of(letter: str) -> tuple[str, ...]:
 
 
 def play(table: Table, sequence: str) -> None:
-    """
-    Deal rounds with these outcomes, and wait until the journal has them.
-    """
+    """Deal rounds with these outcomes, and wait until the journal has them."""
     for letter in sequence:
         before = len(table.ledger().rounds)
         table.deal(*round_of(letter))
@@ -51,9 +45,7 @@ def play(table: Table, sequence: str) -> None:
 
 @pytest.fixture
 def board(stage: Stage, table: Table, kiosk: Watched) -> Watched:
-    """
-    A board after some rounds, with a tail and ties on it.
-    """
+    """A board after some rounds, with a tail and ties on it."""
     play(table, "TPPPPPPPPBBTPB")
     kiosk.page.goto(stage.display.url + table.path)
     wait_shows(kiosk, table.ledger())
@@ -61,18 +53,14 @@ def board(stage: Stage, table: Table, kiosk: Watched) -> Watched:
 
 
 def order(table: Table, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
-    """
-    Give an order that is carried out.
-    """
+    """Give an order that is carried out."""
     answer = table.order(verb, reason="as seen", **fields)
     assert answer["ok"], answer
     return answer
 
 
 def test_a_corrected_card_turns_the_round_over(table: Table, board: Watched) -> None:
-    """
-    The Banker's 9 was an ace: the round on the table and all roads are another's.
-    """
+    """The Banker's 9 was an ace: the round on the table and all roads are another's."""
     before = table.ledger().sequence
     order(table, "correct-card", slot="B1", card="AD")
     ledger = table.ledger()

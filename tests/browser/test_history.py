@@ -1,6 +1,4 @@
-"""
-The history of a shoe is the journal's, card by card, and nothing of an alert is in it.
-"""
+"""The history of a shoe is the journal's, card by card, and nothing of an alert is in it."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ _ROWS = """
 
 
 def wait_rounds(watched: Watched, count: int) -> list[dict[str, Any]]:
-    """
-    Wait until so many rounds are shown, and return what stands there.
-    """
+    """Wait until so many rounds are shown, and return what stands there."""
     watched.until("(count) => document.body.dataset.rounds === String(count)", count)
     watched.until("(count) => document.querySelectorAll('#rounds > tr').length === count", count)
     rows: list[dict[str, Any]] = watched.page.evaluate(_ROWS)
@@ -49,9 +45,7 @@ def wait_rounds(watched: Watched, count: int) -> list[dict[str, Any]]:
 
 
 def wanted(ledger: Ledger) -> list[dict[str, Any]]:
-    """
-    Return what has to stand there, the newest first.
-    """
+    """Return what has to stand there, the newest first."""
     return [
         {
             "round": number,
@@ -68,9 +62,7 @@ def wanted(ledger: Ledger) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def past(stage: Stage, table: Table, kiosk: Watched) -> Watched:
-    """
-    The history of a table after some rounds.
-    """
+    """The history of a table after some rounds."""
     play(table, "TPPB")
     kiosk.page.goto(f"{stage.display.url}/table/{table.name}/history?lang=en")
     wait_rounds(kiosk, 4)

@@ -38,26 +38,20 @@ _GREY = """
 
 @pytest.fixture
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """
-    A stage whose every part may be killed.
-    """
+    """A stage whose every part may be killed."""
     with set_stage(tmp_path_factory.mktemp("losses")) as stage:
         yield stage
 
 
 @pytest.fixture
 def heartbeat() -> int:
-    """
-    Seconds; a short one takes a slow machine for a table that hangs.
-    """
+    """Seconds; a short one takes a slow machine for a table that hangs."""
     return 10
 
 
 @pytest.fixture
 def table(stage: Stage, heartbeat: int) -> Iterator[Table]:
-    """
-    A table with three rounds behind it.
-    """
+    """A table with three rounds behind it."""
     with stage.table(mqtt=f"heartbeat = {heartbeat}") as table:
         play(table, "PBT")
         yield table
@@ -65,9 +59,7 @@ def table(stage: Stage, heartbeat: int) -> Iterator[Table]:
 
 @pytest.fixture
 def board(stage: Stage, table: Table, kiosk: Watched) -> Watched:
-    """
-    Its board, in the middle of the fourth round.
-    """
+    """Its board, in the middle of the fourth round."""
     kiosk.page.clock.install()
     kiosk.page.goto(stage.display.url + table.path)
     table.deal(*BEGINNING)
@@ -82,18 +74,14 @@ def assert_fresh(board: Watched) -> None:
 
 
 def assert_greyed(board: Watched, why: str) -> None:
-    """
-    It is grey and says why; and what it showed is still there.
-    """
+    """It is grey and says why; and what it showed is still there."""
     board.until(_FRESH, why)
     assert board.page.evaluate(_GREY) == [True, True]
     assert cards(see(board)) == {"P1": "9S", "B1": "2D"}
 
 
 def finish(table: Table, board: Watched) -> None:
-    """
-    Let the round end, and see that the board goes on as if nothing had been.
-    """
+    """Let the round end, and see that the board goes on as if nothing had been."""
     table.deal(*REST)
     table.shoe.call(Outcome.PLAYER)
     wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round")

@@ -47,9 +47,7 @@ YOUNG_STYLE = re.compile(
 
 @pytest.fixture(scope="module")
 def busy(stage: Stage) -> Iterator[Table]:
-    """
-    A table with some rounds, an alert and a name, on which nothing happens any more.
-    """
+    """A table with some rounds, an alert and a name, on which nothing happens any more."""
     text = 'name = "Table 7"\nlimits = { player = "25-5000", tie = "10-500" }'
     with stage.table(text) as table:
         play(table, "TPPPBBPTB")
@@ -175,9 +173,7 @@ _FOCUS = """
 def test_a_board_takes_up_where_it_was_without_a_flash(
     stage: Stage, busy: Table, kiosk: Watched
 ) -> None:
-    """
-    What is painted first is complete: the page brings its data along.
-    """
+    """What is painted first is complete: the page brings its data along."""
     kiosk.page.route(re.compile(r"/live(\?.*)?$"), lambda route: route.abort())
     open_page(stage, kiosk, "/table/{0}", busy)
     assert kiosk.page.inner_text("[data-count=rounds]") == "9"

@@ -40,18 +40,14 @@ _FIRST = """
 
 @pytest.fixture
 def french(stage: Stage) -> Iterator[Table]:
-    """
-    A table where the French order proposes what to do; nothing is open when it goes.
-    """
+    """A table where the French order proposes what to do; nothing is open when it goes."""
     with stage.table('policy = "fr_2007"') as table:
         yield table
         wait_for(lambda: is_quiet(table), "no alert")
 
 
 def is_quiet(table: Table) -> bool:
-    """
-    Acknowledge what is open; on a slow machine another alert may still be on its way.
-    """
+    """Acknowledge what is open; on a slow machine another alert may still be on its way."""
     for alert in alerts_of(table):
         table.order("acknowledge", irregularity=alert["id"])
     return not alerts_of(table)
@@ -62,9 +58,7 @@ def key_of(table: Table) -> str:
 
 
 def one_card_too_many(table: Table) -> dict[str, Any]:
-    """
-    Deal a card after a natural, and return the irregularity as the table tells it.
-    """
+    """Deal a card after a natural, and return the irregularity as the table tells it."""
     table.deal(*_NATURAL)
     table.deal("P3:4C")
     wait_for(lambda: alerts_of(table), "an alert")
@@ -153,9 +147,7 @@ def test_the_command_shown_carries_the_proposal_out(
 
 
 def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
-    """
-    Run a line as a person does who pastes it, word for word.
-    """
+    """Run a line as a person does who pastes it, word for word."""
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     return subprocess.run(
         ["/bin/sh", "-c", line], env={"PATH": path}, capture_output=True, text=True, check=False
@@ -165,9 +157,7 @@ def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
 def test_the_command_names_the_broker_as_the_page_is_reached(
     stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
 ) -> None:
-    """
-    A broker on the display's loopback is, for another computer, where the page comes from.
-    """
+    """A broker on the display's loopback is, for another computer, where the page comes from."""
     table = folded(hold_from=3)
     table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
     show_room(kiosk, stage, table, host="localhost")
@@ -180,9 +170,7 @@ def test_the_command_names_the_broker_as_the_page_is_reached(
 def show_room(
     watched: Watched, stage: Stage, table: FoldedTable, code: str = "en", host: str = "127.0.0.1"
 ) -> None:
-    """
-    Publish a table, and open its page for staff once the display has all of it.
-    """
+    """Publish a table, and open its page for staff once the display has all of it."""
     table.publish()
     alerts = len(table.table.public().alerts)
     path = f"/pit{table.path}"
@@ -259,9 +247,7 @@ def test_a_tile_cuts_no_text_short_while_there_is_room(
 def test_a_table_that_is_off_keeps_its_name(
     stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
 ) -> None:
-    """
-    Also at a display that has come after the broker dropped the table's `state`.
-    """
+    """Also at a display that has come after the broker dropped the table's `state`."""
     table = folded(name="High Limit Salon 12")
     table.publish("offline", expired=True)
     visit(kiosk, stage)
@@ -374,9 +360,7 @@ _TOP = f"(seq) => ({_THERE})(seq).getBoundingClientRect().top"
 def test_events_stand_still_while_somebody_reads_them(
     stage: Stage, table: Table, browser: Browser
 ) -> None:
-    """
-    New ones come on top, and say that they did; what is read stays where it is.
-    """
+    """New ones come on top, and say that they did; what is read stays where it is."""
     play(table, "PBPBPB")
     with watch(browser) as watched:
         visit(watched, stage, f"/pit/table/{table.name}")
@@ -417,9 +401,7 @@ def test_six_cards_fit_beside_the_alerts(
 
 @pytest.fixture
 def staff_stage(tmp_path: Path) -> Iterator[Stage]:
-    """
-    A broker, and a display whose pit shows what only staff may see.
-    """
+    """A broker, and a display whose pit shows what only staff may see."""
     with set_stage(tmp_path, "[display.pit]\nbehind_proxy = true\nstaff_alerts = true") as stage:
         yield stage
 

@@ -41,9 +41,7 @@ def wait_for_cards(watched: Watched, count: int) -> None:
 
 
 def play_round(table: Table, watched: Watched, number: int) -> list[list[str]]:
-    """
-    Deal a round of six cards, and return where everything was after every step.
-    """
+    """Deal a round of six cards, and return where everything was after every step."""
     found = []
     deal = ("P1:2S", "B1:3S", "P2:3H", "B2:2H", "P3:6D", "B3:9C")
     for dealt, card in enumerate(deal, start=1):

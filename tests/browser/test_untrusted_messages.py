@@ -29,9 +29,7 @@ _TEXT = "(text) => document.body.innerText.includes(text)"
 
 @pytest.fixture
 def mallory(stage: Stage) -> Iterator[Listener]:
-    """
-    Somebody on the broker who may publish what they like.
-    """
+    """Somebody on the broker who may publish what they like."""
     with Listener(stage.broker.port, "nothing", name="mallory") as mallory:
         yield mallory
 
@@ -41,17 +39,13 @@ def root(name: str) -> str:
 
 
 def last(table: Table, topic: str) -> dict[str, Any]:
-    """
-    Return the last document of a topic.
-    """
+    """Return the last document of a topic."""
     document: dict[str, Any] = table.wait(topic)[-1].json
     return document
 
 
 def poisoned(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """
-    Return a document with every text that people chose replaced by markup.
-    """
+    """Return a document with every text that people chose replaced by markup."""
     if isinstance(value, dict):
         return {key: EVIL if key in _NAMED else poisoned(each) for key, each in value.items()}
     return [poisoned(each) for each in value] if isinstance(value, list) else value
@@ -74,9 +68,7 @@ _NAMED = {
 def test_markup_in_names_is_shown_as_text(
     stage: Stage, table: Table, mallory: Listener, browser: Browser, address: str
 ) -> None:
-    """
-    Over the stream to an open page, and in the data that a page begins with.
-    """
+    """Over the stream to an open page, and in the data that a page begins with."""
     play(table, "PB")
     table.order("hold", kind="card_off_table", slot="B1", reason=EVIL)
     table.wait("alert/active", 2)
@@ -92,9 +84,7 @@ def test_markup_in_names_is_shown_as_text(
 
 
 def poison(table: Table, mallory: Listener) -> None:
-    """
-    Publish what the table says of itself, with markup for every name.
-    """
+    """Publish what the table says of itself, with markup for every name."""
     for topic in ("state", "alert/active"):
         evil = poisoned(last(table, topic))
         if topic == "state":

@@ -43,9 +43,7 @@ def test_every_round_of_a_shoe_and_the_change_of_shoes(
 
 
 def _journaled(table: Table, wanted: tuple[int, int]) -> Ledger:
-    """
-    Wait until the journal has this round of this shoe.
-    """
+    """Wait until the journal has this round of this shoe."""
 
     def there() -> bool:
         ledger = table.ledger()
@@ -56,9 +54,7 @@ def _journaled(table: Table, wanted: tuple[int, int]) -> Ledger:
 
 
 def _compare(kiosk: Watched, ledger: Ledger) -> None:
-    """
-    Hold roads, counts and asks, and the last round as it lies there, against the journal.
-    """
+    """Hold roads, counts and asks, and the last round as it lies there, against the journal."""
     last = show_of(ledger.last), ledger.last["outcome"]
     seen = wait_shows(kiosk, ledger, lambda seen: (cards(seen), seen["outcome"]) == last)
     for side in ("player", "banker"):

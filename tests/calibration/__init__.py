@@ -1,3 +1,1 @@
-"""
-Tests of calibration.
-"""
+"""Tests of calibration."""

@@ -1,6 +1,4 @@
-"""
-One calibration of the simulated table, shared by the tests that inspect it.
-"""
+"""One calibration of the simulated table, shared by the tests that inspect it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-A simulated table with a camera above it, to be calibrated: markers, cards, disturbances.
-"""
+"""A simulated table with a camera above it, to be calibrated: markers, cards, disturbances."""
 
 from __future__ import annotations
 
@@ -60,9 +58,7 @@ def seen(  # noqa: PLR0913 - whatever can be before a camera
     blur: float = 0.0,
     sheets: Mapping[int, tuple[float, float, float]] | None = None,
 ) -> Image:
-    """
-    Take a frame; the camera may have moved by millimetres and degrees.
-    """
+    """Take a frame; the camera may have moved by millimetres and degrees."""
     view, sensor, _ = _world()
     view.camera = camera().moved(*pushed) if any(pushed) else camera()
     effects = [] if trouble is None else [Effect(trouble, 0.0, 99.0)]
@@ -105,9 +101,7 @@ SAMPLE = [(Card("7D"), Slot.B3), (Card("QS"), Slot.P2)]
 
 
 class Shelf:
-    """
-    Frames by the second of an imaginary recording.
-    """
+    """Frames by the second of an imaginary recording."""
 
     def __init__(self, pictures: Mapping[float, Image]) -> None:
         self.pictures = dict(pictures)
@@ -127,9 +121,7 @@ class Shelf:
 
 
 def aligned(found: NDArray[np.float64], true: NDArray[np.float64]) -> float:
-    """
-    Return the largest distance between points after the best rigid alignment.
-    """
+    """Return the largest distance between points after the best rigid alignment."""
     a, b = found - found.mean(axis=0), true - true.mean(axis=0)
     left, _, right = np.linalg.svd(a.T @ b)
     return float(np.abs(a @ (left @ right) - b).max())

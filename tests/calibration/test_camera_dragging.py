@@ -1,6 +1,4 @@
-"""
-Boxes are dragged and corners clicked in a real browser, within the page's policy.
-"""
+"""Boxes are dragged and corners clicked in a real browser, within the page's policy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Files that belong together are written together, or not at all.
-"""
+"""Files that belong together are written together, or not at all."""
 
 from __future__ import annotations
 

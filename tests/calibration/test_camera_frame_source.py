@@ -33,9 +33,7 @@ VAST = (  # the head of a PNG file of 60,000 x 60,000 points
 
 
 class Cable:
-    """
-    A camera whose cable is unplugged and plugged in again.
-    """
+    """A camera whose cable is unplugged and plugged in again."""
 
     def __init__(self) -> None:
         self.plugged = threading.Event()
@@ -143,9 +141,7 @@ def _drip(visit: Visit, drop: bytes) -> None:
 def test_a_slow_response_is_reported_as_soon_as_none(
     behave: Callable[[Visit], None], said: str
 ) -> None:
-    """
-    Regression: each line restarted the timeout, so that the run waited for ever.
-    """
+    """Regression: each line restarted the timeout, so that the run waited for ever."""
     with NetworkCamera(behave) as camera, pytest.raises(UserError, match=said):
         take_frames(parse_source(camera.url), USUAL, 1)
 

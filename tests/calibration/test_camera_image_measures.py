@@ -1,6 +1,4 @@
-"""
-Image measures find the simulated values; refused controls are reported.
-"""
+"""Image measures find the simulated values; refused controls are reported."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ def test_flicker_is_reported_with_the_mains_frequency(mains: int, fps: float) ->
 
 
 class Refusing:
-    """
-    A device without focus that does not let its exposure be locked.
-    """
+    """A device without focus that does not let its exposure be locked."""
 
     def __init__(self) -> None:
         self.values = {

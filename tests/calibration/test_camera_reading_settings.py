@@ -1,6 +1,4 @@
-"""
-The index window is fitted to a deck, and the threshold is the lowest that a risk allows.
-"""
+"""The index window is fitted to a deck, and the threshold is the lowest that a risk allows."""
 
 from __future__ import annotations
 

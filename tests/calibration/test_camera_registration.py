@@ -31,9 +31,7 @@ Push = tuple[float, float, float]
 
 
 class Table:
-    """
-    A simulated table with its profile.
-    """
+    """A simulated table with its profile."""
 
     def __init__(self, settings: Settings, folder: Path) -> None:
         self.path = simulated_profile(settings, folder)
@@ -49,9 +47,7 @@ class Table:
         return find_table_shift(self.profile, self.reference, picture)
 
     def far(self, push: Push) -> float:
-        """
-        Return the largest shift of the places in the image.
-        """
+        """Return the largest shift of the places in the image."""
         middles = np.array([place.centre for place in self.profile.place])
         after = self.here.camera.moved(*push).on_table(middles)
         away = TableProjection(self.profile).to_table(after) - middles
@@ -101,9 +97,7 @@ def test_another_table_with_the_same_print_is_not_recognised(table: Table, tmp_p
 
 
 def test_an_unrecognised_table_is_reported(table: Table) -> None:
-    """
-    The finding names a distance that every smaller shift is recognised within.
-    """
+    """The finding names a distance that every smaller shift is recognised within."""
     within = max_recognised_shift_mm(table.profile)
     assert 60 < within < 90
     covered = table.seen((10.0, 0.0, 0.0))
@@ -131,9 +125,7 @@ def told(found: CheckResult) -> list[tuple[FindingKind, str]]:
 
 @pytest.mark.parametrize("turns", [1, 2])
 def test_a_rotated_image_is_reported(table: Table, turns: int) -> None:
-    """
-    Regression: this was reported as a shift of 500 mm.
-    """
+    """Regression: this was reported as a shift of 500 mm."""
     middle = table.reference.shape[1] / 2, table.reference.shape[0] / 2
     way = cv2.getRotationMatrix2D(middle, 90.0 * turns, 1.0)
     size = table.reference.shape[1::-1]
@@ -159,9 +151,7 @@ def test_a_mirrored_image_is_reported(table: Table, flipped: int) -> None:
 
 @pytest.mark.parametrize("grey", [12, 120, 255])
 def test_a_plain_image_is_reported_in_one_line(table: Table, grey: int) -> None:
-    """
-    Regression: there were several contradicting findings.
-    """
+    """Regression: there were several contradicting findings."""
     found = told(table.checked(np.full_like(table.reference, grey)))
     assert [kind for kind, _ in found] == [FindingKind.NO_PICTURE]
     assert "nothing can be seen in the picture" in found[0][1]
@@ -175,9 +165,7 @@ def test_a_plain_image_is_reported_in_one_line(table: Table, grey: int) -> None:
 def test_a_half_covered_table_fails_the_check(
     table: Table, part: tuple[slice, slice], where: str
 ) -> None:
-    """
-    Regression: it passed, because enough of the other half was found.
-    """
+    """Regression: it passed, because enough of the other half was found."""
     picture = table.reference.copy()
     picture[part] = (215, 220, 222)
     found = told(table.checked(picture))

@@ -1,6 +1,4 @@
-"""
-The camera at the shoe's throat is calibrated with a card as the rectangle, and checked.
-"""
+"""The camera at the shoe's throat is calibrated with a card as the rectangle, and checked."""
 
 from __future__ import annotations
 
@@ -131,9 +129,7 @@ def test_another_deck_in_the_throat_is_reported(profile: Path) -> None:
 def test_a_throat_asks_for_one_card_at_a_time(
     profile: Path,
 ) -> None:
-    """
-    Regression: it asked for two more cards beside the one that fills the throat.
-    """
+    """Regression: it asked for two more cards beside the one that fills the throat."""
     for picture, sure, wanted in (
         (seen(), Certainty.NOT, "one card at a time"),
         (seen("KC"), Certainty.UNSURE, "once more with one face down"),
@@ -154,9 +150,7 @@ def test_a_throat_asks_for_one_card_at_a_time(
     ids=["left", "right", "upper", "lower"],
 )
 def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice, ...]) -> None:
-    """
-    Regression: the right half passed as a card that leaves.
-    """
+    """Regression: the right half passed as a card that leaves."""
     picture = seen().copy()
     picture[half] = (215, 220, 222)
     found = checked(profile, picture)
@@ -173,9 +167,7 @@ def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice,
 def test_a_partly_hidden_card_in_the_throat_is_no_finding(
     profile: Path, shown: tuple[str, float], out: float
 ) -> None:
-    """
-    Regression: an outline began at the throat's edge, and its content was compared.
-    """
+    """Regression: an outline began at the throat's edge, and its content was compared."""
     card, turn = shown
     assert bad(checked(profile, seen(card, turn=turn, out=out))) == []
 
@@ -183,9 +175,7 @@ def test_a_partly_hidden_card_in_the_throat_is_no_finding(
 def test_an_unrecognised_throat_is_reported_without_a_distance(
     profile: Path, tmp_path: Path
 ) -> None:
-    """
-    Regression: a distance was named although a card hid the throat.
-    """
+    """Regression: a distance was named although a card hid the throat."""
     other = load_profile(simulated_profile(Settings(seed=4, station=Station.THROAT), tmp_path))
     picture = np.asarray(cv2.imread(str(other.reference)), np.uint8)
     told = [
@@ -216,9 +206,7 @@ def test_an_unrecognised_throat_is_reported_without_a_distance(
 def test_a_throat_is_recognised_by_its_surroundings(
     seed: int, night: TableState, tmp_path: Path
 ) -> None:
-    """
-    Regression: points were chosen in the throat, where the card hid them.
-    """
+    """Regression: points were chosen in the throat, where the card hid them."""
     settings = Settings(seed=seed, station=Station.THROAT)
     made = load_profile(simulated_profile(settings, tmp_path))
     reference = np.asarray(cv2.imread(str(made.reference)), np.uint8)

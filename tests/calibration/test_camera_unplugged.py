@@ -1,6 +1,4 @@
-"""
-A camera that disappears while cards are shown costs only showing that card again.
-"""
+"""A camera that disappears while cards are shown costs only showing that card again."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from tests.calibration.simulated_scene import Shelf
 
 
 class Loose(Shelf):
-    """
-    A camera whose cable is unplugged once at each of some times.
-    """
+    """A camera whose cable is unplugged once at each of some times."""
 
     def __init__(self, moments: set[float]) -> None:
         super().__init__(shelf().pictures)
@@ -31,9 +27,7 @@ class Loose(Shelf):
 
 
 class Patient(ScriptedDialogue):
-    """
-    A person who plugs it in again.
-    """
+    """A person who plugs it in again."""
 
     heard: tuple[str, ...] = ()
 

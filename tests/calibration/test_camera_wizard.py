@@ -97,9 +97,7 @@ def test_layouts_have_every_slot_and_a_mirrored_form() -> None:
 @pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
 @pytest.mark.parametrize("turn", [0, 90])
 def test_the_throat_window_has_room_for_a_card(way: tuple[float, float], turn: int) -> None:
-    """
-    Regression: a card was always searched as if its short side led.
-    """
+    """Regression: a card was always searched as if its short side led."""
     step = ThroatStep(direction=way, turn=90 if turn else 0)
     wide, high = step.window_size
     throat = Throat(window=((0, 0), (wide, 0), (wide, high)), direction=way, turn=step.turn)
@@ -265,9 +263,7 @@ def test_a_layout_outside_the_image_ends_the_run() -> None:
 
 
 class Corrected(ScriptedDialogue):
-    """
-    Steps with a layout outside the image, then with the correct one.
-    """
+    """Steps with a layout outside the image, then with the correct one."""
 
     def __init__(self, script: Script) -> None:
         super().__init__(script, None)

@@ -28,9 +28,7 @@ _HEAD = "id,file,kind,rank,suit,x0,y0,x1,y1,x2,y2,x3,y3,tags,source_repo,mood"
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Path:
-    """
-    Make a folder with two photos and labels of each kind.
-    """
+    """Make a folder with two photos and labels of each kind."""
     rows = [_HEAD]
     for number, name in enumerate(("9H", "KS")):
         card, deck = Card(name), DECKS[number + 4]

@@ -147,9 +147,7 @@ def test_bytes_that_are_no_frame_yet_are_shown_once() -> None:
 
 
 def shown(lines: list[str]) -> bytes:
-    """
-    Return the bytes that lines of output show.
-    """
+    """Return the bytes that lines of output show."""
     garbage = [line[8:].partition("  ")[0] for line in lines if line[:6] in {"bytes ", "noise "}]
     return bytes.fromhex(" ".join(garbage))
 
@@ -184,9 +182,7 @@ def test_frames_are_shown_after_much_garbage() -> None:
 
 
 class Gathering(AngelEyeII):
-    """
-    A driver whose decoder waits for the end of a frame that does not come.
-    """
+    """A driver whose decoder waits for the end of a frame that does not come."""
 
     def decoder(self) -> Gathering:
         return self
@@ -198,9 +194,7 @@ class Gathering(AngelEyeII):
 
 
 class Raising(Gathering):
-    """
-    A driver whose decoder raises.
-    """
+    """A driver whose decoder raises."""
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         raise ValueError("no such code")
@@ -370,9 +364,7 @@ class TestCommand:
 
 
 def _opening_then(line: PtyLine, data: bytes = DATA) -> object:
-    """
-    Open the line for real, and let the shoe speak once that is done.
-    """
+    """Open the line for real, and let the shoe speak once that is done."""
 
     def opened(port: str, settings: LineSettings) -> object:
         transport = open_transport(port, settings)

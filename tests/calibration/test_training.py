@@ -1,6 +1,4 @@
-"""
-What the recogniser is taught, lessons that say what can be seen, and judged with, two sets.
-"""
+"""What the recogniser is taught, lessons that say what can be seen, and judged with, two sets."""
 
 from __future__ import annotations
 

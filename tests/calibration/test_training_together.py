@@ -1,6 +1,4 @@
-"""
-Processes that share a work end with it, and with each other.
-"""
+"""Processes that share a work end with it, and with each other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-A reader that looks through a camera, and what it said.
-"""
+"""A reader that looks through a camera, and what it said."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ def wait_until(what: Callable[[], object], told: str) -> None:
 
 
 class Watching:
-    """
-    Runs a real reader with the real driver.
-    """
+    """Runs a real reader with the real driver."""
 
     def __init__(self, url: str, profile: Path) -> None:
         self._frames: list[Frame] = []
@@ -60,9 +56,7 @@ class Watching:
 
     @property
     def lost(self) -> list[str]:
-        """
-        Why the line was lost, each time.
-        """
+        """Why the line was lost, each time."""
         return [str(link.detail) for link in self.links if not link.up]
 
     def wait_lost(self, count: int = 1) -> str:

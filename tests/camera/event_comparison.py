@@ -1,6 +1,4 @@
-"""
-Compares what a table made of a camera's lines with what was really dealt.
-"""
+"""Compares what a table made of a camera's lines with what was really dealt."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ _START = 1_800_000_000_000_000
 
 
 class Judged:
-    """
-    A table that hears a camera, as a daemon would; results wait for nobody.
-    """
+    """A table that hears a camera, as a daemon would; results wait for nobody."""
 
     def __init__(self) -> None:
         options = Options(quiet_gap=4)

@@ -1,6 +1,4 @@
-"""
-Network cameras on loopback, with any fault that a test needs.
-"""
+"""Network cameras on loopback, with any fault that a test needs."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ MULTIPART = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
 
 @lru_cache(maxsize=64)
 def jpeg(card: str | None = None, number: int = 0, width: int = 1280) -> bytes:
-    """
-    An image of the table, with a card on P1 or none; each number has its own noise.
-    """
+    """An image of the table, with a card on P1 or none; each number has its own noise."""
     image = Scene((on("P1", card),) if card else ()).drawn(number)
     if width != image.shape[1]:
         image = np.asarray(cv2.resize(image, (width, width * 9 // 16)), np.uint8)
@@ -37,9 +33,7 @@ def jpeg(card: str | None = None, number: int = 0, width: int = 1280) -> bytes:
 
 
 def draw_all() -> None:
-    """
-    Draw in advance, so that no reader waits for the drawing.
-    """
+    """Draw in advance, so that no reader waits for the drawing."""
     for number in range(8):
         for card in (None, "AS"):
             jpeg(card, number)
@@ -52,9 +46,7 @@ def encoded(image: Image) -> bytes:
 
 
 class Visit:
-    """
-    One connected reader.
-    """
+    """One connected reader."""
 
     def __init__(self, connection: socket.socket, number: int, request: str) -> None:
         self.number = number
@@ -88,18 +80,14 @@ class Visit:
             number += 1
 
     def wait(self) -> None:
-        """
-        Send nothing until the reader disconnects.
-        """
+        """Send nothing until the reader disconnects."""
         with contextlib.suppress(OSError):
             while self._connection.recv(4096):
                 pass
 
 
 class NetworkCamera(LoopbackServer):
-    """
-    Serves each visit with the behaviour of the test.
-    """
+    """Serves each visit with the behaviour of the test."""
 
     def __init__(self, behave: Callable[[Visit], None]) -> None:
         super().__init__()
@@ -114,9 +102,7 @@ class NetworkCamera(LoopbackServer):
 
 
 def first_then(trouble: Callable[[Visit], None], card: str = "AS") -> Callable[[Visit], None]:
-    """
-    An empty table and then a fault for the first visit; a card on the table for later ones.
-    """
+    """An empty table and then a fault for the first visit; a card on the table for later ones."""
 
     def behave(visit: Visit) -> None:
         visit.answer()
@@ -131,9 +117,7 @@ def first_then(trouble: Callable[[Visit], None], card: str = "AS") -> Callable[[
 
 
 def asks_for_a_digest(visit: Visit) -> None:
-    """
-    Frames for ``admin`` with the password ``s#c:ret``, which is never sent itself.
-    """
+    """Frames for ``admin`` with the password ``s#c:ret``, which is never sent itself."""
 
     def md5(text: str) -> str:
         return hashlib.md5(text.encode()).hexdigest()  # noqa: S324 - what the protocol is made of
@@ -149,9 +133,7 @@ def asks_for_a_digest(visit: Visit) -> None:
 
 
 def asks_for_a_password(visit: Visit) -> None:
-    """
-    The same with basic authentication.
-    """
+    """The same with basic authentication."""
     word = base64.b64encode(b"admin:s#c:ret").decode()
     known = visit.header("Authorization") == f"Basic {word}"
     _show(visit, 'Basic realm="camera"', known=known)
@@ -167,9 +149,7 @@ def _show(visit: Visit, ask: str, *, known: bool) -> None:
 
 
 def capture_threads() -> Iterator[threading.Thread]:
-    """
-    The running capture threads.
-    """
+    """The running capture threads."""
     for thread in threading.enumerate():
         if thread.name.startswith("camera-"):
             yield thread

@@ -64,9 +64,7 @@ class Webcam:
 
 
 class Capture:
-    """
-    `cv2.VideoCapture` of that camera.
-    """
+    """`cv2.VideoCapture` of that camera."""
 
     def __init__(self, webcam: Webcam) -> None:
         self.webcam = webcam

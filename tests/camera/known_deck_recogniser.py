@@ -1,6 +1,4 @@
-"""
-A recogniser that knows the drawn decks, for tests that are not about recognition.
-"""
+"""A recogniser that knows the drawn decks, for tests that are not about recognition."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ class Known(Struct, frozen=True):
 
 
 class ByHeart:
-    """
-    Compares the indexes of a card with all of its deck, as template matchers do.
-    """
+    """Compares the indexes of a card with all of its deck, as template matchers do."""
 
     def __init__(self, style: int = 0, least: float = 0.7) -> None:
         self._style = style

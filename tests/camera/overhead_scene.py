@@ -69,9 +69,7 @@ def card_face(name: str | None, number: int) -> tuple[Image, Image]:
 
 @dataclass(frozen=True)
 class CardTruth:
-    """
-    A card on the table; without a name it lies face down.
-    """
+    """A card on the table; without a name it lies face down."""
 
     name: str | None
     x: float
@@ -86,9 +84,7 @@ def on(slot: str, name: str | None, dx: float = 0, dy: float = 0, turn: float = 
 
 @dataclass(frozen=True)
 class Scene:
-    """
-    One state of the table; `drawn` draws it with the noise of a number.
-    """
+    """One state of the table; `drawn` draws it with the noise of a number."""
 
     cards: tuple[CardTruth, ...] = ()
     hands: tuple[Point, ...] = ()
@@ -208,9 +204,7 @@ def _seen(image: Image, light: float, noise: float, number: int) -> Image:
 
 
 def profile(folder: Path, **changes: object) -> Path:
-    """
-    Write the profile of this table, and the image of the empty table.
-    """
+    """Write the profile of this table, and the image of the empty table."""
     cv2.imwrite(str(folder / "empty.png"), Scene().drawn(99))
     rows = tuple(tuple(float(each) for each in row) for row in homography())
     made = Profile(

@@ -27,9 +27,7 @@ _CACHE = Path(__file__).parents[2] / "build" / "test-profiles"
 
 
 def simulated_profile(settings: Settings, folder: Path) -> Path:
-    """
-    Write the profile of these settings and its reference picture; return the profile's path.
-    """
+    """Write the profile of these settings and its reference picture; return the profile's path."""
     key = hashlib.sha256(f"{_sources()} {settings!r}".encode()).hexdigest()[:32]
     cached = _CACHE / key
     if not cached.exists():

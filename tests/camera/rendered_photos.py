@@ -1,6 +1,4 @@
-"""
-Photos of rendered cards for the recogniser's tests, of decks that were not trained.
-"""
+"""Photos of rendered cards for the recogniser's tests, of decks that were not trained."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ _UNIT = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 def photo(
     side: Image, deck: Style, seed: int, *, width: float = 110, blur: float = 0.4
 ) -> tuple[Image, Quad]:
-    """
-    Draw a card on felt, randomly turned, seen at an angle; return its corners too.
-    """
+    """Draw a card on felt, randomly turned, seen at an angle; return its corners too."""
     chance = np.random.default_rng(seed)
     scene = np.full((360, 420, 3), (60, 105, 25), np.float32)
     scene += chance.normal(0, 4, scene.shape).astype(np.float32)

@@ -1,6 +1,4 @@
-"""
-Small simulated tables for tests: quick deals, few and small frames.
-"""
+"""Small simulated tables for tests: quick deals, few and small frames."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ def mouth(trouble: SceneFault | None = None, **wishes: Any) -> Scene:  # noqa: A
 def shots(
     scene: Scene, wanted: Callable[[Truth], bool] = lambda _: True, most: int = 1000
 ) -> list[Shot]:
-    """
-    Take the requested frames.
-    """
+    """Take the requested frames."""
     found: list[Shot] = []
     number = 0
     while len(found) < most:

@@ -43,9 +43,7 @@ def driver(profile: Path) -> CameraDriver:
 
 
 def film() -> Iterator[Image]:
-    """
-    A round at twenty frames per second, and the cleared table.
-    """
+    """A round at twenty frames per second, and the cleared table."""
     cards: tuple[Any, ...] = ()
     yield from (Scene().drawn(n) for n in range(3))
     for slot, card in ROUND:
@@ -195,9 +193,7 @@ def test_plain_and_frozen_frames_are_reported() -> None:
 
 
 class Hanging:
-    """
-    A camera that hangs in its read after one frame.
-    """
+    """A camera that hangs in its read after one frame."""
 
     def __init__(self) -> None:
         self.freed = threading.Event()
@@ -242,9 +238,7 @@ def test_a_hanging_source_is_abandoned_without_blocking(
 
 @contextmanager
 def sending(path: Path, *, slow: float = 0.03) -> Iterator[RawSender]:
-    """
-    Send an empty table, and an ace on it from the seventh frame on, delayed by `slow`.
-    """
+    """Send an empty table, and an ace on it from the seventh frame on, delayed by `slow`."""
     sender, stop = RawSender(path), threading.Event()
 
     def send() -> None:

@@ -1,6 +1,4 @@
-"""
-Cards are found by their visible parts, on any felt.
-"""
+"""Cards are found by their visible parts, on any felt."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ _LIKE_THE_FELT = (5009, 5035, 5112)
 
 
 class Backs:
-    """
-    A simulated table on which a card is laid face down.
-    """
+    """A simulated table on which a card is laid face down."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self._settings = settings = Settings(seed=seed, rounds=1)
@@ -64,16 +60,12 @@ class Backs:
 
     @cached_property
     def empty(self) -> Image:
-        """
-        The table without cards.
-        """
+        """The table without cards."""
         return self.seen()
 
     @cached_property
     def patches(self) -> dict[Slot, tuple[Place, Patch]]:
-        """
-        Each place, and its part of a picture.
-        """
+        """Each place, and its part of a picture."""
         ground, card = TableProjection(self._profile), self._profile.card
         return {
             slot: (each, place_patch(ground, each, card))
@@ -82,9 +74,7 @@ class Backs:
         }
 
     def miss(self, slot: Slot, x: float, y: float, turn: float) -> float:
-        """
-        Lay a card beside the middle of its place; return the error in pixels.
-        """
+        """Lay a card beside the middle of its place; return the error in pixels."""
         box, profile = PLACES[slot], self._profile
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
         place, patch = self.patches[slot]
@@ -98,9 +88,7 @@ class Backs:
         return float(min(np.abs(np.roll(quad, turn, 0) - true).max() for turn in (0, 2)))
 
     def state(self, way: Way, push: float) -> str:
-        """
-        Lay a card under an oblique camera; return the state of its place.
-        """
+        """Lay a card under an oblique camera; return the state of its place."""
         slot, x, y, turn = way
         box, self._view.camera = PLACES[slot], create_camera(self._settings).moved(push, -push)
         pose = Pose(box.x + x, box.y + y, 0.0, box.turn + turn)
@@ -150,9 +138,7 @@ def test_backs_are_found_on_any_felt(backs: Backs) -> None:
 
 @pytest.mark.parametrize("seed", _LIKE_THE_FELT)
 def test_faint_backs_are_found(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """
-    All but those that hide the line around their place.
-    """
+    """All but those that hide the line around their place."""
     backs = Backs(seed, tmp_path_factory.mktemp("table"))
     missed = [way for way in islice(_ways(), volume(6, 12)) if backs.miss(*way) > _NEAR]
     assert len(missed) <= 1

@@ -1,6 +1,4 @@
-"""
-Findings of `doctor` on a camera and its evidence folder.
-"""
+"""Findings of `doctor` on a camera and its evidence folder."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from tests.camera.simulated_tables import settings
 
 
 def _findings(folder: Path, *options: str) -> dict[str, list[tuple[str, str]]]:
-    """
-    Check a table whose camera is a folder with an image of the empty table.
-    """
+    """Check a table whose camera is a folder with an image of the empty table."""
     pictures = folder / "profile"
     profile = simulated_profile(settings(seed=1), pictures)
     file = folder / "table.toml"

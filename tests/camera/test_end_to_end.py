@@ -22,9 +22,7 @@ from tests.camera.profiles import simulated_profile
 
 
 def played(settings: Settings, folder: Path) -> tuple[Judged, list[tuple[object, ...]]]:
-    """
-    Play all rounds; return the table, and the hands that were dealt.
-    """
+    """Play all rounds; return the table, and the hands that were dealt."""
     profile = load_profile(simulated_profile(settings, folder))
     options = CameraOptions(station=settings.station.value)
     station, judge = make_station(profile, options, None), FrameCheck("sim", (1280, 720))

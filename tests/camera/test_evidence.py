@@ -1,6 +1,4 @@
-"""
-Stored pictures are bounded by age and size, and never block the station.
-"""
+"""Stored pictures are bounded by age and size, and never block the station."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ def names(folder: Path) -> list[str]:
 
 
 def there(folder: Path, number: int, size: int = 1, age: float = 0.0) -> str:
-    """
-    Create a picture of an earlier day, with an age in seconds.
-    """
+    """Create a picture of an earlier day, with an age in seconds."""
     path = folder / f"20250101-120000.{number:03}-P1-AS.jpg"
     path.write_bytes(bytes(size))
     moment = time.time() - age

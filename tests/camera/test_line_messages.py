@@ -1,6 +1,4 @@
-"""
-Observations of a camera's lines, and a decoder that accepts any bytes.
-"""
+"""Observations of a camera's lines, and a decoder that accepts any bytes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Every card is reported once, in dealing order; nothing else is.
-"""
+"""Every card is reported once, in dealing order; nothing else is."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ def drawn(scene: Scene, number: int) -> Image:
 
 
 class Watched:
-    """
-    A station that processes scenes.
-    """
+    """A station that processes scenes."""
 
     def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
         self.reader = ByHeart()

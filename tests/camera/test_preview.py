@@ -1,6 +1,4 @@
-"""
-The preview shows frames and readings to browsers of this machine, and to no other.
-"""
+"""The preview shows frames and readings to browsers of this machine, and to no other."""
 
 from __future__ import annotations
 
@@ -40,9 +38,7 @@ _SQUARE = ((100.0, 100.0), (200.0, 100.0), (200.0, 220.0), (100.0, 220.0))
 
 
 class _Quiet:
-    """
-    A station that has read an ace on P1.
-    """
+    """A station that has read an ace on P1."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -71,9 +67,7 @@ def _has_ipv6() -> bool:
 
 
 class _Shoe(_Quiet):
-    """
-    A station at the throat of a shoe that an ace has left.
-    """
+    """A station at the throat of a shoe that an ace has left."""
 
     def process(self, picture: VideoFrame) -> list[Statement]:
         ace = Statement(say=Say.CARD, card=Card("AS"), confidence=0.99)

@@ -1,6 +1,4 @@
-"""
-Beside a running daemon, a camera is checked by the frames of the preview.
-"""
+"""Beside a running daemon, a camera is checked by the frames of the preview."""
 
 from __future__ import annotations
 
@@ -47,9 +45,7 @@ _FPS = 12.0
 
 
 class _Eye:
-    """
-    A simulated camera above the simulated table, which can be moved.
-    """
+    """A simulated camera above the simulated table, which can be moved."""
 
     def __init__(self, path: Path) -> None:
         self._sender = RawSender(path)
@@ -123,9 +119,7 @@ def test_a_camera_is_checked_beside_the_daemon(eye: _Eye, tmp_path: Path) -> Non
 
 
 def _pushed(profile: Path, port: int) -> dict[str, Any]:
-    """
-    Check until the frames are those after the movement.
-    """
+    """Check until the frames are those after the movement."""
     told: dict[str, Any] = {}
 
     def is_pushed() -> bool:
@@ -175,9 +169,7 @@ def test_only_a_daemon_of_this_machine_is_waited_for(port: str, yes: bool) -> No
 
 
 class _Showing:
-    """
-    Feeds a preview with one frame after another, with a place marked in it.
-    """
+    """Feeds a preview with one frame after another, with a place marked in it."""
 
     def __init__(self, view: PreviewServer, picture: Image) -> None:
         self._ended = threading.Event()

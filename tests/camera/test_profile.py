@@ -1,6 +1,4 @@
-"""
-A profile is validated strictly: each fault is reported in one line, with its key.
-"""
+"""A profile is validated strictly: each fault is reported in one line, with its key."""
 
 from __future__ import annotations
 

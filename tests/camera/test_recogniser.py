@@ -1,6 +1,4 @@
-"""
-The recogniser reads decks that were not trained, and names no card where there is none.
-"""
+"""The recogniser reads decks that were not trained, and names no card where there is none."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-What the simulated camera shows is what is said to be there, and the same every time.
-"""
+"""What the simulated camera shows is what is said to be there, and the same every time."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ def _flat(shot: Shot, lying: CardTruth) -> NDArray[np.uint8]:
 
 
 def _likest(seen: NDArray[np.uint8], wish: Settings) -> Card:
-    """
-    Compare with every face of the deck; the window is a little smaller than the card.
-    """
+    """Compare with every face of the deck; the window is a little smaller than the card."""
     deck = choose_deck(wish.seed, wish.deck, 0, _WIDE)
 
     def likeness(card: Card) -> float:
@@ -46,9 +42,7 @@ def _likest(seen: NDArray[np.uint8], wish: Settings) -> Card:
 
 
 def _still(scene: Scene) -> Shot:
-    """
-    Give the picture with the most cards in it, face up, under nothing.
-    """
+    """Give the picture with the most cards in it, face up, under nothing."""
     return max(
         shots(scene, lambda truth: len(truth.cards) >= 4 and not truth.moving),
         key=lambda shot: sum(

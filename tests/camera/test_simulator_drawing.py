@@ -1,6 +1,4 @@
-"""
-What is drawn cheaply is what would be drawn from nothing, and what a shutter would see.
-"""
+"""What is drawn cheaply is what would be drawn from nothing, and what a shutter would see."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-What the simulated camera gives to others: a file, a stream, a profile, words.
-"""
+"""What the simulated camera gives to others: a file, a stream, a profile, words."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ def test_a_disk_that_becomes_full_is_told(tmp_path: Path, monkeypatch: pytest.Mo
         list(write_video(table(fps=2), tmp_path / "table.avi", Path("/dev/full"), Event()))
 
     class Full:
-        """
-        Writes three pictures and, like OpenCV, says nothing of the others.
-        """
+        """Writes three pictures and, like OpenCV, says nothing of the others."""
 
         fourcc = staticmethod(cv2.VideoWriter.fourcc)
 

@@ -1,6 +1,4 @@
-"""
-A slot tracker and the deal order, independent of frames.
-"""
+"""A slot tracker and the deal order, independent of frames."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ KING = Sighting(SightingKind.FACE, Card("KD"), Card("KD"), 0.999)
 
 
 def held(seen: Sighting) -> SlotTracker:
-    """
-    Return the tracker of a place with a reported card since 0.0.
-    """
+    """Return the tracker of a place with a reported card since 0.0."""
     place = SlotTracker()
     place.update(SlotChange(0.5, 0.0), 0.0)
     place.update(SlotChange(0.5, 0.0), 0.1)

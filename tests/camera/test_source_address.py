@@ -1,6 +1,4 @@
-"""
-Addresses of sources, logins of network cameras, and passwords that are never shown.
-"""
+"""Addresses of sources, logins of network cameras, and passwords that are never shown."""
 
 from __future__ import annotations
 

@@ -50,9 +50,7 @@ def _drawn() -> None:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """
-    Long timeouts: a busy machine is not a silent camera.
-    """
+    """Long timeouts: a busy machine is not a silent camera."""
     for module, name in (
         (capture_thread, "_SILENCE_LIMIT_S"),
         (mjpeg_stream, "_FRAME_TIMEOUT_S"),
@@ -73,9 +71,7 @@ def test_a_round_is_read_from_a_stream(profile: Path, told: bool) -> None:  # no
     film = [[encoded(scene.drawn(number)) for number in range(4)] for scene in scenes_]
 
     def behave(visit: Visit) -> None:
-        """
-        Four cards, and the cleared table.
-        """
+        """Four cards, and the cleared table."""
         visit.answer()
         for pictures in (*film, film[0]):
             for number in range(25):
@@ -201,9 +197,7 @@ def _says(status: str, kind: str, body: bytes = b"", *more: str) -> Callable[[Vi
 
 
 def _drips_its_head(visit: Visit) -> None:
-    """
-    A line now and then, each before a timeout for each read would end.
-    """
+    """A line now and then, each before a timeout for each read would end."""
     visit.say(b"HTTP/1.0 200 OK\r\n")
     while True:
         visit.say(b"X-Busy: yes\r\n")

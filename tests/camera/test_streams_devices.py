@@ -64,9 +64,7 @@ def webcam(monkeypatch: pytest.MonkeyPatch, by_heart: None) -> Webcam:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """
-    An existing device until it is unlinked: any that can be read and written.
-    """
+    """An existing device until it is unlinked: any that can be read and written."""
     (tmp_path / "video0").symlink_to("/dev/null")
     return tmp_path / "video0"
 

@@ -33,9 +33,7 @@ def _drawn() -> None:
 
 
 class Table:
-    """
-    The scene; one card may lie on the table.
-    """
+    """The scene; one card may lie on the table."""
 
     def __init__(self) -> None:
         self.card: str | None = None

@@ -50,9 +50,7 @@ cv2.VideoCapture = open_video
 
 @dataclass
 class Bad:
-    """
-    One camera.
-    """
+    """One camera."""
 
     url: str
     told: str
@@ -61,9 +59,7 @@ class Bad:
 
 
 def _stops(visit: Visit) -> None:
-    """
-    Frames for the first visit, and then none.
-    """
+    """Frames for the first visit, and then none."""
     if visit.number == 1:
         visit.answer()
         visit.pictures(count=10)
@@ -84,9 +80,7 @@ def _smaller(visit: Visit) -> None:
 
 @lru_cache(maxsize=1)
 def _other_table() -> list[Image]:
-    """
-    A table seen by a camera that was set up the other way round.
-    """
+    """A table seen by a camera that was set up the other way round."""
     scene = Scene((on("P1", "KD"),))
     return [scene.drawn(number)[::-1, ::-1].copy() for number in range(4)]
 
@@ -154,9 +148,7 @@ def _configured(folder: Path, cameras: dict[str, Bad], port: int, shoe: Shoe) ->
 
 
 def _lost(daemon: DaemonProcess) -> dict[str, list[str]]:
-    """
-    Reasons in the daemon's log for each lost reader.
-    """
+    """Reasons in the daemon's log for each lost reader."""
     told: dict[str, list[str]] = {}
     for line in daemon.log.read_text().splitlines():
         if '"link_lost"' in line:

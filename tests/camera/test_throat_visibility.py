@@ -1,6 +1,4 @@
-"""
-Nothing passes the throat in silence: a card that may have left unseen is reported.
-"""
+"""Nothing passes the throat in silence: a card that may have left unseen is reported."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ def mouth(profile: Profile) -> Watched:
 
 
 def covered(image: Image, start: float, end: float, grey: int, width: float = 75) -> Image:
-    """
-    Hide a part of the window, in millimetres, behind a flat object.
-    """
+    """Hide a part of the window, in millimetres, behind a flat object."""
     high, wide = image.shape[:2]
     left, right = (round(wide / 2 + np.clip(x, -HALF[0], HALF[0]) * SCALE) for x in (start, end))
     top, bottom = (round(high / 2 + y * SCALE) for y in (-width / 2, width / 2))

@@ -1,6 +1,4 @@
-"""
-The weights in the package are the measured ones.
-"""
+"""The weights in the package are the measured ones."""
 
 from __future__ import annotations
 

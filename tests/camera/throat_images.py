@@ -1,6 +1,4 @@
-"""
-A shoe's throat: cards that pass behind a window, usually short side first and to the right.
-"""
+"""A shoe's throat: cards that pass behind a window, usually short side first and to the right."""
 
 from __future__ import annotations
 
@@ -60,9 +58,7 @@ Card = tuple[str | None, float]
 
 
 def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHORT) -> Image:
-    """
-    Draw cards, the first below all others; seen from below, the first hides the rest.
-    """
+    """Draw cards, the first below all others; seen from below, the first hides the rest."""
     image = _plates(ahead).copy()
     (x, y), inside = ahead.half, np.zeros((HEIGHT, WIDTH), np.uint8)
     cv2.rectangle(inside, _pixel(-x, -y, ahead), _pixel(x, y, ahead), (255,), -1)
@@ -80,18 +76,14 @@ def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHOR
 
 
 def passing(name: str, seconds: float = 0.36, lag: float = 0.0) -> list[Card]:
-    """
-    Return the positions of a card in consecutive frames, slow at the begin and the end.
-    """
+    """Return the positions of a card in consecutive frames, slow at the begin and the end."""
     steps = np.arange(-lag, seconds, 1 / FPS) / seconds
     smooth = np.clip(steps, 0, 1)
     return [(name, float(x)) for x in (smooth * smooth * (3 - 2 * smooth) * 2 - 1) * OUT]
 
 
 def profile(folder: Path, ahead: Ahead = SHORT, quarters: int = 0) -> Profile:
-    """
-    Write the profile of this throat, turned by a number of quarters.
-    """
+    """Write the profile of this throat, turned by a number of quarters."""
     pictures = [turned(drawn(number=n, ahead=ahead), quarters) for n in range(90, 94)]
     empty = np.mean(pictures, axis=0).round().astype(np.uint8)
     cv2.imwrite(str(folder / "mouth.png"), empty)
@@ -112,9 +104,7 @@ def profile(folder: Path, ahead: Ahead = SHORT, quarters: int = 0) -> Profile:
 
 
 def turned(image: Image, quarters: int) -> Image:
-    """
-    Turn an image by a number of quarters, counterclockwise.
-    """
+    """Turn an image by a number of quarters, counterclockwise."""
     return np.ascontiguousarray(np.rot90(image, quarters))
 
 

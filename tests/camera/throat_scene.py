@@ -1,6 +1,4 @@
-"""
-A station at a shoe's throat that processes drawn frames.
-"""
+"""A station at a shoe's throat that processes drawn frames."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ Told = list[tuple[str, str | None]]
 
 
 class Watched:
-    """
-    The processed frames, and the resulting statements.
-    """
+    """The processed frames, and the resulting statements."""
 
     def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
         options = CameraOptions(station="throat")
@@ -36,9 +32,7 @@ class Watched:
     def show(
         self, *tracks: list[throat_images.Card], light: float = 1.0, rest: float = 0.2
     ) -> Told:
-        """
-        Let cards pass together, then nothing for a moment; return the statements.
-        """
+        """Let cards pass together, then nothing for a moment; return the statements."""
         nothing: list[tuple[throat_images.Card, ...]] = [()] * round(rest * FPS)
         together = [
             tuple(card for card in cards if card) for cards in zip_longest(*tracks, fillvalue=None)
@@ -46,16 +40,12 @@ class Watched:
         return self.look(*[self.drawn(*cards, light=light) for cards in [*together, *nothing]])
 
     def drawn(self, *cards: throat_images.Card, light: float = 1.0) -> Image:
-        """
-        Draw a frame with its own noise.
-        """
+        """Draw a frame with its own noise."""
         self.number += 1
         return throat_images.drawn(*cards, number=self.number, light=light)
 
     def look(self, *images: Image | None) -> Told:
-        """
-        Process frames as they are; None for a missing frame.
-        """
+        """Process frames as they are; None for a missing frame."""
         before = len(self.said)
         for image in images:
             self.now += 1 / FPS

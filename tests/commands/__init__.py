@@ -1,3 +1,1 @@
-"""
-Commands of operators: over a real broker, to a real daemon, from the shell.
-"""
+"""Commands of operators: over a real broker, to a real daemon, from the shell."""

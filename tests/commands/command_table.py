@@ -31,9 +31,7 @@ _numbers = itertools.count(1)
 
 
 class Heard(NamedTuple):
-    """
-    What the supervisor received.
-    """
+    """What the supervisor received."""
 
     topic: str
     payload: bytes
@@ -43,16 +41,12 @@ class Heard(NamedTuple):
 
     @property
     def json(self) -> Any:  # noqa: ANN401 - whatever was said
-        """
-        The payload, decoded.
-        """
+        """The payload, decoded."""
         return json.loads(self.payload)
 
 
 class Supervisor:
-    """
-    Hears everything, and gives orders over MQTT 5.
-    """
+    """Hears everything, and gives orders over MQTT 5."""
 
     def __init__(
         self, port: int, root: str, *, name: str | None = None, protocol: str = "5"
@@ -95,15 +89,11 @@ class Supervisor:
         )
 
     def of(self, suffix: str) -> list[Heard]:
-        """
-        Return what came to a topic of the table.
-        """
+        """Return what came to a topic of the table."""
         return [each for each in self.heard if each.topic == f"{self.root}/{suffix}"]
 
     def wait(self, suffix: str, count: int = 1) -> list[Heard]:
-        """
-        Wait for so many messages on a topic of the table.
-        """
+        """Wait for so many messages on a topic of the table."""
         wait_for(lambda: len(self.of(suffix)) >= count, f"{count} of {suffix}")
         return self.of(suffix)
 
@@ -116,9 +106,7 @@ class Supervisor:
         answer_to: str | None = None,
         correlation: bytes | None = None,
     ) -> int:
-        """
-        Publish bytes to a verb; return the broker's reason code.
-        """
+        """Publish bytes to a verb; return the broker's reason code."""
         properties = None
         if answer_to is not None or correlation is not None:
             properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
@@ -132,9 +120,7 @@ class Supervisor:
         return info.rc
 
     def ask(self, verb: str, payload: bytes, *, retain: bool = False) -> Any:  # noqa: ANN401 - JSON
-        """
-        Publish bytes to a verb, and return the answer that comes to a topic of our own.
-        """
+        """Publish bytes to a verb, and return the answer that comes to a topic of our own."""
         mine = f"answers/{next(_numbers)}"
         self.send(verb, payload, retain=retain, answer_to=mine)
         wait_for(lambda: any(each.topic == mine for each in self.heard), f"an answer: {payload!r}")
@@ -142,18 +128,14 @@ class Supervisor:
         return answer.json
 
     def order(self, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
-        """
-        Give an order as it should be, and return its answer.
-        """
+        """Give an order as it should be, and return its answer."""
         order = {"id": f"order-{next(_numbers)}", "operator": "Maria", **fields}
         self.send(verb, json.dumps(order).encode())
         return self.wait(f"reply/{order['id']}")[-1].json
 
 
 class Pit(Supervisor):
-    """
-    A table, its daemon and its shoe, seen from the pit.
-    """
+    """A table, its daemon and its shoe, seen from the pit."""
 
     def __init__(self, port: int, table: str, daemon: Daemon, journal: Path, shoe: Shoe) -> None:
         super().__init__(port, f"shoe/v1/{SITE}/{table}")
@@ -163,22 +145,16 @@ class Pit(Supervisor):
 
     @property
     def seq(self) -> int:
-        """
-        The last event.
-        """
+        """The last event."""
         return self.daemon.core.table.state.seq
 
     def journaled(self) -> list[Command]:
-        """
-        Return all orders in the journal, in order.
-        """
+        """Return all orders in the journal, in order."""
         with JournalReader(self.journal) as reader:
             return [each for each in reader.observations() if isinstance(each, Command)]
 
     def draw(self, *cards: str) -> None:
-        """
-        Let cards come out of the shoe, ``P1:AS``, and wait for the last one's event.
-        """
+        """Let cards come out of the shoe, ``P1:AS``, and wait for the last one's event."""
         before = len(self._drawn())
         self.shoe.draw(*cards)
         wait_for(lambda: len(self._drawn()) >= before + len(cards), f"the cards {cards}")
@@ -187,9 +163,7 @@ class Pit(Supervisor):
         return self.of("event/card_dealt")
 
     def events(self, type_: str) -> list[Any]:
-        """
-        Return the data of all events of a type that were heard.
-        """
+        """Return the data of all events of a type that were heard."""
         return [each.json["data"] for each in self.of(f"event/{type_}")]
 
 
@@ -217,9 +191,7 @@ def write_config(folder: Path, table: str, port: int, text: str = "", protocol: 
 
 @contextmanager
 def open_pit(folder: Path, port: int, text: str = "", protocol: str = "5") -> Iterator[Pit]:
-    """
-    Open a new table, with the daemon in a thread of this process.
-    """
+    """Open a new table, with the daemon in a thread of this process."""
     table = f"table-{next(_numbers)}"
     setup = load_config(write_config(folder, table, port, text, protocol))
     with ExitStack() as stack:

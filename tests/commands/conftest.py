@@ -1,6 +1,4 @@
-"""
-One broker for all tests of this folder: every table has its own id.
-"""
+"""One broker for all tests of this folder: every table has its own id."""
 
 from __future__ import annotations
 
@@ -18,46 +16,34 @@ __all__ = ["OpenPit", "mosquitto"]
 
 
 class OpenPit(Protocol):
-    """
-    Opens a table; `text` is more of its section ``[table]``, and further sections.
-    """
+    """Opens a table; `text` is more of its section ``[table]``, and further sections."""
 
     def __call__(self, text: str = "") -> Pit:
-        """
-        Open it.
-        """
+        """Open it."""
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mosquitto]:
-    """
-    A running broker where everybody may do everything.
-    """
+    """A running broker where everybody may do everything."""
     with Mosquitto(tmp_path_factory.mktemp("mosquitto")) as broker:
         yield broker
 
 
 @pytest.fixture
 def tables(broker: Mosquitto, tmp_path: Path) -> Iterator[OpenPit]:
-    """
-    Open tables that are closed whatever happens.
-    """
+    """Open tables that are closed whatever happens."""
     with ExitStack() as stack:
         yield lambda text="": stack.enter_context(open_pit(tmp_path, broker.port, text))
 
 
 @pytest.fixture
 def pit(tables: OpenPit) -> Pit:
-    """
-    A table with no house, all cards face up, where results are held from severity 3.
-    """
+    """A table with no house, all cards face up, where results are held from severity 3."""
     return tables()
 
 
 @pytest.fixture(scope="module")
 def quiet(broker: Mosquitto, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pit]:
-    """
-    A table that several tests share, because nothing ever changes on it.
-    """
+    """A table that several tests share, because nothing ever changes on it."""
     with open_pit(tmp_path_factory.mktemp("quiet"), broker.port) as pit:
         yield pit

@@ -176,9 +176,7 @@ def test_no_fields_do_harm(verb: str, said: dict[str, Any]) -> None:
 
 
 def check_harmless(verb: str, payload: bytes) -> None:
-    """
-    Whatever comes can be written down as it was read, and put before the table.
-    """
+    """Whatever comes can be written down as it was read, and put before the table."""
     for in_topic in (False, True):
         command = parse_command(
             IncomingCommand(verb, payload, retained=False), operator_in_topic=in_topic

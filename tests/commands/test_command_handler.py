@@ -26,9 +26,7 @@ from shoe_daemon.table.observations import CardDrawn
 
 
 class Answers:
-    """
-    In the publisher's place: keeps what is answered.
-    """
+    """In the publisher's place: keeps what is answered."""
 
     is_replaying = False
 
@@ -44,9 +42,7 @@ class Time:
 
 
 class Bench:
-    """
-    A table's core and its orders; pending wait in a list.
-    """
+    """A table's core and its orders; pending wait in a list."""
 
     def __init__(self, setup: Setup) -> None:
         self.time = Time()

@@ -1,6 +1,4 @@
-"""
-`shoe-daemon cmd`: sends a command, prints the reply on one line, and sets the exit status.
-"""
+"""`shoe-daemon cmd`: sends a command, prints the reply on one line, and sets the exit status."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-docs/orders.md agrees with the code: verbs, rights, examples, configuration.
-"""
+"""docs/orders.md agrees with the code: verbs, rights, examples, configuration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-`hold_from`: a severe irregularity holds the result until a person has acknowledged it.
-"""
+"""`hold_from`: a severe irregularity holds the result until a person has acknowledged it."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ pytestmark = pytest.mark.mosquitto
 
 
 def misdeal(pit: Pit) -> None:
-    """
-    Deal a card too many, and the round's result.
-    """
+    """Deal a card too many, and the round's result."""
     pit.draw("P1:9S", "B1:2H", "P2:KD", "B2:5C")
     pit.shoe.call(Outcome.BANKER)
     pit.wait("event/irregularity")

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.mosquitto
 
 
 def a_bad_evening(pit: Pit) -> None:
-    """
-    Some rounds with what can go wrong, and what a supervisor does about it.
-    """
+    """Some rounds with what can go wrong, and what a supervisor does about it."""
     pit.draw("P1:9S", "B1:2H", "P2:KD", "B2:5C")
     pit.shoe.call(Outcome.BANKER)
     (wrong,) = pit.wait("event/irregularity")

@@ -50,9 +50,7 @@ def payload(order_id: str, **fields: object) -> bytes:
 
 
 class Night:
-    """
-    A daemon that is killed and started again, and who gives it orders.
-    """
+    """A daemon that is killed and started again, and who gives it orders."""
 
     def __init__(self, stack: ExitStack, folder: Path, broker: Mosquitto) -> None:
         self.config = configure(folder, port=broker.port)
@@ -60,9 +58,7 @@ class Night:
         self.pit = stack.enter_context(Supervisor(broker.port, ROOT.rstrip("/")))
 
     def start(self, patch: str = "") -> DaemonProcess:
-        """
-        Start it, and wait until it hears orders.
-        """
+        """Start it, and wait until it hears orders."""
         online = len(self._online())
         # A service manager of its own: those of the dead still listen.
         manager = str(self.config.with_name(f"{online}.sock"))

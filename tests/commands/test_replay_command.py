@@ -1,6 +1,4 @@
-"""
-`replay` publishes events again: the same bytes, in order, without side effects.
-"""
+"""`replay` publishes events again: the same bytes, in order, without side effects."""
 
 from __future__ import annotations
 

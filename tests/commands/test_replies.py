@@ -137,9 +137,7 @@ def test_what_waited_for_the_table_has_to_say_until_when_it_holds(
 
 
 def cut(pit: Pit) -> None:
-    """
-    Let the daemon's line to the broker go, without a word.
-    """
+    """Let the daemon's line to the broker go, without a word."""
     publisher = pit.daemon.publisher
     assert publisher is not None
     session = publisher._session  # noqa: SLF001 - a cut cable has no other door

@@ -1,3 +1,1 @@
-"""
-Tests of the demo: the view as a pure function, and the whole as a person starts it.
-"""
+"""Tests of the demo: the view as a pure function, and the whole as a person starts it."""

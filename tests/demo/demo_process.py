@@ -1,6 +1,4 @@
-"""
-Starts the demo as a person does, on a terminal or without one.
-"""
+"""Starts the demo as a person does, on a terminal or without one."""
 
 from __future__ import annotations
 
@@ -41,9 +39,7 @@ _ENDED = "ended with "
 
 
 class Done(NamedTuple):
-    """
-    What became of a demo without a terminal.
-    """
+    """What became of a demo without a terminal."""
 
     status: int
     out: str
@@ -51,9 +47,7 @@ class Done(NamedTuple):
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """
-    Return an environment whose temporary folder is one of the test's own.
-    """
+    """Return an environment whose temporary folder is one of the test's own."""
     return {
         "PATH": os.environ["PATH"],
         "TMPDIR": str(folder),
@@ -65,9 +59,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 
 def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]:  # noqa: ANN401
-    """
-    Start a demo without a terminal, on a port that is free unless one is named.
-    """
+    """Start a demo without a terminal, on a port that is free unless one is named."""
     more_options: tuple[str, ...] = () if "--board" in arguments else WITHOUT_BOARD
     if "--port" not in arguments:
         more_options += ("--port", str(free_port()))
@@ -84,18 +76,14 @@ def start(folder: Path, *arguments: str, **more: Any) -> subprocess.Popen[str]: 
 
 
 def run(folder: Path, *arguments: str) -> Done:
-    """
-    Run a demo without a terminal to its end.
-    """
+    """Run a demo without a terminal to its end."""
     process = start(folder, *arguments)
     out, err = process.communicate(timeout=LONGEST)
     return Done(process.returncode, out, err)
 
 
 class Terminal:
-    """
-    A demo, or another command, on a terminal of its own, and all that it has written there.
-    """
+    """A demo, or another command, on a terminal of its own, and all that it has written there."""
 
     def __init__(
         self,
@@ -141,41 +129,29 @@ class Terminal:
 
     @property
     def written(self) -> str:
-        """
-        Everything so far.
-        """
+        """Everything so far."""
         return self._bytes.decode(errors="replace")
 
     @property
     def manners(self) -> list[Any]:
-        """
-        What the terminal does with what is typed.
-        """
+        """What the terminal does with what is typed."""
         return termios.tcgetattr(self._slave)
 
     def resize(self, columns: int, rows: int) -> None:
-        """
-        Make it larger or smaller; who has it is told.
-        """
+        """Make it larger or smaller; who has it is told."""
         termios.tcsetwinsize(self._slave, (rows, columns))
 
     def type(self, text: str) -> None:
-        """
-        Press keys.
-        """
+        """Press keys."""
         os.write(self._master, text.encode())
 
     def wait_for(self, text: str) -> None:
-        """
-        Wait until a text is on the terminal.
-        """
+        """Wait until a text is on the terminal."""
         wait_for(lambda: text in self.written or _ENDED in self.written, text)
         assert text in self.written, self.written[-2000:]
 
     def end(self) -> int:
-        """
-        Wait for the end, and return the demo's status.
-        """
+        """Wait for the end, and return the demo's status."""
         self.wait_for(_ENDED)
         wait_for(lambda: self.written.endswith("\n"))
         return int(self.written.rpartition(_ENDED)[2])

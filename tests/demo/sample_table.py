@@ -74,9 +74,7 @@ _START: Final = 1_795_600_000_000_000
 def boards(
     settings: Settings, house: str = "seven-feathers", policy: str = "us_nj_pa"
 ) -> Iterator[DemoView]:
-    """
-    Deal a scenario; yield the view after each report and each command of the supervisor.
-    """
+    """Deal a scenario; yield the view after each report and each command of the supervisor."""
     yield from SampleTable(house, policy).boards(settings)
 
 
@@ -103,9 +101,7 @@ class SampleTable:
         self.events: list[Event] = []
 
     def boards(self, settings: Settings) -> Iterator[DemoView]:
-        """
-        Deal, and let the supervisor decide.
-        """
+        """Deal, and let the supervisor decide."""
         for scene in scenes(settings):
             yield from self._decide()
             self._on_table = scene.round or self._on_table
@@ -162,9 +158,7 @@ class SampleTable:
         return self._recent.view(self._table.public(), self._house, health, _ADDRESSES)
 
     def documents(self, session: str = "5a4d1c7e") -> dict[str, bytes]:
-        """
-        Return the retained documents of this moment, by topic.
-        """
+        """Return the retained documents of this moment, by topic."""
         state = self._table.state
         options = RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
         shoe = state.shoe.number if state.shoe else None
@@ -179,9 +173,7 @@ class SampleTable:
         }
 
     def view(self, name: str, broker: str) -> TableView:
-        """
-        Return the content of `shoe-daemon watch`.
-        """
+        """Return the content of `shoe-daemon watch`."""
         told = self.documents()
         return TableView(
             name=name,
@@ -195,9 +187,7 @@ class SampleTable:
 
 
 def showpiece() -> DemoView:
-    """
-    Return the moment that the README shows: an excess card, and the result held.
-    """
+    """Return the moment that the README shows: an excess card, and the result held."""
     return next(board for board in boards(_SHOWPIECE) if _is_telling(board.table))
 
 

@@ -1,6 +1,4 @@
-"""
-The supervisor decides so that what is shown in the end is what was dealt.
-"""
+"""The supervisor decides so that what is shown in the end is what was dealt."""
 
 from __future__ import annotations
 

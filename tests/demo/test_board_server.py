@@ -1,6 +1,4 @@
-"""
-The demo opens the board and the pit for browsers, says where, and leaves nothing behind.
-"""
+"""The demo opens the board and the pit for browsers, says where, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -37,9 +35,7 @@ def ask(url: str) -> tuple[int, str]:
 
 
 def first_of(url: str) -> Any:  # noqa: ANN401 - JSON
-    """
-    Return the documents that a page begins with.
-    """
+    """Return the documents that a page begins with."""
     status, text = ask(url)
     assert status == 200
     found = re.search(r'<script type="application/json" id="page">(.*?)</script>', text, re.DOTALL)
@@ -49,9 +45,7 @@ def first_of(url: str) -> Any:  # noqa: ANN401 - JSON
 
 @contextmanager
 def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """
-    Run a demo; give it, and where its board is.
-    """
+    """Run a demo; give it, and where its board is."""
     process = start(folder, *SLOW, *arguments)
     try:
         assert process.stdout is not None
@@ -92,9 +86,7 @@ def _alerts(url: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _misdeal(url: str) -> Any:  # noqa: ANN401 - JSON
-    """
-    Wait for a misdeal in the pit; the supervisor deals with it, so it is asked for once.
-    """
+    """Wait for a misdeal in the pit; the supervisor deals with it, so it is asked for once."""
     seen: list[Any] = []
 
     def is_seen() -> bool:
@@ -163,9 +155,7 @@ def test_a_board_that_dies_is_told_and_the_demo_goes_on(tmp_path: Path) -> None:
 
 
 def _kill_display(shell: int) -> None:
-    """
-    Kill the demo's own display: the child of the shell's child.
-    """
+    """Kill the demo's own display: the child of the shell's child."""
     (demo_pid,) = _children(shell)
     wait_for(lambda: _children(demo_pid), timeout=PATIENCE)
     for child in _children(demo_pid):

@@ -1,6 +1,4 @@
-"""
-The demo with a camera: what is dealt before it is what the board gets.
-"""
+"""The demo with a camera: what is dealt before it is what the board gets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-Whatever becomes of the demo, nothing that it has started stays behind.
-"""
+"""Whatever becomes of the demo, nothing that it has started stays behind."""
 
 from __future__ import annotations
 
@@ -28,17 +26,13 @@ time.sleep(3600)
 
 
 def children_of(process: int) -> list[int]:
-    """
-    Return the processes that a process has started, by whichever of its threads.
-    """
+    """Return the processes that a process has started, by whichever of its threads."""
     threads = Path(f"/proc/{process}/task").glob("*/children")
     return [int(each) for thread in threads for each in thread.read_text("ascii").split()]
 
 
 def is_running(process: int) -> bool:
-    """
-    Tell whether a process does anything yet: one that is dead and not buried does not.
-    """
+    """Tell whether a process does anything yet: one that is dead and not buried does not."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text("ascii")
     except (FileNotFoundError, ProcessLookupError):
@@ -48,9 +42,7 @@ def is_running(process: int) -> bool:
 
 @contextmanager
 def nobody_left(processes: list[int]) -> Iterator[None]:
-    """
-    A test that fails leaves nothing behind either.
-    """
+    """A test that fails leaves nothing behind either."""
     try:
         yield
     finally:

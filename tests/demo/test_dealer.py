@@ -1,6 +1,4 @@
-"""
-The dealer's line counts what its reader will read, and nothing else.
-"""
+"""The dealer's line counts what its reader will read, and nothing else."""
 
 from __future__ import annotations
 

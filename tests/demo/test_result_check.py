@@ -1,6 +1,4 @@
-"""
-The referee agrees with what was dealt, excuses what nobody could see, and misses nothing.
-"""
+"""The referee agrees with what was dealt, excuses what nobody could see, and misses nothing."""
 
 from __future__ import annotations
 

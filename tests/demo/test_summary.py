@@ -1,6 +1,4 @@
-"""
-The summary says how each irregularity was resolved, and how fast.
-"""
+"""The summary says how each irregularity was resolved, and how fast."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-The supervisors of several tables share a broker, and nobody throws another out.
-"""
+"""The supervisors of several tables share a broker, and nobody throws another out."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-The view shows all that the players may know, nothing else, and everything in its place.
-"""
+"""The view shows all that the players may know, nothing else, and everything in its place."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ def everything() -> Iterator[DemoView]:
 
 @cache
 def drawn(size: tuple[int, int]) -> tuple[tuple[DemoView, str], ...]:
-    """
-    Draw every third board of `everything` in this size, once for all tests.
-    """
+    """Draw every third board of `everything` in this size, once for all tests."""
     return tuple((board, text(board, size)) for board in list(everything())[size is LARGE :: 3])
 
 
@@ -108,9 +104,7 @@ def text(board: DemoView, size: tuple[int, int]) -> str:
 
 
 def words(board: DemoView, size: tuple[int, int]) -> str:
-    """
-    Return what stands on the board, runs of blanks and line ends as one blank.
-    """
+    """Return what stands on the board, runs of blanks and line ends as one blank."""
     return words_of(text(board, size))
 
 

@@ -1,6 +1,4 @@
-"""
-Reads the small view back, as a person would: cards, totals, panel.
-"""
+"""Reads the small view back, as a person would: cards, totals, panel."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ _LYING = re.compile(r"▐(10|[2-9AJQK]) +([♠♥♦♣]) +\1▌")
 
 
 def faces(text: str) -> dict[Hand, list[Card]]:
-    """
-    Return the cards whose faces are drawn, each hand's in their order.
-    """
+    """Return the cards whose faces are drawn, each hand's in their order."""
     rows = text.split("\n")
     middle = len(rows[0]) // 2
     found: dict[Hand, list[Card]] = {}
@@ -39,9 +35,7 @@ def faces(text: str) -> dict[Hand, list[Card]]:
 
 
 def public_cards(table: PublicTable) -> dict[Hand, list[Card]]:
-    """
-    Return the cards that are to be seen, each hand's from the first to the third.
-    """
+    """Return the cards that are to be seen, each hand's from the first to the third."""
     lying = {card.slot: card.card for card in (table.round.cards if table.round else ())}
     return {
         hand: [
@@ -54,8 +48,6 @@ def public_cards(table: PublicTable) -> dict[Hand, list[Card]]:
 
 
 def folded_down(text: str) -> int:
-    """
-    Count the cards that lie face down.
-    """
+    """Count the cards that lie face down."""
     rows = text.split("\n")
     return len(re.findall("▐▚+▌", rows[_MIDDLE]))

@@ -1,3 +1,1 @@
-"""
-Tests of the display.
-"""
+"""Tests of the display."""

@@ -1,6 +1,4 @@
-"""
-What some tests here stand on.
-"""
+"""What some tests here stand on."""
 
 from __future__ import annotations
 

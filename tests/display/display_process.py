@@ -1,6 +1,4 @@
-"""
-The real display as a process, and a client that reads its pages and streams.
-"""
+"""The real display as a process, and a client that reads its pages and streams."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ _BLOCK = re.compile(r'<script type="application/json" id="page">(.*?)</script>',
 
 
 class Answer(NamedTuple):
-    """
-    What a browser got.
-    """
+    """What a browser got."""
 
     status: int
     headers: dict[str, str]
@@ -35,9 +31,7 @@ class Answer(NamedTuple):
 
     @property
     def block(self) -> Any:  # noqa: ANN401 - whatever the page begins with
-        """
-        The page's data block.
-        """
+        """The page's data block."""
         found = _BLOCK.search(self.body.decode())
         assert found is not None, self.body[:200]
         return json.loads(found[1])
@@ -86,16 +80,12 @@ class Display:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """
-        The process of the last start.
-        """
+        """The process of the last start."""
         assert self._process is not None
         return self._process
 
     def start(self) -> Self:
-        """
-        Start it, on the port that it had before, and wait until it listens.
-        """
+        """Start it, on the port that it had before, and wait until it listens."""
         command = (*self._program, "display", "--config", str(self.config))
         with self.log.open("ab") as log:
             begin = log.tell()
@@ -114,15 +104,11 @@ class Display:
         return found is not None
 
     def said(self, begin: int = 0) -> str:
-        """
-        Return what it has logged.
-        """
+        """Return what it has logged."""
         return self.log.read_bytes()[begin:].decode()
 
     def stop(self) -> float:
-        """
-        Stop it as a service manager does; return the seconds that it took.
-        """
+        """Stop it as a service manager does; return the seconds that it took."""
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(PATIENCE) == 0, self.said()
@@ -131,9 +117,7 @@ class Display:
     def ask(
         self, path: str, *, method: str = "GET", body: str | None = None, **headers: str
     ) -> Answer:
-        """
-        Ask for an address; `_` in a header's name is a hyphen.
-        """
+        """Ask for an address; `_` in a header's name is a hyphen."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -145,15 +129,11 @@ class Display:
             connection.close()
 
     def health(self) -> Any:  # noqa: ANN401 - a JSON object
-        """
-        Return how it is.
-        """
+        """Return how it is."""
         return json.loads(self.ask("/health").body)
 
     def rss(self) -> int:
-        """
-        Return how many bytes of memory it has.
-        """
+        """Return how many bytes of memory it has."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         assert found is not None
@@ -210,15 +190,11 @@ class Browser:
         self.ended.set()
 
     def of(self, name: str) -> list[Any]:
-        """
-        Return all documents of a name.
-        """
+        """Return all documents of a name."""
         return [document for each, document in self.events if each == name]
 
     def wait(self, name: str, *path: str, value: object) -> None:
-        """
-        Wait until the last document of a name has a value at a path.
-        """
+        """Wait until the last document of a name has a value at a path."""
         wait_for(
             lambda: _at(self.latest.get(name), path) == value,
             f"{name}.{'.'.join(path)} == {value!r}; it is {_at(self.latest.get(name), path)!r}",

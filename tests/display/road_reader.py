@@ -1,6 +1,4 @@
-"""
-Reads roads back from rows of characters: below the caption, column by column.
-"""
+"""Reads roads back from rows of characters: below the caption, column by column."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ _Cell = tuple[str, Style]
 
 
 class Read(NamedTuple):
-    """
-    What is to be seen of a road: by column and row, and how many columns are not.
-    """
+    """What is to be seen of a road: by column and row, and how many columns are not."""
 
     cells: dict[_Place, str]
     hidden: int
@@ -38,9 +34,7 @@ class Read(NamedTuple):
 
 
 def read_road(rows: Rows, name: str, symbols: Symbols) -> Read:
-    """
-    Find a road by its caption, and read all cells of it.
-    """
+    """Find a road by its caption, and read all cells of it."""
     picture = cells_of(rows)
     x, y = _place(picture, name)
     hidden = _hidden(picture[y][x:])
@@ -56,9 +50,7 @@ def read_road(rows: Rows, name: str, symbols: Symbols) -> Read:
 
 
 def cells_of(rows: Rows) -> list[list[_Cell]]:
-    """
-    Return the character and the style of each cell; a wide character is followed by none.
-    """
+    """Return the character and the style of each cell; a wide character is followed by none."""
     return [
         [
             (part, segment.style or Style())
@@ -90,18 +82,14 @@ def _pitch(row: list[_Cell]) -> int:
 
 
 def _width(row: list[_Cell]) -> int:
-    """
-    Count the cells of the paper and the beads on it.
-    """
+    """Count the cells of the paper and the beads on it."""
     return len(list(takewhile(lambda cell: cell[1].bgcolor in _PAPERS | _BEADS, row)))
 
 
 def expected(
     roads: Roads, ties: LeadingTies, symbols: Symbols, name: str, pitch: int
 ) -> dict[_Place, str]:
-    """
-    Say what should be seen on a road, on which columns are so wide.
-    """
+    """Say what should be seen on a road, on which columns are so wide."""
     if name == "Bead plate":
         return {(each.col, each.row): _bead(each, symbols) for each in roads.bead}
     if name == "Big road":

@@ -1,6 +1,4 @@
-"""
-Messages of tables for tests, of the types that the daemon publishes.
-"""
+"""Messages of tables for tests, of the types that the daemon publishes."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ BEGIN = 1_795_253_400_000_000
 
 
 def at(seconds: float) -> Moment:
-    """
-    Return the moment so many seconds after `BEGIN`.
-    """
+    """Return the moment so many seconds after `BEGIN`."""
     return Moment(1000.0 + seconds, from_microseconds(BEGIN + int(seconds * 1e6)))
 
 
@@ -82,9 +78,7 @@ def _least_json(kind: str) -> str:
 
 
 def document(suffix: str, *, seq: int = 1, session: str = "s1", **more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """
-    Return the smallest document of a topic, as builtin types.
-    """
+    """Return the smallest document of a topic, as builtin types."""
     facts = _least(suffix.partition("/")[0] if "device" in suffix else suffix)
     facts |= {"schema": "1.0", "seq": seq, "session": session}
     if suffix == "state":
@@ -95,42 +89,32 @@ def document(suffix: str, *, seq: int = 1, session: str = "s1", **more: Any) -> 
 
 
 def payload(suffix: str, **more: Any) -> bytes:  # noqa: ANN401
-    """
-    Return the smallest document of a topic as a payload.
-    """
+    """Return the smallest document of a topic as a payload."""
     return json.dumps(document(suffix, **more)).encode()
 
 
 def alert(number: int = 1, **more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """
-    Return an open irregularity with a proposal.
-    """
+    """Return an open irregularity with a proposal."""
     found: dict[str, Any] = most(ActiveAlerts)["alerts"][0]
     found["data"] |= {"id": number, "severity": 3, **more}
     return found
 
 
 def roads(sequence: str, *, seq: int = 1, session: str = "s1", shoe: int = 1) -> bytes:
-    """
-    Return the payload of ``roads`` for a shoe.
-    """
+    """Return the payload of ``roads`` for a shoe."""
     options = RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
     return road_map(parse_sequence(sequence), options, shoe=shoe, seq=seq, session=session)
 
 
 def event(seq: int, kind: str = "round_started", **data: Any) -> bytes:  # noqa: ANN401
-    """
-    Return an event of table 1.
-    """
+    """Return an event of table 1."""
     envelope = {"at": at(seq).wall, "data": data, "round": 1, "schema": "1.0", "seq": seq}
     more = {"shoe": 1, "site": "house", "table": "table-1", "type": kind}
     return json.dumps(envelope | more).encode()
 
 
 class ModelFeeder:
-    """
-    A model, and messages for it.
-    """
+    """A model, and messages for it."""
 
     def __init__(self, tables: FloorModel | None = None) -> None:
         self.tables = FloorModel() if tables is None else tables
@@ -146,9 +130,7 @@ class ModelFeeder:
         site: str = "house",
         **more: Any,  # noqa: ANN401
     ) -> list[Change]:
-        """
-        Apply one message; without content the smallest payload of the topic.
-        """
+        """Apply one message; without content the smallest payload of the topic."""
         if content is None:
             names = {"site": site, "table": table} if suffix == "state" else {}
             content = payload(suffix, **names, **more)
@@ -159,9 +141,7 @@ class ModelFeeder:
 def live_model(
     table: str = "table-1", *, site: str = "house", model: ModelFeeder | None = None
 ) -> ModelFeeder:
-    """
-    Return a connected model with one live table.
-    """
+    """Return a connected model with one live table."""
     from shoe_daemon.display.freshness import Link
 
     model = model or ModelFeeder()

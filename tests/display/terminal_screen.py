@@ -1,6 +1,4 @@
-"""
-What stands on a terminal after all that was written there.
-"""
+"""What stands on a terminal after all that was written there."""
 
 from __future__ import annotations
 
@@ -38,31 +36,23 @@ class Screen(Terminal):
         super().__init__(folder, *arguments, rows=rows, columns=columns, command=WATCH)
 
     def resize(self, columns: int, rows: int) -> None:
-        """
-        Make it larger or smaller; what stood there is gone.
-        """
+        """Make it larger or smaller; what stood there is gone."""
         self._read_on()
         self._cells = _blank(columns, rows)
         super().resize(columns, rows)
 
     @property
     def text(self) -> str:
-        """
-        What stands there now.
-        """
+        """What stands there now."""
         self._read_on()
         return "\n".join("".join(row) for row in self._cells)
 
     def wait_until(self, text: str) -> None:
-        """
-        Wait until a text stands there.
-        """
+        """Wait until a text stands there."""
         wait_for(lambda: text in self.text, f"{text!r} in\n{self.text}", timeout=PATIENCE)
 
     def wait_until_it_is(self, text: str) -> None:
-        """
-        Wait until nothing but this stands there.
-        """
+        """Wait until nothing but this stands there."""
         try:
             wait_for(lambda: self.text == text, timeout=PATIENCE)
         except AssertionError:

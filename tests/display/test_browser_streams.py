@@ -25,9 +25,7 @@ PIT_PAGES = {"row": PIT, "alerts": PIT_TABLE}
 
 
 class OpenFloor:
-    """
-    A model, its streams, and what a browser reads.
-    """
+    """A model, its streams, and what a browser reads."""
 
     def __init__(self, model: ModelFeeder, *wanted: str) -> None:
         self.model = model
@@ -43,9 +41,7 @@ class OpenFloor:
 
 
 async def events_of(stream: AsyncGenerator[bytes, None]) -> list[tuple[str, Any]]:
-    """
-    Return what comes next, as the browser's EventSource reads it.
-    """
+    """Return what comes next, as the browser's EventSource reads it."""
     async with asyncio.timeout(20):
         chunk = await anext(stream)
     found = []

@@ -1,6 +1,4 @@
-"""
-The queue has a limit however fast the broker sends, and keeps the latest documents.
-"""
+"""The queue has a limit however fast the broker sends, and keeps the latest documents."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ from tests.display.table_messages import PATIENT
 
 
 class CountingQueue:
-    """
-    A queue that counts its notifications.
-    """
+    """A queue that counts its notifications."""
 
     def __init__(self) -> None:
         self.notified = 0

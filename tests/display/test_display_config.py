@@ -1,6 +1,4 @@
-"""
-A configuration is accepted, or rejected in one line that says what to do.
-"""
+"""A configuration is accepted, or rejected in one line that says what to do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-From the broker to the browser, through the real server: completely, at once, and safely.
-"""
+"""From the broker to the browser, through the real server: completely, at once, and safely."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ def now() -> str:
 
 
 class Table:
-    """
-    Speaks at the broker in the place of a daemon.
-    """
+    """Speaks at the broker in the place of a daemon."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener

@@ -1,6 +1,4 @@
-"""
-The documentation of the display agrees with the program.
-"""
+"""The documentation of the display agrees with the program."""
 
 from __future__ import annotations
 

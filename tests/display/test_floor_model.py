@@ -1,6 +1,4 @@
-"""
-The model follows from the valid messages; an invalid message is counted and changes nothing.
-"""
+"""The model follows from the valid messages; an invalid message is counted and changes nothing."""
 
 from __future__ import annotations
 
@@ -430,9 +428,7 @@ def test_without_a_broker_nothing_is_fresh() -> None:
 
 
 def missed(*there: str) -> ModelFeeder:
-    """
-    Return two tables, after it was found out of which ones the broker has anything.
-    """
+    """Return two tables, after it was found out of which ones the broker has anything."""
     model = live_model("table-2", model=live_model())
     model.tables.expire_missing(frozenset(there), at(10).monotonic)
     return model

@@ -35,9 +35,7 @@ def size(*fonts: str) -> int:
 
 
 def address(path: Path) -> str:
-    """
-    Return where browsers find a font, with the version under which they may keep it.
-    """
+    """Return where browsers find a font, with the version under which they may keep it."""
     file = FileCache(STATIC).get(f"fonts/{path.name}")
     assert file is not None
     return f"fonts/{path.name}?v={file.version}"
@@ -48,9 +46,7 @@ def has_own(code: str) -> bool:
 
 
 def at_hand(code: str, *more: str) -> frozenset[str]:
-    """
-    Return what a page in this language can write without the computer's own fonts.
-    """
+    """Return what a page in this language can write without the computer's own fonts."""
     own = (code, *more) if has_own(code) else ()
     return characters(LATIN[0]).union(*map(characters, (*own, "signs")))
 
@@ -83,9 +79,7 @@ def test_every_page_can_name_every_language_and_draw_every_disc() -> None:
 
 
 def test_digits_are_as_wide_as_one_another() -> None:
-    """
-    A number that changes moves nothing beside it.
-    """
+    """A number that changes moves nothing beside it."""
     for name in LATIN:
         font = TTFont(FONTS / f"{name}.woff2")
         widths = {font["hmtx"][font.getBestCmap()[ord(digit)]][0] for digit in "0123456789"}

@@ -1,6 +1,4 @@
-"""
-A stale table is never shown as live, and a live table never as stale.
-"""
+"""A stale table is never shown as live, and a live table never as stale."""
 
 from __future__ import annotations
 
@@ -95,9 +93,7 @@ def test_a_copy_is_good_for_one_heartbeat_and_what_is_heard_for_three() -> None:
 
 
 def reconnected(lost: float, back: float, **copy: Any) -> ModelFeeder:  # noqa: ANN401
-    """
-    Return tables that lost their broker and have it again, with the copy that it had kept.
-    """
+    """Return tables that lost their broker and have it again, with the copy that it had kept."""
     model = live_model()
     model.tables.set_link(Link(connected=False, since="x"), at(lost).monotonic)
     model.tables.set_link(HERE, at(back).monotonic)
@@ -107,9 +103,7 @@ def reconnected(lost: float, back: float, **copy: Any) -> ModelFeeder:  # noqa: 
 
 
 def states(model: ModelFeeder, *seconds: float) -> list[str]:
-    """
-    Let time pass, and say how fresh the table was at each of these moments.
-    """
+    """Let time pass, and say how fresh the table was at each of these moments."""
     found: list[str] = []
     for second in seconds:
         model.tables.advance_time(at(second).monotonic)

@@ -1,6 +1,4 @@
-"""
-Every language has every word of the pages; a further file adds a language.
-"""
+"""Every language has every word of the pages; a further file adds a language."""
 
 from __future__ import annotations
 
@@ -66,9 +64,7 @@ def write(folder: Path, code: str, words: str) -> None:
 
 
 def sources() -> str:
-    """
-    Return all that the pages are made of.
-    """
+    """Return all that the pages are made of."""
     here = FOLDER.parent
     files = [*here.glob("static/*.js"), *here.glob("pages/*.html")]
     return "".join(path.read_text(encoding="utf-8") for path in files)
@@ -107,9 +103,7 @@ def test_no_sentence_was_left_in_english(code: str) -> None:
 
 
 def proposals() -> Iterator[tuple[str, Ruling]]:
-    """
-    Give every ruling of the policies that come with the project, with its code.
-    """
+    """Give every ruling of the policies that come with the project, with its code."""
     for path in sorted(POLICIES.glob("*.toml")):
         policy = load_policy(path.stem)
         for situation, found in policy.by_situation.items():
@@ -118,9 +112,7 @@ def proposals() -> Iterator[tuple[str, Ruling]]:
 
 
 def reasons() -> set[str]:
-    """
-    Return the reasons that the table itself gives for closing or holding something.
-    """
+    """Return the reasons that the table itself gives for closing or holding something."""
     told = {results._ON_HOLD_REASON, results._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
     for path in Path(results.__file__).parents[1].rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -134,9 +126,7 @@ def reasons() -> set[str]:
 
 @pytest.mark.parametrize("code", CHINESE)
 def test_every_sentence_of_a_table_is_translated(code: str) -> None:
-    """
-    The sentences with a code, the rulings and where they stand, and the table's own reasons.
-    """
+    """The sentences with a code, the rulings and where they stand, and the table's own reasons."""
     sentences = languages()[code].sentences
     assert DETAIL_TEMPLATES.keys() <= sentences.keys()
     for each, ruling in proposals():
@@ -177,18 +167,14 @@ def test_players_are_told_no_sentence_that_is_for_staff() -> None:
 
 
 def test_the_two_chinese_are_not_one_written_twice() -> None:
-    """
-    A character of the one does not slip into the other.
-    """
+    """A character of the one does not slip into the other."""
     hant, hans = ("".join(languages()[code].words.values()) for code in CHINESE)
     assert not set("莊閒對龍點數當現發補開關與賭碼單雙銷讀") & set(hans) - {"莊", "閒"}
     assert not set("庄闲对龙点数现发补开关与赌单双销读") & set(hant)
 
 
 def test_every_word_is_said_somewhere() -> None:
-    """
-    What no page says any more has no place in any language's file.
-    """
+    """What no page says any more has no place in any language's file."""
     said = set(re.findall(r"\w+", sources()))
     unsaid = {
         key

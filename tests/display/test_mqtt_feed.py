@@ -34,9 +34,7 @@ def folder_of(path: Path, name: str) -> Path:
 
 
 def rights(folder: Path) -> str:
-    """
-    Return the lines of a broker with the sample's rights; everybody's password is the name.
-    """
+    """Return the lines of a broker with the sample's rights; everybody's password is the name."""
     passwords = folder / "passwords"
     for user in ("table-1", "board", "pit-display"):
         create = [] if passwords.exists() else ["-c"]
@@ -123,9 +121,7 @@ PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
 
 @pytest.mark.skipif(PLUGIN is None, reason="mosquitto's dynamic security is not installed")
 def test_a_refused_subscription_to_alerts_for_staff_costs_nothing_else(tmp_path: Path) -> None:
-    """
-    A table that was taken away meanwhile is still found out.
-    """
+    """A table that was taken away meanwhile is still found out."""
     everything = dict.fromkeys(
         ("publishClientSend", "publishClientReceive", "subscribe", "unsubscribe"), True
     )
@@ -208,9 +204,7 @@ tables.MISSING_TABLE_TIMEOUT_S = 0.5
 
 
 def lasting(path: Path) -> Mosquitto:
-    """
-    Return a broker that remembers what is retained when it is killed, not yet started.
-    """
+    """Return a broker that remembers what is retained when it is killed, not yet started."""
     folder = folder_of(path, "mosquitto")
     return Mosquitto(folder, f"{LASTING}\npersistence_location {folder}/")
 

@@ -1,6 +1,4 @@
-"""
-All colours of the pages are in one file, and each of them is used.
-"""
+"""All colours of the pages are in one file, and each of them is used."""
 
 from __future__ import annotations
 

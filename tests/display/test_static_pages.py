@@ -1,6 +1,4 @@
-"""
-No text from the broker becomes markup; only files of the folder are served.
-"""
+"""No text from the broker becomes markup; only files of the folder are served."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 
 
 class Reader(html.parser.HTMLParser):
-    """
-    Reads a page as a browser does.
-    """
+    """Reads a page as a browser does."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

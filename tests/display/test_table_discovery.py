@@ -1,6 +1,4 @@
-"""
-Tables without retained messages are found, and a late table is not among them.
-"""
+"""Tables without retained messages are found, and a late table is not among them."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ NOW = 1000.0
 
 
 class TimedDiscovery:
-    """
-    A discovery with a clock that tests advance.
-    """
+    """A discovery with a clock that tests advance."""
 
     def __init__(self) -> None:
         self.discovery = TableDiscovery("shoe/v1")

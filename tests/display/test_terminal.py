@@ -1,6 +1,4 @@
-"""
-What is drawn into a terminal is what is so: every cell of every road, at any width.
-"""
+"""What is drawn into a terminal is what is so: every cell of every road, at any width."""
 
 from __future__ import annotations
 
@@ -46,9 +44,7 @@ SIGNS = {"letters": plain(LETTERS), "chinese": plain(CHINESE), "ascii": ASCII}
 
 
 def drawn(made: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> Rows:
-    """
-    Draw a scoreboard, where it takes no more columns than it may.
-    """
+    """Draw a scoreboard, where it takes no more columns than it may."""
     picture, taken = scoreboard(made, ties, symbols, width)
     assert taken <= width
     return render_rows([picture], taken)

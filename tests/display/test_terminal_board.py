@@ -1,6 +1,4 @@
-"""
-The board in a terminal shows what is so, at any size, whatever somebody publishes.
-"""
+"""The board in a terminal shows what is so, at any size, whatever somebody publishes."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
 
 
 def seen_of(dealer: Dealer) -> TableView:
-    """
-    Return what a terminal sees of a table dealt by hand.
-    """
+    """Return what a terminal sees of a table dealt by hand."""
     told: dict[str, Any] = {"session": "s1", "alarm": None, "heartbeat": 10, "published": ""}
     state = msgspec.json.decode(messages.state(dealer.table.public(), **told), type=State)
     which: dict[str, Any] = {"seq": state.seq, "session": "s1"}
@@ -245,9 +241,7 @@ def test_whatever_passes_as_a_document_can_be_drawn() -> None:
 
 
 def _spoilt(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 - any JSON
-    """
-    Return a copy in which one leaf, or a few, is something else.
-    """
+    """Return a copy in which one leaf, or a few, is something else."""
     if isinstance(value, dict) and value:
         key = chance.choice(sorted(value))
         return {**value, key: _spoilt(value[key], chance)}

@@ -49,9 +49,7 @@ Documents = dict[str, bytes]
 
 @cache
 def dealt(rounds: int = 30) -> tuple[Documents, ...]:
-    """
-    Return what a table publishes over some rounds, after each report of its shoe.
-    """
+    """Return what a table publishes over some rounds, after each report of its shoe."""
     sample = SampleTable("seven-feathers", "us_nj_pa")
     boards = sample.boards(Settings(mode=Mode.OPEN, rounds=rounds, seed=11))
     return tuple(sample.documents() for _ in boards)
@@ -62,9 +60,7 @@ def table(documents: Documents) -> State:
 
 
 def last_round() -> list[Documents]:
-    """
-    Return the moments of the last round, from its first card to its result.
-    """
+    """Return the moments of the last round, from its first card to its result."""
     number = max(state.round.number for each in dealt() if (state := table(each)).round)
     return [each for each in dealt() if (found := table(each).round) and found.number == number]
 
@@ -76,9 +72,7 @@ def picture(
     signs: Symbols = LETTERS,
     **more: Any,  # noqa: ANN401 - any field of what is seen
 ) -> str:
-    """
-    Return what a live board of this moment looks like.
-    """
+    """Return what a live board of this moment looks like."""
     seen = TableView(
         name="demo.table-1",
         broker=f"127.0.0.1:{port}",
@@ -96,9 +90,7 @@ def drawn(view: TableView, size: tuple[int, int], symbols: Symbols = LETTERS) ->
 
 
 def other(documents: Documents, suffix: str, **more: Any) -> Documents:  # noqa: ANN401
-    """
-    Return the same moment, with something else in one of its documents.
-    """
+    """Return the same moment, with something else in one of its documents."""
     changed = json.loads(documents[suffix]) | more
     return {**documents, suffix: json.dumps(changed).encode()}
 

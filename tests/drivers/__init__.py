@@ -1,3 +1,1 @@
-"""
-Tests of drivers.
-"""
+"""Tests of drivers."""

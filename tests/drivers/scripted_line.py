@@ -1,6 +1,4 @@
-"""
-A scripted line, decoder and sink for tests of the reader thread, without real time.
-"""
+"""A scripted line, decoder and sink for tests of the reader thread, without real time."""
 
 from __future__ import annotations
 
@@ -97,9 +95,7 @@ def played(
     sink: Callable[[Frame], object] | None = None,
     url: str = "/dev/shoe/1",
 ) -> tuple[Reader, Heard]:
-    """
-    Run a reader through a whole script, in this thread.
-    """
+    """Run a reader through a whole script, in this thread."""
     heard = Heard()
     reader = Reader(
         "shoe",

@@ -1,6 +1,4 @@
-"""
-The example of `docs/write-a-driver.md`, as printed there, is a complete driver.
-"""
+"""The example of `docs/write-a-driver.md`, as printed there, is a complete driver."""
 
 from __future__ import annotations
 
@@ -26,9 +24,7 @@ _FILE = re.compile(r"`([a-z_]+\.(?:py|toml|txt))`[^`]*?:\n\n```\w+\n(.*?)```", r
 
 
 def page_files() -> dict[str, str]:
-    """
-    Return the files that the page prints, by name.
-    """
+    """Return the files that the page prints, by name."""
     found = dict(_FILE.findall(PAGE.read_text(encoding="utf-8")))
     assert sorted(found) == ["my_reader.py", "pyproject.toml", "round.txt", "table.toml"]
     return found
@@ -36,9 +32,7 @@ def page_files() -> dict[str, str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """
-    Write the page's files into a folder, and install the package there.
-    """
+    """Write the page's files into a folder, and install the package there."""
     files = page_files()
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -57,9 +51,7 @@ def group(project: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:
 
 
 def shoe_daemon(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """
-    Run a command in the folder, where the package is found.
-    """
+    """Run a command in the folder, where the package is found."""
     return subprocess.run(
         [*SHOE_DAEMON, *arguments],
         cwd=folder,
@@ -71,9 +63,7 @@ def shoe_daemon(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
 
 
 def on_pty(folder: Path, line: str) -> None:
-    """
-    Put the port of a test into the page's configuration.
-    """
+    """Put the port of a test into the page's configuration."""
     file = folder / "table.toml"
     file.write_text(file.read_text().replace("/dev/ttyUSB0", line), encoding="utf-8")
 

@@ -1,6 +1,4 @@
-"""
-Passwords in the url of a line are shown to nobody.
-"""
+"""Passwords in the url of a line are shown to nobody."""
 
 from __future__ import annotations
 

@@ -68,31 +68,23 @@ def test_a_driver_that_cannot_be_imported_is_said(monkeypatch: pytest.MonkeyPatc
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    Options with a default for every field.
-    """
+    """Options with a default for every field."""
 
     speed: int = 1
 
 
 class Careless(Struct):
-    """
-    Options that accept any key.
-    """
+    """Options that accept any key."""
 
 
 class Demanding(Struct, forbid_unknown_fields=True):
-    """
-    Options without a default.
-    """
+    """Options without a default."""
 
     speed: int
 
 
 class Whole:
-    """
-    A driver with every part of the interface, and a decoder in the same object.
-    """
+    """A driver with every part of the interface, and a decoder in the same object."""
 
     name = "whole"
     line = LineSettings()

@@ -203,9 +203,7 @@ class TestSocket:
 
 
 def serve_rfc_2217(listener: socket.socket, port: serial.Serial, stop: threading.Event) -> None:
-    """
-    A device server of one client, as in pySerial's own example.
-    """
+    """A device server of one client, as in pySerial's own example."""
     client, _ = listener.accept()
 
     class Connection:

@@ -1,6 +1,4 @@
-"""
-Waits for a condition.
-"""
+"""Waits for a condition."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ PATIENCE = 60.0
 
 
 def until(condition: Callable[[], object], what: str = "") -> None:
-    """
-    Return as soon as the condition holds; fail after `PATIENCE`.
-    """
+    """Return as soon as the condition holds; fail after `PATIENCE`."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:

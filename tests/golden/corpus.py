@@ -82,18 +82,14 @@ REPORT_FORMS: Final = ("", "--json", "--html shoe.html")
 
 
 class Log(NamedTuple):
-    """
-    An observation log.
-    """
+    """An observation log."""
 
     title: str
     observations: list[AnyObservation]
 
 
 def read_logs(path: Path) -> list[Log]:
-    """
-    Read the logs of a file.
-    """
+    """Read the logs of a file."""
     logs: list[Log] = []
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line.startswith("#") or not logs:
@@ -104,23 +100,17 @@ def read_logs(path: Path) -> list[Log]:
 
 
 def log_files() -> list[Path]:
-    """
-    List the files with observation logs.
-    """
+    """List the files with observation logs."""
     return sorted((HERE / "logs").rglob("*.jsonl"))
 
 
 def captures() -> list[Path]:
-    """
-    List the observations of all byte captures.
-    """
+    """List the observations of all byte captures."""
     return sorted((TESTS / "captures").rglob("*.observations.jsonl"))
 
 
 def journals() -> list[Path]:
-    """
-    List the journals, as SQL.
-    """
+    """List the journals, as SQL."""
     return [
         *sorted((TESTS / "journal" / "fixtures").glob("*.sql")),
         *sorted((HERE / "journals").glob("*.sql")),
@@ -128,16 +118,12 @@ def journals() -> list[Path]:
 
 
 def checkpoints() -> list[Path]:
-    """
-    List the checkpoints of tables.
-    """
+    """List the checkpoints of tables."""
     return sorted((HERE / "checkpoints").rglob("*.checkpoint"))
 
 
 def cases() -> dict[str, Callable[[], str]]:
-    """
-    Return all cases: the name of the expected file, and the function that makes its text.
-    """
+    """Return all cases: the name of the expected file, and the function that makes its text."""
     made: dict[str, Callable[[], str]] = {}
     for path in log_files():
         name = path.relative_to(HERE / "logs").with_suffix("").as_posix()
@@ -169,18 +155,14 @@ def _log_file(path: Path) -> str:
 
 
 def _capture(path: Path) -> str:
-    """
-    Fold a capture as `replay --protocol` does: the bytes have no times.
-    """
+    """Fold a capture as `replay --protocol` does: the bytes have no times."""
     observations = [decode_observation(line) for line in path.read_bytes().splitlines()]
     table = Table(TableState(session=Session(options=Options(timeless=True))))
     return _text(_transcript(Log("", observations), table, {}))
 
 
 def _checkpoint(path: Path) -> str:
-    """
-    Restore a table from its checkpoint, and fold the observations after it.
-    """
+    """Restore a table from its checkpoint, and fold the observations after it."""
     try:
         table = Table.restore(path.read_bytes())
     except UserError as error:
@@ -194,9 +176,7 @@ def _proposals(policy: str) -> str:
 
 
 def _proposals_by_log(policy: str) -> Iterator[str]:
-    """
-    Yield all irregularities of the logs, each with what the policy proposes.
-    """
+    """Yield all irregularities of the logs, each with what the policy proposes."""
     for path in sorted((HERE / "logs" / "irregularities").glob("*.jsonl")):
         for log in read_logs(path):
             table = Table()
@@ -273,27 +253,19 @@ class _Publisher:
         )
 
     def show(self, table: Table, number: int) -> None:
-        """
-        Let the daemon's own code decide which documents are new.
-        """
+        """Let the daemon's own code decide which documents are new."""
         self._core.table, self._core.journal.head.observation = table, number
         self._daemon.publish_if_changed()
 
     def retain(self, suffix: str, document: bytes | Callable[[str], bytes], _seq: int) -> None:
-        """
-        Take a document, or the function that makes it at the moment of publication.
-        """
+        """Take a document, or the function that makes it at the moment of publication."""
         self._waiting[suffix] = document
 
     def notify(self, _seq: int) -> None:
-        """
-        Ignore the number of the last event.
-        """
+        """Ignore the number of the last event."""
 
     def documents(self, events: Sequence[Event]) -> Iterator[str]:
-        """
-        Yield what changed in each document that was published after these events.
-        """
+        """Yield what changed in each document that was published after these events."""
         shown = {_data(event): f"data of {_topic_of(event)}" for event in events}
         for suffix, document in self._waiting.items():
             now = fields(document if isinstance(document, bytes) else document(PUBLISHED))
@@ -356,9 +328,7 @@ def changed(
 
 
 def _journal(dump: Path) -> str:
-    """
-    Read a journal by the commands of the command line; then fold it from its checkpoint.
-    """
+    """Read a journal by the commands of the command line; then fold it from its checkpoint."""
     with TemporaryDirectory() as folder, chdir(folder):
         with closing(sqlite3.connect("table.journal")) as connection:
             connection.executescript(dump.read_text(encoding="utf-8"))
@@ -380,9 +350,7 @@ def _shoes(path: Path) -> list[int]:
 
 
 def _folded(path: Path) -> str:
-    """
-    Fold a journal from its last checkpoint, as a start of the daemon does.
-    """
+    """Fold a journal from its last checkpoint, as a start of the daemon does."""
     with JournalReader(path) as reader:
         table = fold_table(reader)
     public = fields(encode_public_table(table.public()))
@@ -393,9 +361,7 @@ def _folded(path: Path) -> str:
 
 
 def run_command(line: str) -> str:
-    """
-    Run a command and return its line, its output and its exit status.
-    """
+    """Run a command and return its line, its output and its exit status."""
     runner = CliRunner(env={"COLUMNS": str(COLUMNS), "NO_COLOR": "1"})
     result = runner.invoke(main, shlex.split(line))
     end = f"exit status {result.exit_code}\n" if result.exit_code else ""

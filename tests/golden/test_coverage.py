@@ -93,9 +93,7 @@ def shown() -> Shown:
 
 
 def lines() -> Iterator[str]:
-    """
-    Yield the expected lines of all logs; a refusal stands in the line of its command.
-    """
+    """Yield the expected lines of all logs; a refusal stands in the line of its command."""
     for path in corpus.log_files():
         name = path.relative_to(corpus.HERE / "logs").with_suffix(".txt")
         text = (corpus.EXPECTED / name).read_text(encoding="utf-8")
@@ -109,17 +107,13 @@ def observations() -> list[AnyObservation]:
 
 
 def values(name: str, *types: str) -> set[Any]:
-    """
-    Return the values of a field of events, of all types or of some.
-    """
+    """Return the values of a field of events, of all types or of some."""
     events = shown().events
     return {data[name] for kind in types or events for data in events[kind] if name in data}
 
 
 def inputs(name: str) -> set[Any]:
-    """
-    Return the values of a field of observations.
-    """
+    """Return the values of a field of observations."""
     return {getattr(each, name, None) for each in observations()}
 
 
@@ -128,9 +122,7 @@ def sessions() -> list[Session]:
 
 
 def choices(kind: type, name: str) -> set[str]:
-    """
-    Return the values that the type of a field permits.
-    """
+    """Return the values that the type of a field permits."""
     return set(map(str, get_args(get_type_hints(kind)[name])))
 
 

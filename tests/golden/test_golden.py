@@ -22,9 +22,7 @@ CONTEXT = 80
 
 
 def difference(expected: str, made: str) -> str:
-    """
-    Describe the first difference of two texts, and where in the corpus it lies.
-    """
+    """Describe the first difference of two texts, and where in the corpus it lies."""
     place: list[str] = []
     lines = zip_longest(expected.split("\n"), made.split("\n"), fillvalue="(the end of the text)")
     for number, (old, new) in enumerate(lines, 1):

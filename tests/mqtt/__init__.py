@@ -1,3 +1,1 @@
-"""
-Tests of MQTT, most of them against a real mosquitto.
-"""
+"""Tests of MQTT, most of them against a real mosquitto."""

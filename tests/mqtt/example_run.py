@@ -69,9 +69,7 @@ TIE = ("P1:7S", "B1:7H", "P2:KD", "B2:QC")
 
 
 class Said(NamedTuple):
-    """
-    A message of the run, and what it is an example of.
-    """
+    """A message of the run, and what it is an example of."""
 
     name: str
     payload: bytes
@@ -92,18 +90,14 @@ class Played(NamedTuple):
 
 
 class Witness(Listener):
-    """
-    Hears everything, and whether it was sent to be retained.
-    """
+    """Hears everything, and whether it was sent to be retained."""
 
     def _on_connect(self, client: paho.Client, *_: object) -> None:
         client.subscribe(self._topic, options=SubscribeOptions(qos=1, retainAsPublished=True))
 
 
 class _ScriptsClock(Clock):
-    """
-    Stands still until the script goes on.
-    """
+    """Stands still until the script goes on."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,9 +113,7 @@ class _ScriptsClock(Clock):
         return max(0.0, (moment - self.moment) / 1_000_000)
 
     def published(self) -> str:
-        """
-        The moment of a publication, a little later.
-        """
+        """The moment of a publication, a little later."""
         return from_microseconds(self.moment + 4000)
 
 
@@ -144,15 +136,11 @@ class _Stage:
         self._witness = witness
 
     def wait(self, seconds: float) -> None:
-        """
-        Let time go by.
-        """
+        """Let time go by."""
         self._clock.moment += int(seconds * 1_000_000)
 
     def say(self, code: str, *data: int, after: float = 2.0) -> None:
-        """
-        Let the shoe say something, and wait until what follows from it was told.
-        """
+        """Let the shoe say something, and wait until what follows from it was told."""
         self.wait(after)
         before = self._core.journal.head.observation
         self._shoe.say(code, *data)
@@ -160,9 +148,7 @@ class _Stage:
         self.settle()
 
     def settle(self) -> None:
-        """
-        Wait until all events and the state after them were heard.
-        """
+        """Wait until all events and the state after them were heard."""
         _wait(self._is_settled, "what the table is now")
 
     def _is_settled(self) -> bool:
@@ -175,38 +161,28 @@ class _Stage:
         return [each for each in self._witness.messages if each.topic.startswith(kinds)]
 
     def of(self, suffix: str) -> list[Message]:
-        """
-        Return what was heard on a topic of the table.
-        """
+        """Return what was heard on a topic of the table."""
         return [each for each in self._witness.messages if each.topic == self._root + suffix]
 
     def deal(self, *cards: str) -> None:
-        """
-        Deal cards, ``P1:AS``; one that is ``??`` passes unread.
-        """
+        """Deal cards, ``P1:AS``; one that is ``??`` passes unread."""
         for slot, _, card in (each.partition(":") for each in cards):
             face = _UNREAD if card == "??" else face_code(Card(card))
             self.say("D", place_code(Slot(slot)), face)
 
     def burn(self, first: str, count: int) -> None:
-        """
-        Turn the first card, and burn so many more, whose faces nobody sees.
-        """
+        """Turn the first card, and burn so many more, whose faces nobody sees."""
         self.say("D", 0x80 | FIRST_CARD << 4, face_code(Card(first)))
         for _ in range(count):
             self.say("D", 0x80 | BURN << 4, face_code(None), after=1)
 
     def call(self, outcome: Outcome, *, player_pair: bool = False) -> None:
-        """
-        Let the shoe say who has won.
-        """
+        """Let the shoe say who has won."""
         code = result_code(outcome, player_pair=player_pair, banker_pair=False)
         self.say("G", code, after=3)
 
     def play(self, cards: tuple[str, ...], outcome: Outcome, *, player_pair: bool = False) -> None:
-        """
-        Play a round.
-        """
+        """Play a round."""
         self.wait(20)
         self.deal(*cards)
         self.call(outcome, player_pair=player_pair)
@@ -229,9 +205,7 @@ class _Stage:
         self.examples.append(Said(name or suffix, self.of(suffix)[-1].payload, summary))
 
     def note_events(self) -> None:
-        """
-        Take the first event of each type that the script has not chosen one of.
-        """
+        """Take the first event of each type that the script has not chosen one of."""
         for message in self._events():
             name = message.topic.removeprefix(self._root)
             if all(each.name != name for each in self.examples):
@@ -239,9 +213,7 @@ class _Stage:
 
 
 class _Tablet:
-    """
-    The supervisor's, which asks for every answer twice.
-    """
+    """The supervisor's, which asks for every answer twice."""
 
     def __init__(self, stage: _Stage, supervisor: Supervisor) -> None:
         self._stage = stage
@@ -280,9 +252,7 @@ class _Tablet:
 
 
 def play(broker: Mosquitto, folder: Path) -> Played:
-    """
-    Play both tables through.
-    """
+    """Play both tables through."""
     examples: list[Said] = []
     with Witness(broker.port, name="witness") as witness:
         for table, text, script in (
@@ -304,9 +274,7 @@ def play(broker: Mosquitto, folder: Path) -> Played:
 
 @contextmanager
 def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> Iterator[_Stage]:
-    """
-    Run the daemon of a table in a thread, on the script's time.
-    """
+    """Run the daemon of a table in a thread, on the script's time."""
     folder.mkdir()
     path, line, clock = folder / "table.toml", folder / "line", _ScriptsClock()
     path.write_text(
@@ -341,9 +309,7 @@ def _wait(condition: Callable[[], object], what: str) -> None:
 
 
 def _play_open(stage: _Stage, tablet: _Tablet) -> None:
-    """
-    A shoe with what may happen in one, and the beginning of the next.
-    """
+    """A shoe with what may happen in one, and the beginning of the next."""
     stage.note("result/last", "Before the first result.")
     stage.note("alert/active", "Nothing is open.")
     stage.note(STATUS, "The daemon speaks for the table.")
@@ -405,9 +371,7 @@ def _pass_unread(stage: _Stage, tablet: _Tablet) -> None:
 
 
 def _give_to_the_wrong_hand(stage: _Stage, tablet: _Tablet) -> None:
-    """
-    The Banker's third card is given to the Player: the result waits for a person.
-    """
+    """The Banker's third card is given to the Player: the result waits for a person."""
     stage.wait(20)
     stage.deal("P1:6S", "B1:2H", "P2:KD", "B2:3C")
     stage.note(STATE, "The Banker's third card is due.")
@@ -419,9 +383,7 @@ def _give_to_the_wrong_hand(stage: _Stage, tablet: _Tablet) -> None:
 
 
 def _lose_the_reader(stage: _Stage, tablet: _Tablet) -> None:
-    """
-    It is switched off in the middle of a round; the next result is entered by hand.
-    """
+    """It is switched off in the middle of a round; the next result is entered by hand."""
     stage.wait(20)
     stage.deal(*TIE[:2])
     stage.say("S")

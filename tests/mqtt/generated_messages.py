@@ -1,6 +1,4 @@
-"""
-Messages generated from their types: one with the smallest content, one with every field.
-"""
+"""Messages generated from their types: one with the smallest content, one with every field."""
 
 from __future__ import annotations
 
@@ -12,23 +10,17 @@ from msgspec import inspect
 
 
 def least(kind: Any) -> Any:  # noqa: ANN401 - any type, and any value of it
-    """
-    Return an example in JSON's own types: null where it may be, empty lists.
-    """
+    """Return an example in JSON's own types: null where it may be, empty lists."""
     return _example(inspect.type_info(kind), full=False)
 
 
 def most(kind: Any) -> Any:  # noqa: ANN401 - any type, and any value of it
-    """
-    Return an example in JSON's own types: never null, one of everything.
-    """
+    """Return an example in JSON's own types: never null, one of everything."""
     return _example(inspect.type_info(kind), full=True)
 
 
 def required(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """
-    Return an example of the fields that must be there, and of the tag.
-    """
+    """Return an example of the fields that must be there, and of the tag."""
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     fields = {
@@ -69,9 +61,7 @@ _LEAVES: dict[type[inspect.Type], Any] = {
 
 
 def structs(kind: Any) -> Iterator[type[msgspec.Struct]]:  # noqa: ANN401 - any type
-    """
-    Give every struct in a type, itself included. Floats are an error.
-    """
+    """Give every struct in a type, itself included. Floats are an error."""
     yield from _structs(inspect.type_info(kind))
 
 

@@ -48,16 +48,12 @@ Examples = dict[str, list[dict[str, Any]]]
 
 
 def dense(payload: object) -> str:
-    """
-    Return a payload as it is on the wire.
-    """
+    """Return a payload as it is on the wire."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def examples_of(said: Iterable[Said]) -> Examples:
-    """
-    Put what was said under the names of its schemas.
-    """
+    """Put what was said under the names of its schemas."""
     examples: Examples = {}
     for each in said:
         summary = {"summary": each.summary} if each.summary else {}
@@ -68,9 +64,7 @@ def examples_of(said: Iterable[Said]) -> Examples:
 
 
 def steady(examples: Examples) -> Examples:
-    """
-    Return the examples without what differs from run to run.
-    """
+    """Return the examples without what differs from run to run."""
     by_chance = {name: _BY_CHANCE | {"seq"} for name in ("status", "device")}
     by_chance["event/shoe_finished"] = {"head"}
     return {
@@ -83,9 +77,7 @@ def steady(examples: Examples) -> Examples:
 
 
 def _without(payload: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """
-    Leave out fields, those of an event's data too.
-    """
+    """Leave out fields, those of an event's data too."""
     return {
         key: _without(value, names) if key == "data" else value
         for key, value in payload.items()
@@ -94,9 +86,7 @@ def _without(payload: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 
 def with_sections(page: str, document: Mapping[str, Any]) -> str:
-    """
-    Return the page with its sections made anew from the document.
-    """
+    """Return the page with its sections made anew from the document."""
     sections = {
         "sentences": _sentences(),
         "channels": _channels(document),
@@ -115,18 +105,14 @@ def with_sections(page: str, document: Mapping[str, Any]) -> str:
 
 
 def _sentences() -> str:
-    """
-    Return the table of all sentences by their codes.
-    """
+    """Return the table of all sentences by their codes."""
     lines = ["| code | sentence |", "|---|---|"]
     lines += [f"| `{code}` | {sentence} |" for code, sentence in DETAIL_TEMPLATES.items()]
     return "\n".join(lines) + "\n"
 
 
 def _channels(document: Mapping[str, Any]) -> str:
-    """
-    Return the table of all channels.
-    """
+    """Return the table of all channels."""
     lines = ["| topic | QoS | retained | expires | what |", "|---|---|---|---|---|"]
     for operation in document["operations"].values():
         channel = _follow(document, operation["channel"])
@@ -141,9 +127,7 @@ def _channels(document: Mapping[str, Any]) -> str:
 
 
 def _payloads(document: Mapping[str, Any]) -> str:
-    """
-    Return a paragraph with examples for every message.
-    """
+    """Return a paragraph with examples for every message."""
     return "\n".join(map(_payload, document["components"]["messages"].values()))
 
 
@@ -160,9 +144,7 @@ def _payload(message: Mapping[str, Any]) -> str:
 
 
 def _shortened(value: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
-    """
-    Return a payload whose long lists of objects are cut.
-    """
+    """Return a payload whose long lists of objects are cut."""
     if isinstance(value, dict):
         return {key: _shortened(each) for key, each in value.items()}
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
@@ -178,9 +160,7 @@ def _topic(channel: Mapping[str, Any]) -> str:
 
 
 def anchor(heading: str) -> str:
-    """
-    Return how a heading is linked to.
-    """
+    """Return how a heading is linked to."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
@@ -210,9 +190,7 @@ def _make() -> None:
 
 
 def _written(examples: Examples) -> str:
-    """
-    Return the file of the examples: one a line.
-    """
+    """Return the file of the examples: one a line."""
     names = [
         f"{dense(name)}:[\n" + ",\n".join(map(dense, several)) + "\n]"
         for name, several in examples.items()

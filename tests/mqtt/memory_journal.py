@@ -1,6 +1,4 @@
-"""
-A journal in memory, and a publisher that is always stopped.
-"""
+"""A journal in memory, and a publisher that is always stopped."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ class Stored(NamedTuple):
 
 
 class Journal:
-    """
-    An outbox in memory; `cursor` is what the publisher has handed over.
-    """
+    """An outbox in memory; `cursor` is what the publisher has handed over."""
 
     def __init__(self, count: int = 0, session: str = "start-1") -> None:
         self.all: list[Stored] = []
@@ -51,17 +47,13 @@ class Journal:
         return self.cursors[-1] if self.cursors else 0
 
     def add(self, type_: str = "card_dealt") -> int:
-        """
-        Append one event and return its seq.
-        """
+        """Append one event and return its seq."""
         seq = len(self.all) + 1
         self.all.append(Stored(seq, type_, b'{"seq":%d}' % seq))
         return seq
 
     def events(self, after_seq: int, limit: int) -> list[Stored]:
-        """
-        What the publisher reads.
-        """
+        """What the publisher reads."""
         return self.all[after_seq : after_seq + limit]
 
 
@@ -75,9 +67,7 @@ def publishing(
     options: dict[str, Any] | None = None,
     **settings: Any,  # noqa: ANN401 - those of MqttSettings
 ) -> Iterator[Publisher]:
-    """
-    A publisher that runs; `prepare` is done with it before its start.
-    """
+    """A publisher that runs; `prepare` is done with it before its start."""
     publisher = Publisher(
         MqttSettings(port=port, **settings),
         TableIdentity("casino", "table-7", journal.session, "Table 7"),

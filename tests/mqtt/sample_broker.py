@@ -55,9 +55,7 @@ class SampleBroker(Mosquitto):
         )
 
     def _staged(self, name: str) -> str:
-        """
-        Return a sample with the folder and the ports of this broker.
-        """
+        """Return a sample with the folder and the ports of this broker."""
         text = (SYSTEMD / name).read_text(encoding="utf-8")
         for ours, staged in (
             ("/etc/mosquitto", str(self.folder)),
@@ -74,15 +72,11 @@ class SampleBroker(Mosquitto):
         return self
 
     def password_file(self, account: str) -> Path:
-        """
-        Return the file with the password of an account.
-        """
+        """Return the file with the password of an account."""
         return self.folder / f"{account}.password"
 
     def listen(self, account: str, **more: Any) -> Listener:  # noqa: ANN401 - those of Listener
-        """
-        Log in with an account and subscribe to everything.
-        """
+        """Log in with an account and subscribe to everything."""
         return Listener(self.port, name=account, username=account, password=account, **more)
 
     def publish(
@@ -90,9 +84,7 @@ class SampleBroker(Mosquitto):
         journal: Journal,
         **options: Any,  # noqa: ANN401 - those of Publisher
     ) -> AbstractContextManager[Publisher]:
-        """
-        Publish as the table does.
-        """
+        """Publish as the table does."""
         return publishing(
             self.port,
             journal,

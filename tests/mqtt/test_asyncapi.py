@@ -64,9 +64,7 @@ def validator(message: str) -> Draft7Validator:
 
 
 def fits(topic: str, address: str) -> bool:
-    """
-    Tell whether a topic is of the channel with this address.
-    """
+    """Tell whether a topic is of the channel with this address."""
     said, asked = topic.split("/"), address.split("/")
     return len(said) == len(asked) and all(map(_fits, said, asked))
 
@@ -81,9 +79,7 @@ def _fits(level: str, asked: str) -> bool:
 
 
 def operation_of(topic: str) -> dict[str, Any]:
-    """
-    Return the only operation whose channel a topic is of.
-    """
+    """Return the only operation whose channel a topic is of."""
     found = [o for o in OPERATIONS.values() if fits(topic, follow(o["channel"])["address"])]
     assert len(found) == 1, topic
     operation: dict[str, Any] = found[0]

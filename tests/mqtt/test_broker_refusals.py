@@ -36,9 +36,7 @@ pattern read shoe/v1/casino/%u/cmd/#
 
 
 class Strict:
-    """
-    A broker with a password for the table and for the board, and rights in a file.
-    """
+    """A broker with a password for the table and for the board, and rights in a file."""
 
     def __init__(self, folder: Path, rights: str) -> None:
         self._rights = folder / "rights"
@@ -57,16 +55,12 @@ class Strict:
         )
 
     def allow(self, rights: str) -> None:
-        """
-        Write the table's rights; a broker that runs learns of them by SIGHUP.
-        """
+        """Write the table's rights; a broker that runs learns of them by SIGHUP."""
         self._rights.write_text(f"user board\ntopic readwrite #\n\n{rights}", encoding="utf-8")
 
     @property
     def papers(self) -> dict[str, Any]:
-        """
-        What the table shows.
-        """
+        """What the table shows."""
         return {"username": "table-7", "password_file": str(self.secret)}
 
 

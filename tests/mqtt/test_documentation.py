@@ -1,6 +1,4 @@
-"""
-docs/mqtt.md agrees with the AsyncAPI document, the configuration and the constants.
-"""
+"""docs/mqtt.md agrees with the AsyncAPI document, the configuration and the constants."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-A lost connection, broker or daemon loses no message and changes no order.
-"""
+"""A lost connection, broker or daemon loses no message and changes no order."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ def lay_out(publisher: Publisher) -> None:
 
 
 def first_arrivals(listener: Listener) -> list[int]:
-    """
-    Return the seqs of the events in the order in which they first came.
-    """
+    """Return the seqs of the events in the order in which they first came."""
     return list(dict.fromkeys(message.json["seq"] for message in listener.of("/card_dealt")))
 
 
@@ -164,9 +160,7 @@ def watching(port: int) -> Iterator[Callable[[], list[Message]]]:
 def is_back_without_a_will(
     statuses: Callable[[], list[Message]], lost: float, will_delay: int
 ) -> bool:
-    """
-    Tell whether somebody came back in time, and see that then no will is spoken.
-    """
+    """Tell whether somebody came back in time, and see that then no will is spoken."""
     wait_for(lambda: [each.json["state"] for each in statuses()].count("online") == 2, "online")
     if statuses()[-1].at - lost >= will_delay:
         return False

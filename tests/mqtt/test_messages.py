@@ -32,9 +32,7 @@ ADDING = {messages.State, messages.RoadsNow, messages.History}
 
 
 def alert(number: int, proposals: int = 8) -> Alert:
-    """
-    An open irregularity about which much can be said.
-    """
+    """An open irregularity about which much can be said."""
     each = Proposal(
         action="void",
         authority="house policy",

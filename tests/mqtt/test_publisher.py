@@ -1,6 +1,4 @@
-"""
-A subscriber receives everything, in order, with `online` last.
-"""
+"""A subscriber receives everything, in order, with `online` last."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ pytestmark = pytest.mark.mosquitto
 
 
 def lay_out(publisher: Publisher) -> None:
-    """
-    Retain what a service retains before it starts the publisher.
-    """
+    """Retain what a service retains before it starts the publisher."""
     publisher.retain("state", b'{"seq":3}', 3)
     publisher.retain("alert/active", b'{"seq":3}', 3)
     publisher.retain("device/shoe", b'{"seq":3}', 3)

@@ -1,6 +1,4 @@
-"""
-Errors of our own code do not stop the publisher and lose nothing.
-"""
+"""Errors of our own code do not stop the publisher and lose nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""
-A stop never hangs, whatever the broker does.
-"""
+"""A stop never hangs, whatever the broker does."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ SLACK = 15.0
 
 
 def span_of_stop(publisher: Publisher, timeout: float) -> float:
-    """
-    Stop, and return how long it took.
-    """
+    """Stop, and return how long it took."""
     before = time.monotonic()
     publisher.stop(timeout)
     return time.monotonic() - before

@@ -21,9 +21,7 @@ OK, NOBODY, NOT_AUTHORIZED = 0, 16, 0x87
 
 
 class Bench:
-    """
-    An outgoing queue with a clock of its own, and a broker made of a list.
-    """
+    """An outgoing queue with a clock of its own, and a broker made of a list."""
 
     def __init__(self, count: int = 0, cursor: int = 0) -> None:
         self.journal = Journal(count)
@@ -52,9 +50,7 @@ class Bench:
         self.errors.append(event)
 
     def send(self) -> list[OutgoingMessage]:
-        """
-        Send all that may be sent.
-        """
+        """Send all that may be sent."""
         sent = []
         while (message := self.outgoing.next(self.now)) is not None:
             self.mid += 1
@@ -214,9 +210,7 @@ def test_an_unknown_answer_is_ignored() -> None:
 
 
 class Chaos(RuleBasedStateMachine):
-    """
-    Everything that can happen, in any order.
-    """
+    """Everything that can happen, in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -264,9 +258,7 @@ class Chaos(RuleBasedStateMachine):
         assert set(range(1, self.bench.events.cursor + 1)) <= self.taken
 
     def teardown(self) -> None:
-        """
-        Once the broker takes everything, everything arrives.
-        """
+        """Once the broker takes everything, everything arrives."""
         for _ in range(1000):
             if self.bench.outgoing.is_drained:
                 break

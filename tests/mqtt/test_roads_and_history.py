@@ -1,6 +1,4 @@
-"""
-The documents `roads` and `history`: content and size.
-"""
+"""The documents `roads` and `history`: content and size."""
 
 from __future__ import annotations
 
@@ -90,16 +88,12 @@ def test_however_long_a_shoe_is_the_limit_holds(kind: str, options: messages.Roa
 
 
 def sequence_of(text: str) -> list[str]:
-    """
-    Split a sequence into its rounds.
-    """
+    """Split a sequence into its rounds."""
     return "".join(f" {each}" if each.isupper() else each for each in text).split()
 
 
 def check_left_out(told: dict[str, Any], whole: dict[str, Any]) -> None:
-    """
-    What is told are whole columns at the end of each road, about the same share of each.
-    """
+    """What is told are whole columns at the end of each road, about the same share of each."""
     beads = max(cell["col"] for cell in whole["bead"]) + 1
     assert 0 <= told["left_out"] < beads
     for road in ROADS:

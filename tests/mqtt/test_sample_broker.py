@@ -88,9 +88,7 @@ def idle(publisher: Publisher) -> bool:
 
 
 def save(broker: SampleBroker) -> None:
-    """
-    Save the database, as the broker itself does every minute.
-    """
+    """Save the database, as the broker itself does every minute."""
     file = broker.folder / "mosquitto.db"
     file.unlink(missing_ok=True)
     broker.signal(signal.SIGUSR1)

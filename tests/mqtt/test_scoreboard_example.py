@@ -35,9 +35,7 @@ ROOT = f"{DEFAULT_PREFIX}/{SITE}/{TABLE}"
 
 
 class Board:
-    """
-    The program in a process of its own, and what it has shown last.
-    """
+    """The program in a process of its own, and what it has shown last."""
 
     def __init__(self, process: subprocess.Popen[str], lines: IO[str]) -> None:
         self.process = process
@@ -49,9 +47,7 @@ class Board:
             self.last = line.rstrip("\n")
 
     def wait(self, condition: Callable[[str], bool], what: str) -> None:
-        """
-        Wait until a line is shown for which this holds.
-        """
+        """Wait until a line is shown for which this holds."""
         wait_for(lambda: self._shows(condition), what, timeout=60)
 
     def _shows(self, condition: Callable[[str], bool]) -> bool:
@@ -74,9 +70,7 @@ class Hall(NamedTuple):
 
 @contextmanager
 def showing(broker: SampleBroker) -> Iterator[Board]:
-    """
-    Run the program as its first line says, with the display's account.
-    """
+    """Run the program as its first line says, with the display's account."""
     where = ("127.0.0.1", str(broker.port), ROOT, "board", str(broker.password_file("board")))
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *where], stdout=subprocess.PIPE, text=True
@@ -97,9 +91,7 @@ def broker(tmp_path: Path) -> Iterator[SampleBroker]:
 
 @pytest.fixture
 def hall(tmp_path: Path, broker: SampleBroker) -> Iterator[Hall]:
-    """
-    A broker, a table and a board, of which the board was there first.
-    """
+    """A broker, a table and a board, of which the board was there first."""
     with ExitStack() as stack:
         board = stack.enter_context(showing(broker))
         shoe = stack.enter_context(Shoe(tmp_path / "line"))
@@ -136,9 +128,7 @@ def test_it_shows_the_table_and_what_is_stale(hall: Hall) -> None:
 
 
 def _halt(hall: Hall) -> None:
-    """
-    The daemon hangs: only the missing heartbeat tells it.
-    """
+    """The daemon hangs: only the missing heartbeat tells it."""
     hall.daemon.process.send_signal(signal.SIGSTOP)
     hall.board.wait_stale("P1:9S B1:2H")
     hall.daemon.process.send_signal(signal.SIGCONT)

@@ -1,6 +1,4 @@
-"""
-TLS against a real mosquitto, with a test authority.
-"""
+"""TLS against a real mosquitto, with a test authority."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ pytestmark = [
 
 
 class Papers:
-    """
-    An authority, and certificates that it signs.
-    """
+    """An authority, and certificates that it signs."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -49,9 +45,7 @@ class Papers:
         )
 
     def sign(self, name: str) -> tuple[Path, Path]:
-        """
-        Return certificate and key of somebody at 127.0.0.1.
-        """
+        """Return certificate and key of somebody at 127.0.0.1."""
         certificate, key = self._folder / f"{name}.pem", self._folder / f"{name}.key"
         self._openssl(
             f"req -x509 -nodes -days 1 -subj /CN={name} -addext subjectAltName=IP:127.0.0.1",
@@ -69,9 +63,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
 
 @pytest.fixture
 def guarded(tmp_path: Path, papers: Papers) -> Iterator[Mosquitto]:
-    """
-    A broker that speaks TLS and asks for a certificate.
-    """
+    """A broker that speaks TLS and asks for a certificate."""
     certificate, key = papers.sign("broker")
     lines = (
         f"cafile {papers.ca}\ncertfile {certificate}\nkeyfile {key}\n"

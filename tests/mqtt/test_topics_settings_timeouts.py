@@ -1,6 +1,4 @@
-"""
-Topics, settings, retry delays, the wakeup and the client id.
-"""
+"""Topics, settings, retry delays, the wakeup and the client id."""
 
 from __future__ import annotations
 

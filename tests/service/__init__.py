@@ -1,3 +1,1 @@
-"""
-The daemon as a process, with a real broker and simulated readers.
-"""
+"""The daemon as a process, with a real broker and simulated readers."""

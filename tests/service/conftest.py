@@ -1,6 +1,4 @@
-"""
-Fixtures of the service tests.
-"""
+"""Fixtures of the service tests."""
 
 from __future__ import annotations
 
@@ -16,23 +14,17 @@ from tests.service.daemon_process import PATIENT_BROKER, DaemonProcess, Shoe
 
 
 class Run(Protocol):
-    """
-    Starts a daemon as a process.
-    """
+    """Starts a daemon as a process."""
 
     def __call__(
         self, config: Path, *, patch: str = "", address: str = "", **environment: str
     ) -> DaemonProcess:
-        """
-        Start it, and do not wait for anything.
-        """
+        """Start it, and do not wait for anything."""
 
 
 @pytest.fixture
 def run() -> Iterator[Run]:
-    """
-    Start daemons that are ended whatever happens.
-    """
+    """Start daemons that are ended whatever happens."""
     with ExitStack() as daemons:
 
         def start(
@@ -46,18 +38,14 @@ def run() -> Iterator[Run]:
 
 @pytest.fixture
 def shoe(tmp_path: Path) -> Iterator[Shoe]:
-    """
-    A pty that says what the test says.
-    """
+    """A pty that says what the test says."""
     with Shoe(tmp_path / "shoe") as shoe:
         yield shoe
 
 
 @pytest.fixture
 def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
-    """
-    A running broker.
-    """
+    """A running broker."""
     folder = tmp_path / "mosquitto"
     folder.mkdir()
     with Mosquitto(folder, PATIENT_BROKER) as broker:
@@ -66,8 +54,6 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
 
 @pytest.fixture
 def listener(mosquitto: Mosquitto) -> Iterator[Listener]:
-    """
-    One that has subscribed to everything before anything is said.
-    """
+    """One that has subscribed to everything before anything is said."""
     with Listener(mosquitto.port) as listener:
         yield listener

@@ -1,6 +1,4 @@
-"""
-Runs the real daemon: its configuration, a systemd socket, and a shoe on a pty.
-"""
+"""Runs the real daemon: its configuration, a systemd socket, and a shoe on a pty."""
 
 from __future__ import annotations
 
@@ -79,9 +77,7 @@ class ServiceManager:
                 self.lines += message.decode().splitlines()
 
     def heard(self, line: str) -> int:
-        """
-        Say how often a line was told that begins so.
-        """
+        """Say how often a line was told that begins so."""
         return sum(each.startswith(line) for each in self.lines)
 
     def forget(self) -> None:
@@ -96,9 +92,7 @@ class ServiceManager:
 
     @property
     def status(self) -> str:
-        """
-        The last status line.
-        """
+        """The last status line."""
         told = [line for line in self.lines if line.startswith("STATUS=")]
         return told[-1].removeprefix("STATUS=") if told else ""
 
@@ -138,16 +132,12 @@ class DaemonProcess:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """
-        The process of the last start.
-        """
+        """The process of the last start."""
         assert self._process is not None
         return self._process
 
     def start(self, **environment: str) -> Self:
-        """
-        Start it, and do not wait for anything.
-        """
+        """Start it, and do not wait for anything."""
         self.manager.forget()
         more = {"NOTIFY_SOCKET": self.manager.address, "PYTHONFAULTHANDLER": "1", **environment}
         with self.log.open("ab") as log:
@@ -157,9 +147,7 @@ class DaemonProcess:
         return self
 
     def wait_ready(self) -> Self:
-        """
-        Wait until it says that it is ready.
-        """
+        """Wait until it says that it is ready."""
         wait_for(self._is_ready, "READY=1")
         return self
 
@@ -169,17 +157,13 @@ class DaemonProcess:
         return bool(self.manager.heard("READY=1"))
 
     def kill(self) -> None:
-        """
-        End it as a power cut would; does nothing to one that is not running.
-        """
+        """End it as a power cut would; does nothing to one that is not running."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
     def stop(self, timeout: float = PATIENCE) -> int:
-        """
-        Ask it to end, and return its exit status; one that does not end says where it hangs.
-        """
+        """Ask it to end, and return its exit status; one that does not end says where it hangs."""
         self.process.send_signal(signal.SIGTERM)
         try:
             return self.process.wait(timeout)
@@ -213,9 +197,7 @@ def configure(
 
 
 class Shoe:
-    """
-    A pty whose other end the test holds: it says what the test says, once.
-    """
+    """A pty whose other end the test holds: it says what the test says, once."""
 
     def __init__(self, link: Path) -> None:
         self._line = PtyLine(link)
@@ -231,9 +213,7 @@ class Shoe:
         self._line.close()
 
     def wait_heard(self) -> Self:
-        """
-        Wait until somebody reads, and throws nothing away any more.
-        """
+        """Wait until somebody reads, and throws nothing away any more."""
         wait_for(self._line.is_ready, "a reader of the shoe")
         return self
 
@@ -245,50 +225,36 @@ class Shoe:
         wait_for(lambda: not self._line.is_open(), "the end of who reads the shoe")
 
     def say(self, code: str, *data: int) -> None:
-        """
-        Send one report of an Angel Eye.
-        """
+        """Send one report of an Angel Eye."""
         self._seq = 0 if code == "S" else self._seq % 9 + 1
         self.send(Report(self._seq, code, bytes(data)).to_bytes())
 
     def draw(self, *cards: str) -> None:
-        """
-        Deal cards with open faces: ``P1:AS``.
-        """
+        """Deal cards with open faces: ``P1:AS``."""
         for slot, _, card in (each.partition(":") for each in cards):
             self.say("D", place_code(Slot(slot)), face_code(Card(card) if card else None))
 
     def call(self, outcome: Outcome, *, player_pair: bool = False) -> None:
-        """
-        Say who has won.
-        """
+        """Say who has won."""
         self.say("G", result_code(outcome, player_pair=player_pair, banker_pair=False))
 
     def send(self, data: bytes) -> None:
-        """
-        Send bytes as they are.
-        """
+        """Send bytes as they are."""
         self._line.send(data, self._stopping)
 
     def unplug(self) -> None:
-        """
-        Pull the adapter out.
-        """
+        """Pull the adapter out."""
         self._line.drain(self._stopping)
         self._line.unplug()
 
     def plug(self) -> None:
-        """
-        Put it in again.
-        """
+        """Put it in again."""
         self._line.plug()
 
 
 @contextmanager
 def simulated_shoe(link: Path, *options: object) -> Iterator[subprocess.Popen[bytes]]:
-    """
-    Run `simulate angel-eye-ii` in a process of its own, on a pty behind `link`.
-    """
+    """Run `simulate angel-eye-ii` in a process of its own, on a pty behind `link`."""
     command = [*SHOE_DAEMON, "simulate", "angel-eye-ii", "--link", str(link), *map(str, options)]
     with (
         link.with_suffix(".sim").open("ab") as log,
@@ -302,8 +268,6 @@ def simulated_shoe(link: Path, *options: object) -> Iterator[subprocess.Popen[by
 
 
 def cli(*arguments: object) -> subprocess.CompletedProcess[bytes]:
-    """
-    Run a command to its end.
-    """
+    """Run a command to its end."""
     command = [*SHOE_DAEMON, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, check=False)

@@ -23,9 +23,7 @@ hanging = {__name__}:Hanging
 
 
 def installed(folder: Path) -> str:
-    """
-    Install both below a folder, and return what PYTHONPATH has to be.
-    """
+    """Install both below a folder, and return what PYTHONPATH has to be."""
     about = folder / "hall_drivers-1.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: hall-drivers\nVersion: 1\n")
@@ -34,15 +32,11 @@ def installed(folder: Path) -> str:
 
 
 class NoOptions(Struct, forbid_unknown_fields=True):
-    """
-    There is nothing to set.
-    """
+    """There is nothing to set."""
 
 
 class CardsOnly:
-    """
-    One card a line, as ``KD``; nothing else is ever said.
-    """
+    """One card a line, as ``KD``; nothing else is ever said."""
 
     name: ClassVar[str] = "cards-only"
     line: ClassVar[LineSettings] = LineSettings()
@@ -67,9 +61,7 @@ class CardsOnly:
 
 
 class Hanging(CardsOnly):
-    """
-    Never comes back from its first byte.
-    """
+    """Never comes back from its first byte."""
 
     name: ClassVar[str] = "hanging"
 

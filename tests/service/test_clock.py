@@ -1,6 +1,4 @@
-"""
-Times never go back and advance with the monotonic clock, whatever the wall clock does.
-"""
+"""Times never go back and advance with the monotonic clock, whatever the wall clock does."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ HOUR = 3600 * SECOND
 
 
 class Times:
-    """
-    Both clocks, turned by hand.
-    """
+    """Both clocks, turned by hand."""
 
     def __init__(self) -> None:
         self.wall = NOON

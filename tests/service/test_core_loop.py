@@ -1,6 +1,4 @@
-"""
-After a frame its events are published first; everything else waits for a pause.
-"""
+"""After a frame its events are published first; everything else waits for a pause."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ class ManualDaemon(Daemon):
         self.checks += 1
 
     def run_loop(self, number: int | None = None, *, took: float = 0.0) -> int:
-        """
-        Run the loop once, with this card in the queue or none; return the number of checks.
-        """
+        """Run the loop once, with this card in the queue or none; return the number of checks."""
         before = self.checks
         if number is not None:
             card = CardDrawn(card=DECK[number])
@@ -53,9 +49,7 @@ class ManualDaemon(Daemon):
 
 @pytest.fixture
 def manual(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ManualDaemon]:
-    """
-    A daemon that has started and checked once.
-    """
+    """A daemon that has started and checked once."""
     clock = SimpleNamespace(monotonic=lambda: 1000.0)
     monkeypatch.setattr("shoe_daemon.service.daemon.time", clock)
     daemon = ManualDaemon(tmp_path)

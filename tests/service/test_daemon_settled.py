@@ -1,6 +1,4 @@
-"""
-`Daemon.is_idle` tells whether everything that was read is on disk.
-"""
+"""`Daemon.is_idle` tells whether everything that was read is on disk."""
 
 from __future__ import annotations
 

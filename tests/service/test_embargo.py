@@ -1,6 +1,4 @@
-"""
-No hidden face leaves the daemon outside ``staff/``.
-"""
+"""No hidden face leaves the daemon outside ``staff/``."""
 
 from __future__ import annotations
 
@@ -21,9 +19,7 @@ DEALT = ("P1:2S", "B1:KH", "P2:5D", "B2:9C")
 
 
 def told(listener: Listener, face: str) -> list[Message]:
-    """
-    Return the messages that name a face, anywhere.
-    """
+    """Return the messages that name a face, anywhere."""
     return [message for message in listener.messages if f'"{face}"'.encode() in message.payload]
 
 
@@ -32,9 +28,7 @@ def public(messages: list[Message]) -> list[str]:
 
 
 def at_the_table(listener: Listener, cards: int) -> None:
-    """
-    Wait until the public table shows so many cards, and the staff were told too.
-    """
+    """Wait until the public table shows so many cards, and the staff were told too."""
     wait_for(lambda: len(shown(listener)) == cards, f"{cards} cards in state")
 
 

@@ -34,9 +34,7 @@ are in the terminal, unread."""
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """
-    Give a file system of sixteen megabytes, more than the rounds here need.
-    """
+    """Give a file system of sixteen megabytes, more than the rounds here need."""
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(disk)]
@@ -49,9 +47,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def table_on(disk: Path, folder: Path, port: int) -> Path:
-    """
-    Configure a table whose journal is on that disk.
-    """
+    """Configure a table whose journal is on that disk."""
     text = f'[journal]\npath = "{disk}/journal.db"'
     return configure(folder, text, port=port, line=folder.parent / "shoe")
 
@@ -62,16 +58,12 @@ def alarm(listener: Listener) -> str:
 
 
 def dealt(daemon: DaemonProcess) -> int:
-    """
-    Count the rounds that the shoe says it has dealt.
-    """
+    """Count the rounds that the shoe says it has dealt."""
     return daemon.config.parent.with_name("shoe.sim").read_text().count(" round ")
 
 
 def stop(daemon: DaemonProcess, listener: Listener) -> None:
-    """
-    Stop the daemon, and wait until all that it said has come.
-    """
+    """Stop the daemon, and wait until all that it said has come."""
     assert daemon.stop() == 0
     head = len(journal_checks.stored_events(daemon.journal))
     # What was heard last may still be the farewell of the start before.
@@ -80,9 +72,7 @@ def stop(daemon: DaemonProcess, listener: Listener) -> None:
 
 
 def fill(disk: Path, *, leave: int = 0) -> Path:
-    """
-    Fill the disk up to the last page, or nearly.
-    """
+    """Fill the disk up to the last page, or nearly."""
     ballast = disk / "ballast"
     left = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
     ballast.write_bytes(bytes(left - leave))
@@ -112,9 +102,7 @@ def test_rounds_stop_with_an_alarm_and_go_on_when_there_is_room(
 
 
 def prove_all_is_there(daemon: DaemonProcess, listener: Listener) -> None:
-    """
-    Every round that was dealt is finished, right and recorded once.
-    """
+    """Every round that was dealt is finished, right and recorded once."""
     journal = daemon.journal
     journal_checks.check_chain(journal)
     events = journal_checks.stored_events(journal)
@@ -164,24 +152,18 @@ def test_it_stops_and_starts_on_a_full_disk(
 
 
 def finished_after(seq: int, listener: Listener) -> int:
-    """
-    Count the rounds that finished after an event: earlier ones may be sent again.
-    """
+    """Count the rounds that finished after an event: earlier ones may be sent again."""
     return sum(message.json["seq"] > seq for message in listener.of("event/round_finished"))
 
 
 def heard(listener: Listener) -> int:
-    """
-    Return the number of the event that came last.
-    """
+    """Return the number of the event that came last."""
     *_, last = journal_checks.received_events(listener.messages)
     return int(last.json["seq"])
 
 
 def head_of(journal: Path) -> int:
-    """
-    Return the number of the last event in a journal.
-    """
+    """Return the number of the last event in a journal."""
     with JournalReader(journal) as reader:
         return reader.head().seq
 

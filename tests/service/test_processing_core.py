@@ -35,9 +35,7 @@ NOON = to_microseconds("2026-11-21T12:00:00Z")
 
 
 class Bench:
-    """
-    A core, and the clocks that it looks at.
-    """
+    """A core, and the clocks that it looks at."""
 
     def __init__(self, config: Path) -> None:
         self.journal = config.with_name("journal.db")
@@ -47,9 +45,7 @@ class Bench:
         self.start()
 
     def start(self) -> None:
-        """
-        Start it, as after a kill where one was running.
-        """
+        """Start it, as after a kill where one was running."""
         self.core = Core(self._setup)
         self.core.clock = Clock(
             self.core.table.state.now, wall=lambda: self.wall, monotonic=lambda: self.monotonic
@@ -57,40 +53,30 @@ class Bench:
         self.core.record_start()
 
     def pass_by(self, seconds: float) -> list[str]:
-        """
-        Let time pass, look, and return the types of what happened.
-        """
+        """Let time pass, look, and return the types of what happened."""
         self.wall += int(seconds * 1_000_000)
         self.monotonic += seconds
         return [event.type for event in self.core.process_deadlines()]
 
     def see(self, *observations: Observation) -> list[str]:
-        """
-        Take a frame, and return the types of what it caused.
-        """
+        """Take a frame, and return the types of what it caused."""
         frame = Frame(b"bytes", FrameKind.FRAME, observations, self.monotonic)
         return [event.type for event in self.core.process([("shoe", frame)])]
 
     def deal(self, *cards: str) -> None:
-        """
-        Deal cards with slots, ``P1:AS``, one a second.
-        """
+        """Deal cards with slots, ``P1:AS``, one a second."""
         for card in cards:
             slot, _, face = card.partition(":")
             self.see(CardDrawn(slot=Slot(slot), card=Card(face)))
             self.pass_by(1)
 
     def close(self) -> None:
-        """
-        End it and prove the journal.
-        """
+        """End it and prove the journal."""
         self.core.close()
         journal_checks.check_chain(self.journal)
 
     def log(self) -> list[dict[str, Any]]:
-        """
-        Return the observations in the journal.
-        """
+        """Return the observations in the journal."""
         lines = journal_checks.exported(self.journal, "--observations").splitlines()
         return [json.loads(line) for line in lines]
 
@@ -193,9 +179,7 @@ def test_a_tick_that_cannot_be_written_is_owed(tmp_path: Path) -> None:
 
 
 def finished(bench: Bench) -> str | None:
-    """
-    Return the head that the last shoe was finished with.
-    """
+    """Return the head that the last shoe was finished with."""
     (event,) = [
         e for e in journal_checks.stored_events(bench.journal) if e["type"] == "shoe_finished"
     ]

@@ -1,6 +1,4 @@
-"""
-Readers: unplugged during a round, faster than the disk, without slots.
-"""
+"""Readers: unplugged during a round, faster than the disk, without slots."""
 
 from __future__ import annotations
 
@@ -30,17 +28,13 @@ def state(listener: Listener) -> dict[str, Any]:
 
 
 def device(listener: Listener) -> str:
-    """
-    Say how the reader was last; it may not have been told yet.
-    """
+    """Say how the reader was last; it may not have been told yet."""
     told = listener.of("device/shoe")
     return str(told[-1].json["state"]) if told else ""
 
 
 def prove(daemon: DaemonProcess, listener: Listener) -> None:
-    """
-    End the daemon, and prove the journal and what was told.
-    """
+    """End the daemon, and prove the journal and what was told."""
     assert daemon.stop() == 0
     wait_for(lambda: listener.of("/status")[-1].json["state"] == "offline", "offline")
     journal_checks.check_chain(daemon.journal)
@@ -93,18 +87,14 @@ def test_without_places_a_quiet_gap_ends_the_round(
 
 
 def say_at_once(shoe: Shoe, cards: str) -> None:
-    """
-    Let cards come in one piece, so that no busy machine makes a quiet gap between them.
-    """
+    """Let cards come in one piece, so that no busy machine makes a quiet gap between them."""
     shoe.send("".join(f"{card}\n" for card in cards.split()).encode())
 
 
 def run_cards_only(
     run: Run, folder: Path, broker: Mosquitto, shoe: Shoe, *, quiet_gap: float
 ) -> DaemonProcess:
-    """
-    Run a daemon with a reader that cannot tell places, past the quiet after its start.
-    """
+    """Run a daemon with a reader that cannot tell places, past the quiet after its start."""
     text = f"""
     round_end = "quiet"
     quiet_gap = {quiet_gap}
@@ -120,9 +110,7 @@ def run_cards_only(
 
 
 def wait_ticks(daemon: DaemonProcess, count: int) -> None:
-    """
-    Wait for so many ticks in the journal.
-    """
+    """Wait for so many ticks in the journal."""
 
     def ticks() -> int:
         return journal_checks.exported(daemon.journal, "--observations").count(b'"type":"tick"')

@@ -20,18 +20,14 @@ from tests.service.daemon_process import SITE, TABLE, Shoe, cli, configure
 
 @pytest.fixture
 def config(tmp_path: Path, run: Run) -> Path:
-    """
-    A table that has run, and has a journal.
-    """
+    """A table that has run, and has a journal."""
     config = configure(tmp_path / "table")
     assert run(config).wait_ready().stop() == 0
     return config
 
 
 def refused(config: Path, words: str) -> None:
-    """
-    See that `run` refuses in one line, with status 2, and changes nothing.
-    """
+    """See that `run` refuses in one line, with status 2, and changes nothing."""
     folder = config.parent
     before = contents(folder)
     answer = cli("run", "--config", config)

@@ -35,18 +35,14 @@ def states(listener: Listener) -> list[str]:
 
 @pytest.fixture
 def online(tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener) -> DaemonProcess:
-    """
-    A daemon that the broker knows to be online.
-    """
+    """A daemon that the broker knows to be online."""
     daemon = run(configure(tmp_path / "table", port=mosquitto.port)).wait_ready()
     wait_for(lambda: states(listener) == ["online"], "online")
     return daemon
 
 
 def stop(daemon: DaemonProcess, number: signal.Signals = signal.SIGTERM) -> None:
-    """
-    Ask a daemon to end, and see that it does, in time and properly.
-    """
+    """Ask a daemon to end, and see that it does, in time and properly."""
     began = time.monotonic()
     daemon.process.send_signal(number)
     assert daemon.process.wait(PATIENCE) == 0
@@ -225,9 +221,7 @@ FRAMES = 150
 
 
 class Behind(Daemon):
-    """
-    A daemon whose inbox holds frames before its start.
-    """
+    """A daemon whose inbox holds frames before its start."""
 
     def __init__(self, folder: Path, journal: Path) -> None:
         settings = JournalSettings(path=str(journal))

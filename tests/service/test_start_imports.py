@@ -1,6 +1,4 @@
-"""
-A start imports only the modules that the daemon needs.
-"""
+"""A start imports only the modules that the daemon needs."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ NEEDLESS = {
 
 @pytest.fixture
 def modules(tmp_path: Path, run: Run) -> set[str]:
-    """
-    The modules that a running daemon has loaded.
-    """
+    """The modules that a running daemon has loaded."""
     text = '[[reader]]\ndriver = "angel-eye-ii"\nport = "/dev/none"'
     config = configure(tmp_path / "table", f'house = "chickasaw"\n{text}', port=1)
     daemon = run(config, patch=TELL_MODULES).wait_ready()

@@ -1,6 +1,4 @@
-"""
-`roads` and `history` are published when they change, by the configured conventions.
-"""
+"""`roads` and `history` are published when they change, by the configured conventions."""
 
 from __future__ import annotations
 
@@ -22,41 +20,29 @@ PAST = ("roads", "history")
 
 
 class RecordingPublisher:
-    """
-    Records retained documents in place of a publisher.
-    """
+    """Records retained documents in place of a publisher."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
 
     def retain(self, suffix: str, document: Document, _seq: int) -> None:
-        """
-        Record a document as it would be sent.
-        """
+        """Record a document as it would be sent."""
         body = document if isinstance(document, bytes) else document("now")
         self.told.append((suffix, json.loads(body)))
 
     def notify(self, _seq: int) -> None:
-        """
-        Ignore new events.
-        """
+        """Ignore new events."""
 
     def last(self, suffix: str) -> dict[str, Any]:
-        """
-        Return the retained document.
-        """
+        """Return the retained document."""
         return next(body for name, body in reversed(self.told) if name == suffix)
 
 
 class Hall(Bench):
-    """
-    A core with a state publisher.
-    """
+    """A core with a state publisher."""
 
     def start(self) -> None:
-        """
-        Start it, as after a kill.
-        """
+        """Start it, as after a kill."""
         super().start()
         self.publisher = RecordingPublisher()
         publisher = cast("Publisher", self.publisher)
@@ -64,24 +50,18 @@ class Hall(Bench):
         self.bulletin.publish()
 
     def see(self, *observations: Observation) -> list[str]:
-        """
-        Take a frame, and tell what the table is then.
-        """
+        """Take a frame, and tell what the table is then."""
         said = super().see(*observations)
         self.bulletin.publish()
         return said
 
     def play(self, *cards: str) -> None:
-        """
-        Deal a round to its end.
-        """
+        """Deal a round to its end."""
         self.deal(*cards)
         self.see(Result())
 
     def told(self) -> list[str]:
-        """
-        Say what of the past was told since the last time.
-        """
+        """Say what of the past was told since the last time."""
         told = [suffix for suffix, _ in self.publisher.told if suffix in PAST]
         self.publisher.told = [each for each in self.publisher.told if each[0] not in PAST]
         return told

@@ -25,17 +25,13 @@ from tests.service.example_drivers import installed
 
 
 def is_fed(daemon: DaemonProcess, times: int = 2) -> None:
-    """
-    See that the watchdog is fed from now on.
-    """
+    """See that the watchdog is fed from now on."""
     daemon.manager.forget()
     wait_for(lambda: daemon.manager.heard("WATCHDOG=1") >= times, "the watchdog's food")
 
 
 def is_not_fed(daemon: DaemonProcess) -> None:
-    """
-    See that it comes to be fed no more: not for as long as ten meals take.
-    """
+    """See that it comes to be fed no more: not for as long as ten meals take."""
     meals, since = -1, 0.0
 
     def starves() -> bool:
@@ -154,9 +150,7 @@ Core.process_deadlines = tick
 
 
 def tells(door: Path) -> bool:
-    """
-    Say something at a door, unless it is stuffed.
-    """
+    """Say something at a door, unless it is stuffed."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.settimeout(0)
         try:

@@ -1,6 +1,4 @@
-"""
-The packages export what `docs/python.md` describes, load little, and their map is right.
-"""
+"""The packages export what `docs/python.md` describes, load little, and their map is right."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ DISPATCH = "commands.dispatch"
 
 
 def rows(title: str) -> dict[str, list[str]]:
-    """
-    Return a table of the package docstring: the modules for each name.
-    """
+    """Return a table of the package docstring: the modules for each name."""
     part = (shoe_daemon.table.__doc__ or "").partition(f"| {title} |")[2].partition("\n\n")[0]
     found: dict[str, list[str]] = {}
     for names, modules in ROW.findall(part):

@@ -1,6 +1,4 @@
-"""
-A log replays to the events of its observations; a wrong line is named by its number.
-"""
+"""A log replays to the events of its observations; a wrong line is named by its number."""
 
 from __future__ import annotations
 

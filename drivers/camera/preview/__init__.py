@@ -1,3 +1,1 @@
-"""
-Browser page of this machine with the camera's frames and the cards that were read.
-"""
+"""Browser page of this machine with the camera's frames and the cards that were read."""

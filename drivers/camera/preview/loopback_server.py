@@ -1,6 +1,4 @@
-"""
-HTTP server that only browsers and programs of this machine can reach.
-"""
+"""HTTP server that only browsers and programs of this machine can reach."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ def parse_listen_address(listen: str) -> tuple[str, int]:
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """
-    Serves requests in threads, from `start` to `close`.
-    """
+    """Serves requests in threads, from `start` to `close`."""
 
     daemon_threads = True
 
@@ -58,15 +54,11 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """
-        The port on which the server listens.
-        """
+        """The port on which the server listens."""
         return int(self.server_address[1])
 
     def start(self, name: str) -> None:
-        """
-        Serve in a thread of this name.
-        """
+        """Serve in a thread of this name."""
         threading.Thread(
             target=self.serve_forever, args=(_POLL_INTERVAL_S,), name=name, daemon=True
         ).start()
@@ -82,23 +74,17 @@ class LoopbackServer(ThreadingHTTPServer):
                 each.shutdown(socket.SHUT_RDWR)
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as socketserver gives them
-        """
-        Remember the connection, and process the request.
-        """
+        """Remember the connection, and process the request."""
         self._connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - as above
-        """
-        Forget the connection, and close it.
-        """
+        """Forget the connection, and close it."""
         self._connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - as above
-        """
-        Log an error, unless the client closed its connection.
-        """
+        """Log an error, unless the client closed its connection."""
         if not isinstance(sys.exception(), OSError):
             _log.warning("preview_request_failed", exc_info=True)
 
@@ -118,9 +104,7 @@ class LoopbackHandler(BaseHTTPRequestHandler):
     timeout = 20
 
     def send_headers(self, headers: Mapping[str, str]) -> None:
-        """
-        Send these headers and those of every response.
-        """
+        """Send these headers and those of every response."""
         common = {
             "Cache-Control": "no-store",
             "Content-Security-Policy": self.content_security_policy,
@@ -135,15 +119,11 @@ class LoopbackHandler(BaseHTTPRequestHandler):
     def respond(
         self, status: HTTPStatus, body: bytes = b"", content_type: str = "text/plain"
     ) -> None:
-        """
-        Send a whole response.
-        """
+        """Send a whole response."""
         self.send_response(status)
         self.send_headers({"Content-Type": content_type, "Content-Length": str(len(body))})
         with contextlib.suppress(OSError):
             self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
-        """
-        Log no requests.
-        """
+        """Log no requests."""

@@ -1,6 +1,4 @@
-"""
-Drawing of the places, their states and cards over a frame.
-"""
+"""Drawing of the places, their states and cards over a frame."""
 
 from __future__ import annotations
 
@@ -59,9 +57,7 @@ class PlaceOverlay(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """
-        The text beside the place.
-        """
+        """The text beside the place."""
         state, _ = _state_label(self.state)
         parts = [self.name, state if self.card is None else str(self.card)]
         if self.confidence is not None:
@@ -74,9 +70,7 @@ def _state_label(state: str) -> tuple[str, Colour]:
 
 
 def draw_places(image: Image, places: list[PlaceOverlay]) -> Image:
-    """
-    Draw places over a copy of a frame.
-    """
+    """Draw places over a copy of a frame."""
     drawn = image.copy()
     for place in places:
         _draw_place(drawn, place)

@@ -82,9 +82,7 @@ class FrameFeed:
         self._closed = False
 
     def publish(self, image: Image) -> None:
-        """
-        Pass on the newest frame.
-        """
+        """Pass on the newest frame."""
         if not self._readers:
             return
         with self._changed:
@@ -92,17 +90,13 @@ class FrameFeed:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """
-        End all streams.
-        """
+        """End all streams."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def add_reader(self) -> bool:
-        """
-        Add a reader; False where the feed is closed or has as many as it may have.
-        """
+        """Add a reader; False where the feed is closed or has as many as it may have."""
         with self._changed:
             if self._closed or self._readers >= _MAX_FEED_READERS:
                 return False
@@ -110,18 +104,14 @@ class FrameFeed:
             return True
 
     def remove_reader(self) -> None:
-        """
-        Remove a reader.
-        """
+        """Remove a reader."""
         with self._changed:
             self._readers -= 1
             if not self._readers:
                 self._newest = None
 
     def jpegs(self) -> Iterator[bytes]:
-        """
-        Yield each new frame as a JPEG, until no frame comes in time.
-        """
+        """Yield each new frame as a JPEG, until no frame comes in time."""
         count = self._count
         while (found := self._next(count)) is not None:
             image, count = found
@@ -186,22 +176,16 @@ class PreviewServer:
 
     @property
     def port(self) -> int:
-        """
-        The port on which the preview listens.
-        """
+        """The port on which the preview listens."""
         return self._server.port if self._server else self._address[1]
 
     @property
     def has_viewers(self) -> bool:
-        """
-        Whether a browser requested an image lately.
-        """
+        """Whether a browser requested an image lately."""
         return time.monotonic() - self._requested < _VIEWER_TIMEOUT_S
 
     def show(self, image: Image, overlays: Callable[[], list[PlaceOverlay]]) -> None:
-        """
-        Show the newest frame; `overlays` is called only while a browser requests images.
-        """
+        """Show the newest frame; `overlays` is called only while a browser requests images."""
         if self._server is None and time.monotonic() - self._listen_tried >= _LISTEN_RETRY_S:
             self._listen()
         self.feed.publish(image)
@@ -212,9 +196,7 @@ class PreviewServer:
                 self._changed.notify_all()
 
     def jpeg(self) -> bytes | None:
-        """
-        Return the current frame, drawn over, as a JPEG; None where no frame comes.
-        """
+        """Return the current frame, drawn over, as a JPEG; None where no frame comes."""
         self._requested = time.monotonic()
         with self._changed:
             if not self._changed.wait_for(lambda: self._is_current, _FRAME_TIMEOUT_S):
@@ -231,9 +213,7 @@ class PreviewServer:
         return time.monotonic() - self._shown_at < _MAX_FRAME_AGE_S
 
     def close(self) -> None:
-        """
-        Stop listening and end all connections.
-        """
+        """Stop listening and end all connections."""
         self.feed.close()
         if self._server is not None:
             self._server.close()

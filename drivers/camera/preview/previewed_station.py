@@ -1,6 +1,4 @@
-"""
-A station whose frames and readings are shown in the preview.
-"""
+"""A station whose frames and readings are shown in the preview."""
 
 from __future__ import annotations
 
@@ -23,21 +21,15 @@ _THROAT_CARD_SHOWN_S: Final = 1.5
 
 @runtime_checkable
 class HasPlaceStates(Protocol):
-    """
-    A station that knows the state of each place.
-    """
+    """A station that knows the state of each place."""
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
-        """
-        Return the state of each place and the card that was read there.
-        """
+        """Return the state of each place and the card that was read there."""
         ...
 
 
 class PreviewedStation:
-    """
-    Passes frames to a station, and shows them with its readings.
-    """
+    """Passes frames to a station, and shows them with its readings."""
 
     def __init__(self, station: Station, profile: Profile, preview: PreviewServer) -> None:
         self._station = station
@@ -48,9 +40,7 @@ class PreviewedStation:
         self._now = 0.0
 
     def process(self, frame: VideoFrame) -> list[Statement]:
-        """
-        Process the next frame.
-        """
+        """Process the next frame."""
         statements = self._station.process(frame)
         self._now = frame.at
         for each in statements:
@@ -62,23 +52,17 @@ class PreviewedStation:
         return statements
 
     def finish(self) -> list[Statement]:
-        """
-        Return the last statements; there are no more frames.
-        """
+        """Return the last statements; there are no more frames."""
         return self._station.finish()
 
     def close(self) -> None:
-        """
-        Close the preview and the station.
-        """
+        """Close the preview and the station."""
         with contextlib.suppress(Exception):
             self._preview.close()
         self._station.close()
 
     def overlays(self) -> list[PlaceOverlay]:
-        """
-        Return every place with its state and card.
-        """
+        """Return every place with its state and card."""
         throat = self._profile.throat
         if throat is not None:
             return [self._throat_overlay(throat.window)]

@@ -1,3 +1,1 @@
-"""
-The camera profile: its sections, its TOML file and its validation.
-"""
+"""The camera profile: its sections, its TOML file and its validation."""

@@ -38,9 +38,7 @@ Row = tuple[float, float, float]
 
 
 class _Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    A section that rejects unknown keys.
-    """
+    """A section that rejects unknown keys."""
 
 
 class Camera(_Strict, frozen=True):
@@ -67,9 +65,7 @@ class Camera(_Strict, frozen=True):
 
 
 class CardSize(_Strict, frozen=True):
-    """
-    Section ``[card]``, in millimetres.
-    """
+    """Section ``[card]``, in millimetres."""
 
     width: Millimetres = 63.0
     height: Millimetres = 88.0
@@ -118,9 +114,7 @@ class Place(_Strict, frozen=True):
 
     @property
     def centre(self) -> Point:
-        """
-        Mean of its corners.
-        """
+        """Mean of its corners."""
         xs, ys = zip(*self.polygon, strict=True)
         return sum(xs) / len(xs), sum(ys) / len(ys)
 
@@ -141,9 +135,7 @@ class Throat(_Strict, frozen=True):
 
 
 class Window(_Strict, frozen=True):
-    """
-    Section ``[window]``: position of the indexes on these cards, as shares of a card.
-    """
+    """Section ``[window]``: position of the indexes on these cards, as shares of a card."""
 
     x: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
     y: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
@@ -167,9 +159,7 @@ class Reading(_Strict, frozen=True):
 
 
 class Made(_Strict, frozen=True):
-    """
-    Section ``[made]``: date, version and accepted risk of the calibration.
-    """
+    """Section ``[made]``: date, version and accepted risk of the calibration."""
 
     at: str = ""
     version: str = ""
@@ -200,7 +190,5 @@ class Profile(_Strict, frozen=True):
 
     @property
     def reference(self) -> Path:
-        """
-        Path of the image of the empty table.
-        """
+        """Path of the image of the empty table."""
         return Path(self.folder) / self.table.reference

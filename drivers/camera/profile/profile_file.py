@@ -94,9 +94,7 @@ def _without_empty(mapping: dict[str, Any]) -> dict[str, Any]:
 
 
 def _toml_lines(mapping: dict[str, Any], name: str = "") -> list[str]:
-    """
-    Format a table: its values first, its tables after them.
-    """
+    """Format a table: its values first, its tables after them."""
     lines = [
         f"{key} = {_toml_value(value)}" for key, value in mapping.items() if not _is_table(value)
     ]
@@ -240,9 +238,7 @@ def _is_in_image(profile: Profile, x: float, y: float) -> bool:
 
 
 def _distort(lens: Lens, u: float, v: float) -> Point:
-    """
-    Return where a lens shows a point of the undistorted image.
-    """
+    """Return where a lens shows a point of the undistorted image."""
     (across, _, left), (_, down, top), _ = lens.matrix
     k1, k2, p1, p2, k3, k4, k5, k6 = (*lens.distortion, 0.0, 0.0, 0.0, 0.0)[
         :_DISTORTION_COEFFICIENTS
@@ -271,9 +267,7 @@ _EMPTY_MARKERS: Final = frozenset({0x01, *range(0xD0, 0xDA)})
 
 
 def image_size(path: Path) -> tuple[int, int] | None:
-    """
-    Return width and height of a PNG or a JPEG without decoding it; None for other files.
-    """
+    """Return width and height of a PNG or a JPEG without decoding it; None for other files."""
     try:
         with path.open("rb") as file:
             head = file.read(24)

@@ -1,3 +1,1 @@
-"""
-Detection of a card in a frame, and recognition of its rank and suit.
-"""
+"""Detection of a card in a frame, and recognition of its rank and suit."""

@@ -151,9 +151,7 @@ def _blurred_mask(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _fill_holes(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """
-    Fill enclosed areas.
-    """
+    """Fill enclosed areas."""
     shapes, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     filled = np.zeros_like(mask)
     cv2.drawContours(filled, shapes, -1, (1,), cv2.FILLED)
@@ -210,9 +208,7 @@ def _is_plausible(found: FittedCard) -> bool:
 
 
 def _propose_from_shapes(scene: PatchScene) -> Iterator[Pose]:
-    """
-    Propose areas that stand alone and have the size of a card.
-    """
+    """Propose areas that stand alone and have the size of a card."""
     shapes, _ = cv2.findContours(scene.mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
     wanted = np.array(scene.card) * scene.scale
     for shape in shapes:
@@ -237,9 +233,7 @@ def _nearly_upright(turn: float, width: float, height: float) -> tuple[float, tu
 
 
 def _propose_from_lines(scene: PatchScene, patch: Image) -> list[Pose]:
-    """
-    Propose cards of which two sides and the corner between them may be visible.
-    """
+    """Propose cards of which two sides and the corner between them may be visible."""
     upright, level = _find_lines(scene, patch)
     poses = [
         pose
@@ -281,9 +275,7 @@ def _find_lines(scene: PatchScene, patch: Image) -> tuple[list[_Line], list[_Lin
 
 
 def _is_card_edge(scene: PatchScene, line: _Line) -> bool:
-    """
-    Whether an area beside a line, on at least one side, differs from the empty table.
-    """
+    """Whether an area beside a line, on at least one side, differs from the empty table."""
     across = np.array([-line.along[1], line.along[0]]) * _BESIDE_LINE_MM
     steps = np.linspace(-0.4, 0.4, 5)[:, None] * line.along * line.length + line.middle
     return any(

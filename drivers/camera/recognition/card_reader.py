@@ -1,6 +1,4 @@
-"""
-Finds the card in an area of the table, and reads it.
-"""
+"""Finds the card in an area of the table, and reads it."""
 
 from __future__ import annotations
 
@@ -45,67 +43,47 @@ Floats32 = NDArray[np.float32]
 
 
 class Reading(Protocol):
-    """
-    The used part of a reading.
-    """
+    """The used part of a reading."""
 
     @property
     def card(self) -> Card | None:
-        """
-        The accepted card; None where the confidence is too low.
-        """
+        """The accepted card; None where the confidence is too low."""
         ...
 
     @property
     def best(self) -> Card:
-        """
-        The most likely card.
-        """
+        """The most likely card."""
         ...
 
     @property
     def confidence(self) -> float:
-        """
-        Confidence of `best`, from 0 to 1.
-        """
+        """Confidence of `best`, from 0 to 1."""
         ...
 
     @property
     def ends(self) -> tuple[Any, ...]:
-        """
-        Readings of the index windows; internal to the recogniser.
-        """
+        """Readings of the index windows; internal to the recogniser."""
         ...
 
 
 class CardRecogniser(Protocol):
-    """
-    Reads a card whose corners are known.
-    """
+    """Reads a card whose corners are known."""
 
     def read(self, image: Image, quad: Floats32) -> Reading:
-        """
-        Read a card by its corners in reading order.
-        """
+        """Read a card by its corners in reading order."""
         ...
 
     def read_window(self, image: Image, window: Floats32) -> Reading:
-        """
-        Read a card by one index window.
-        """
+        """Read a card by one index window."""
         ...
 
     def combined(self, readings: Sequence[Any]) -> Reading:
-        """
-        Combine readings of one card, end by end.
-        """
+        """Combine readings of one card, end by end."""
         ...
 
 
 class SearchArea:
-    """
-    An area of the table in which a card is searched, and its image without cards.
-    """
+    """An area of the table in which a card is searched, and its image without cards."""
 
     def __init__(self, patch: Patch, reference: Image, stray: float) -> None:
         self.patch = patch
@@ -114,9 +92,7 @@ class SearchArea:
 
 
 class CardReader:
-    """
-    Finds and reads cards.
-    """
+    """Finds and reads cards."""
 
     def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
         self._card = profile.card.width, profile.card.height
@@ -183,35 +159,25 @@ class CardReader:
         return sighting
 
     def is_sharp(self, blur: float) -> bool:
-        """
-        Whether a reading counts at this blur.
-        """
+        """Whether a reading counts at this blur."""
         return blur <= self._blur
 
     def index_window(self, quad: Floats, end: int) -> Floats:
-        """
-        Return the index window of one end: 0 for the upper, 1 for the lower.
-        """
+        """Return the index window of one end: 0 for the upper, 1 for the lower."""
         return np.asarray(window_quads(quad.astype(np.float32), self._window)[end], np.float64)
 
     def index_blur(self, image: Image, window: Floats) -> float:
-        """
-        Return the blur of an index, as a share of the card's width.
-        """
+        """Return the blur of an index, as a share of the card's width."""
         width = round(CARD_WIDTH_PX * self._window.width)
         ratio = self._window.height * self._card[1] / (self._window.width * self._card[0])
         return measure_blur(crop_card(image, window, ratio, width)) * self._window.width
 
     def read_index(self, image: Image, window: Floats) -> Reading:
-        """
-        Read one index.
-        """
+        """Read one index."""
         return self._reader.read_window(image, window.astype(np.float32))
 
     def combine(self, one: Sequence[Reading], other: Sequence[Reading]) -> Reading | None:
-        """
-        Combine the readings of both ends; either may be missing.
-        """
+        """Combine the readings of both ends; either may be missing."""
         if not (one and other):
             return self._reader.combined(one or other) if one or other else None
         both: list[Any] = []
@@ -228,9 +194,7 @@ def _is_unchanged(one: Image, other: Image | None) -> bool:
 
 
 def is_back(card: Image) -> bool:
-    """
-    Whether an upright card shows its back.
-    """
+    """Whether an upright card shows its back."""
     return _paper_share(card) < _MIN_PAPER_SHARE
 
 

@@ -73,24 +73,18 @@ class Belief(Struct, frozen=True):
 
     @property
     def best(self) -> Card:
-        """
-        The most likely card, however unlikely it is.
-        """
+        """The most likely card, however unlikely it is."""
         rank, suit = divmod(int(self.cards.argmax()), len(SUITS))
         return Card(RANKS[rank] + SUITS[suit])
 
     @property
     def confidence(self) -> float:
-        """
-        Probability of the most likely card, from 0 to 1.
-        """
+        """Probability of the most likely card, from 0 to 1."""
         return float(self.cards.max())
 
 
 def belief_of(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
-    """
-    Return the probabilities from the network's output for one window.
-    """
+    """Return the probabilities from the network's output for one window."""
     ranks = _softmax(answers[: _NO_INDEX + 1] / temperature)
     suits = _softmax(answers[_NO_INDEX + 1 :] / temperature)
     return Belief(np.outer(ranks[:_NO_INDEX], suits), float(ranks[_NO_INDEX]))
@@ -151,9 +145,7 @@ def single_index_threshold(threshold: float) -> float:
 
 
 def count_visible_ends(ends: Sequence[Belief]) -> int:
-    """
-    Count the ends in which an index is more likely visible than not.
-    """
+    """Count the ends in which an index is more likely visible than not."""
     return sum(end.nothing < 0.5 for end in ends)  # noqa: PLR2004 - rather than not
 
 
@@ -178,16 +170,12 @@ class CurvePoint(Struct, frozen=True):
 
 @lru_cache(maxsize=4)
 def load_curve(path: Path = CURVE_FILE) -> tuple[CurvePoint, ...]:
-    """
-    Load the measured curve, in order of the thresholds.
-    """
+    """Load the measured curve, in order of the thresholds."""
     return tuple(CurvePoint(**point) for point in json.loads(path.read_text())["curve"])
 
 
 def threshold_for(risk: float, path: Path = CURVE_FILE) -> float:
-    """
-    Return the lowest threshold whose risk is at most this; the highest one where none is.
-    """
+    """Return the lowest threshold whose risk is at most this; the highest one where none is."""
     points = load_curve(path)
     fitting = [point.threshold for point in points if point.risk <= risk]
     return min(fitting, default=points[-1].threshold)
@@ -207,9 +195,7 @@ _STEEPEST_PERCENTILE: Final = 99.7
 def crop_card(
     image: Image, quad: Floats, ratio: float = 88 / 63, width: int = CARD_WIDTH_PX
 ) -> Image:
-    """
-    Cut a card out of an image, upright, without its edge.
-    """
+    """Cut a card out of an image, upright, without its edge."""
     height = round(width * ratio)
     x, y = -_EDGE_SHARE * width, -_EDGE_SHARE * height
     target = np.array([(x, y), (width - x, y), (width - x, height - y), (x, height - y)])

@@ -57,17 +57,13 @@ class CropWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     height: float = 0.42
 
     def scaled(self, across: float, along: float) -> CropWindow:
-        """
-        Return a window of a multiple of the width and height, with the same corner.
-        """
+        """Return a window of a multiple of the width and height, with the same corner."""
         return CropWindow(
             x=self.x, y=self.y, width=self.width * across, height=self.height * along
         )
 
     def corners(self) -> NDArray[np.float32]:
-        """
-        Return the window's corners in the card's plane.
-        """
+        """Return the window's corners in the card's plane."""
         right, bottom = self.x + self.width, self.y + self.height
         return np.array(
             [[self.x, self.y], [right, self.y], [right, bottom], [self.x, bottom]], np.float32
@@ -78,9 +74,7 @@ _UNIT_SQUARE: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 
 
 def window_quads(quad: Quad, window: CropWindow) -> tuple[Quad, Quad]:
-    """
-    Return the windows of both ends of a card in image pixels.
-    """
+    """Return the windows of both ends of a card in image pixels."""
     corners = window.corners()[None]
     upper, lower = (
         cv2.perspectiveTransform(
@@ -119,9 +113,7 @@ def crop_window(image: Image, window: Quad) -> Image:
 
 
 def _shrink(part: Image, corners: Quad) -> tuple[Image, Quad]:
-    """
-    Shrink a part of an image where the patch would skip pixels of it.
-    """
+    """Shrink a part of an image where the patch would skip pixels of it."""
     sides = np.linalg.norm(np.roll(corners, -1, 0) - corners, axis=1)
     excess = min(
         (sides[0] + sides[2]) / 2 / PATCH_SIZE_PX[0], (sides[1] + sides[3]) / 2 / PATCH_SIZE_PX[1]

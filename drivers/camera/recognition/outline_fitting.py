@@ -66,9 +66,7 @@ _SURFACE_POINTS: Final = np.stack(
 
 
 class Pose(NamedTuple):
-    """
-    Pose of a card on its patch: millimetres from the middle, radians, relative size.
-    """
+    """Pose of a card on its patch: millimetres from the middle, radians, relative size."""
 
     x: float
     y: float
@@ -94,16 +92,12 @@ class FittedCard(NamedTuple):
 
     @property
     def score(self) -> float:
-        """
-        Sum of the visible shares of its sides; at most 4.
-        """
+        """Sum of the visible shares of its sides; at most 4."""
         return sum(self.sides)
 
     @property
     def is_whole(self) -> bool:
-        """
-        Whether at least three sides are visible.
-        """
+        """Whether at least three sides are visible."""
         return sum(side >= MIN_VISIBLE_SHARE for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
@@ -147,24 +141,18 @@ def fit_card(scene: PatchScene, pose: Pose, *, outermost: bool = False) -> Fitte
 
 
 def edge_image(patch: Image) -> NDArray[np.float32]:
-    """
-    Return the image in which edges are searched.
-    """
+    """Return the image in which edges are searched."""
     return np.asarray(cv2.GaussianBlur(max_channel(patch), (3, 3), 0), np.float32)
 
 
 def max_channel(patch: Image) -> Image:
-    """
-    Return the brightest channel of each point.
-    """
+    """Return the brightest channel of each point."""
     blue, green, red = cv2.split(patch)
     return np.asarray(cv2.max(cv2.max(blue, green), red), np.uint8)
 
 
 def is_in_reach(pose: Pose, stray: float = MAX_STRAY_MM) -> bool:
-    """
-    Whether a card may have this pose on its place.
-    """
+    """Whether a card may have this pose on its place."""
     return (
         abs(pose.x) <= stray
         and abs(pose.y) <= stray
@@ -174,9 +162,7 @@ def is_in_reach(pose: Pose, stray: float = MAX_STRAY_MM) -> bool:
 
 
 def _corners(scene: PatchScene, pose: Pose) -> Floats:
-    """
-    Return the corners of a pose in millimetres from the middle, in reading order.
-    """
+    """Return the corners of a pose in millimetres from the middle, in reading order."""
     width, height = np.array(scene.card) / 2 * pose.size
     flat = np.array([(-width, -height), (width, -height), (width, height), (-width, height)])
     cos, sin = math.cos(pose.turn), math.sin(pose.turn)
@@ -185,18 +171,14 @@ def _corners(scene: PatchScene, pose: Pose) -> Floats:
 
 
 def covered_share(scene: PatchScene, pose: Pose) -> float:
-    """
-    Return the share of a card's surface that differs from the empty table.
-    """
+    """Return the share of a card's surface that differs from the empty table."""
     corners = _corners(scene, pose)
     points = corners[0] + _SURFACE_POINTS @ (corners[[1, 3]] - corners[0])
     return float(np.mean(sample_points(scene, scene.mask, points)))
 
 
 def sample_points(scene: PatchScene, image: NDArray[Any], points: Floats) -> NDArray[Any]:
-    """
-    Sample an image of the patch at points given in millimetres from its middle.
-    """
+    """Sample an image of the patch at points given in millimetres from its middle."""
     half = scene.mask.shape[0] / 2
     pixels = (points * scene.scale + half).astype(np.float32)
     found = cv2.remap(
@@ -244,9 +226,7 @@ def _find_edges(
 
 
 def _refine_pose(pose: Pose, points: Floats, normals: Floats, wanted: Floats) -> Pose:
-    """
-    Return the pose whose sides pass through most of these points.
-    """
+    """Return the pose whose sides pass through most of these points."""
     arms = points - (pose.x, pose.y)
     columns = np.column_stack(
         [

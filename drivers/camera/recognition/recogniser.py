@@ -125,23 +125,17 @@ class CardReading(Struct, frozen=True):
 
     @property
     def rank(self) -> str | None:
-        """
-        The card's rank; None where the card was not accepted.
-        """
+        """The card's rank; None where the card was not accepted."""
         return self.card.rank if self.card else None
 
     @property
     def suit(self) -> str | None:
-        """
-        The card's suit; None where the card was not accepted.
-        """
+        """The card's suit; None where the card was not accepted."""
         return self.card.suit if self.card else None
 
 
 class Recogniser:
-    """
-    Reads cards and single indexes.
-    """
+    """Reads cards and single indexes."""
 
     def __init__(
         self,
@@ -160,9 +154,7 @@ class Recogniser:
         self._net = _load_network(path)
 
     def read(self, image: Image, quad: Quad) -> CardReading:
-        """
-        Read a card by its four corners in reading order.
-        """
+        """Read a card by its four corners in reading order."""
         corners = np.asarray(quad, np.float32)
         windows = [self.window.scaled(scale, scale) for scale in _WINDOW_SCALES]
         pairs = [window_quads(corners, window) for window in windows]
@@ -172,25 +164,19 @@ class Recogniser:
         return self._decide(ends)
 
     def read_window(self, image: Image, window: Quad) -> CardReading:
-        """
-        Read a card by one index window: in a fan, or in the throat of a shoe.
-        """
+        """Read a card by one index window: in a fan, or in the throat of a shoe."""
         views = self._read_patches(
             image, [_scale_window(window, scale) for scale in _WINDOW_SCALES]
         )
         return self._decide([_pool_readings(views, _window_height(window))])
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> CardReading:
-        """
-        Read one index through several windows, not all of which need to fit.
-        """
+        """Read one index through several windows, not all of which need to fit."""
         height = _window_height(windows[len(windows) // 2])
         return self._decide([_pool_readings(self._read_patches(image, windows), height)])
 
     def combined(self, readings: Sequence[CardReading]) -> CardReading:
-        """
-        Combine readings of one card in several frames, end by end.
-        """
+        """Combine readings of one card in several frames, end by end."""
         ends = zip(*(each.ends for each in readings), strict=True)
         return self._decide(
             [_pool_readings(end, max(view.pixels for view in end)) for end in ends]
@@ -210,9 +196,7 @@ class Recogniser:
         ]
 
     def answers(self, patches: NDArray[np.float32]) -> NDArray[np.float32]:
-        """
-        Run the network on normalised patches; return a row of outputs for each.
-        """
+        """Run the network on normalised patches; return a row of outputs for each."""
         self._net.setInput(patches)
         return np.asarray(self._net.forward(), np.float32).reshape(len(patches), -1)
 
@@ -244,25 +228,19 @@ def _load_network(path: Path) -> cv2.dnn.Net:
 
 
 def checksum(path: Path) -> str:
-    """
-    Return the SHA-256 of a file of weights.
-    """
+    """Return the SHA-256 of a file of weights."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _pool_readings(views: Sequence[IndexReading], pixels: float) -> IndexReading:
-    """
-    Combine several readings of one index; the middle patch is kept for display.
-    """
+    """Combine several readings of one index; the middle patch is kept for display."""
     believed = pool_beliefs([view.believed for view in views])
     sharpness = max(view.sharpness for view in views)
     return IndexReading(believed, pixels, sharpness, views[len(views) // 2].patch)
 
 
 def _scale_window(window: Quad, scale: float) -> Quad:
-    """
-    Scale a window about the middle of its index.
-    """
+    """Scale a window about the middle of its index."""
     middle = window[0] + (window[1] - window[0]) * 0.33 + (window[3] - window[0]) * 0.33
     return np.asarray(middle + (window - middle) * scale, np.float32)
 

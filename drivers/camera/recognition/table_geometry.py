@@ -1,6 +1,4 @@
-"""
-Projection from millimetres on the table to pixels, and upright images of places.
-"""
+"""Projection from millimetres on the table to pixels, and upright images of places."""
 
 from __future__ import annotations
 
@@ -45,9 +43,7 @@ _RASTER_STEP_MM: Final = 3.0
 
 
 class TableProjection:
-    """
-    Projection between the plane of the cards and the image.
-    """
+    """Projection between the plane of the cards and the image."""
 
     def __init__(self, profile: Profile) -> None:
         self._matrix: Floats = np.array(profile.table.homography, np.float64)
@@ -57,9 +53,7 @@ class TableProjection:
             self._lens = np.array(profile.lens.matrix), np.array(profile.lens.distortion)
 
     def to_pixels(self, points: Iterable[Point] | Floats) -> Floats:
-        """
-        Return the pixels of points on the table, given in millimetres.
-        """
+        """Return the pixels of points on the table, given in millimetres."""
         flat = _transform(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
         if self._lens is None:
             return flat
@@ -70,15 +64,11 @@ class TableProjection:
         return np.asarray(found, np.float64).reshape(-1, 2)
 
     def to_table(self, points: Iterable[Point] | Floats) -> Floats:
-        """
-        Return the points on the table of pixels.
-        """
+        """Return the points on the table of pixels."""
         return _transform(self._back, self.undistort(points))
 
     def undistort(self, points: Iterable[Point] | Floats) -> Floats:
-        """
-        Return pixels of the undistorted image: there the projection is a homography.
-        """
+        """Return pixels of the undistorted image: there the projection is a homography."""
         flat = np.asarray(points, np.float64).reshape(-1, 2)
         if self._lens is None:
             return flat
@@ -87,15 +77,11 @@ class TableProjection:
         return np.asarray(straight, np.float64).reshape(-1, 2)
 
     def scale(self, at: Point) -> float:
-        """
-        Return the pixels per millimetre at a point of the table, in the worst direction.
-        """
+        """Return the pixels per millimetre at a point of the table, in the worst direction."""
         return float(np.linalg.svd(self._slope(at), compute_uv=False)[-1])
 
     def is_mirrored(self, at: Point) -> bool:
-        """
-        Whether the table's axes have the opposite orientation to the image's.
-        """
+        """Whether the table's axes have the opposite orientation to the image's."""
         return bool(np.linalg.det(self._slope(at)) < 0)
 
     def _slope(self, at: Point) -> Floats:
@@ -126,45 +112,33 @@ class Patch:
         self._maps = _remap_tables(self.to_picture(grid), (self.size, self.size))
 
     def cut(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
-        """
-        Cut the area out of an image in which the table is shifted.
-        """
+        """Cut the area out of an image in which the table is shifted."""
         return _remap(image, self._maps, shift)
 
     def to_table(self, points: Floats) -> Floats:
-        """
-        Return the points on the table of pixels of the patch.
-        """
+        """Return the points on the table of pixels of the patch."""
         local = (points - self.size / 2) / self.scale
         found: Floats = local @ self._axes + self._centre
         return found
 
     def to_picture(self, points: Floats) -> Floats:
-        """
-        Return the pixels in the image of pixels of the patch.
-        """
+        """Return the pixels in the image of pixels of the patch."""
         return self._projection.to_pixels(self.to_table(points))
 
 
 class Raster:
-    """
-    A grid of points of the image that is sampled in every frame.
-    """
+    """A grid of points of the image that is sampled in every frame."""
 
     def __init__(self, pixels: Floats, shape: tuple[int, int]) -> None:
         self._maps = _remap_tables(pixels, shape)
 
     def sample(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
-        """
-        Sample the points of an image in which the table is shifted.
-        """
+        """Sample the points of an image in which the table is shifted."""
         return _remap(image, self._maps, shift)
 
 
 def max_stray_mm(place: Place, places: Iterable[Place]) -> float:
-    """
-    Return the distance by which a card may lie off its place and still not on another one.
-    """
+    """Return the distance by which a card may lie off its place and still not on another one."""
     far = [
         float(np.hypot(*(np.array(place.centre) - np.array(other.centre))))
         for other in places
@@ -174,9 +148,7 @@ def max_stray_mm(place: Place, places: Iterable[Place]) -> float:
 
 
 def place_patch(projection: TableProjection, place: Place, card: CardSize) -> Patch:
-    """
-    Return the area of the table in which a place's card is searched.
-    """
+    """Return the area of the table in which a place's card is searched."""
     reach = float(np.hypot(card.width, card.height)) / 2 + MAX_STRAY_MM
     return Patch(projection, place.centre, card_axes(projection, place.centre, place.turn), reach)
 
@@ -197,9 +169,7 @@ def places_raster(projection: TableProjection, places: Sequence[Place], card: Ca
 
 
 def card_axes(projection: TableProjection, centre: Point, turn: int) -> Floats:
-    """
-    Return the directions of a card's short and long side on the table, as rows.
-    """
+    """Return the directions of a card's short and long side on the table, as rows."""
     axes = np.eye(2) if turn == 0 else np.array([[0.0, 1.0], [-1.0, 0.0]])
     if projection.is_mirrored(centre):
         axes[0] = -axes[0]

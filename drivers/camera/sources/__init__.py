@@ -1,3 +1,1 @@
-"""
-Camera sources: devices, network streams, files and simulators as a sequence of frames.
-"""
+"""Camera sources: devices, network streams, files and simulators as a sequence of frames."""

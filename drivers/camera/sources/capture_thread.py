@@ -1,6 +1,4 @@
-"""
-Thread that reads frames, so that a source that hangs blocks nothing else.
-"""
+"""Thread that reads frames, so that a source that hangs blocks nothing else."""
 
 from __future__ import annotations
 

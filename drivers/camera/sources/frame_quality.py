@@ -1,6 +1,4 @@
-"""
-Video frames, and checks that hold whatever they show.
-"""
+"""Video frames, and checks that hold whatever they show."""
 
 from __future__ import annotations
 

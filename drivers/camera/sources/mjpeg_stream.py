@@ -59,9 +59,7 @@ _PLAYLIST_SUFFIXES: Final = (".m3u8", ".mpd")
 
 
 class MjpegStream:
-    """
-    An open stream.
-    """
+    """An open stream."""
 
     def __init__(
         self,
@@ -103,25 +101,19 @@ class MjpegStream:
             self.check()
 
     def check(self) -> None:
-        """
-        Check that complete images arrive.
-        """
+        """Check that complete images arrive."""
         if self._damaged and (silent := time.monotonic() - self._read_began) > _MAX_DAMAGED_S:
             raise LineError(
                 f"{self._name}: no whole picture for {silent:.1f} s: {self._damaged} came damaged"
             )
 
     def interrupt(self) -> None:
-        """
-        Interrupt a blocked read.
-        """
+        """Interrupt a blocked read."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """
-        Close the connection.
-        """
+        """Close the connection."""
         self.interrupt()
         with contextlib.suppress(OSError):
             self._response.close()
@@ -171,9 +163,7 @@ class MjpegStream:
 
 
 def _decode(data: bytes) -> Image | None:
-    """
-    Decode an image; None where it is incomplete or not a JPEG.
-    """
+    """Decode an image; None where it is incomplete or not a JPEG."""
     end = data.rfind(b"\xff\xd9")
     if not data.startswith(b"\xff\xd8") or end < 0 or len(data) - end > _MAX_PADDING_BYTES:
         return None
@@ -233,9 +223,7 @@ def _request(address: Address) -> Request:
 
 
 def _opener(address: Address, visit: _ConnectionTracker) -> OpenerDirector:
-    """
-    Return an opener for http only, without proxies: a camera is on the table's own network.
-    """
+    """Return an opener for http only, without proxies: a camera is on the table's own network."""
     parts = urlsplit(address.location)
     passwords = HTTPPasswordMgrWithDefaultRealm()
     if parts.username is not None:
@@ -271,9 +259,7 @@ class _DeadlineSocket(socket.socket):
 
 
 class _ConnectionTracker(HTTPHandler):
-    """
-    Tracks the connections, so that a read can be interrupted and each is closed.
-    """
+    """Tracks the connections, so that a read can be interrupted and each is closed."""
 
     def __init__(self, deadline: float) -> None:
         super().__init__()

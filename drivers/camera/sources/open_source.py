@@ -37,9 +37,7 @@ _IMAGE_SUFFIXES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".ti
 
 
 class Source(Protocol):
-    """
-    Reads one frame after another.
-    """
+    """Reads one frame after another."""
 
     def read(self) -> tuple[Any, float | None]:
         """
@@ -60,15 +58,11 @@ class Source(Protocol):
         ...
 
     def interrupt(self) -> None:
-        """
-        Interrupt a blocked read, where possible; called from another thread.
-        """
+        """Interrupt a blocked read, where possible; called from another thread."""
         ...
 
     def close(self) -> None:
-        """
-        Release the source.
-        """
+        """Release the source."""
         ...
 
 
@@ -135,9 +129,7 @@ class _FfmpegStream(OpenCvVideo):
 
 
 class _VideoFile(OpenCvVideo):
-    """
-    A video file, read once.
-    """
+    """A video file, read once."""
 
     def __init__(self, address: Address) -> None:
         path = Path(address.location)
@@ -159,9 +151,7 @@ class _VideoFile(OpenCvVideo):
 
 
 class _ImageFolder:
-    """
-    Images of a folder, sorted by name.
-    """
+    """Images of a folder, sorted by name."""
 
     def __init__(self, address: Address, fps: float) -> None:
         self._name = address.location
@@ -201,9 +191,7 @@ class _ImageFolder:
 
 
 class _RawSource:
-    """
-    A simulator, through a Unix socket.
-    """
+    """A simulator, through a Unix socket."""
 
     def __init__(self, address: Address) -> None:
         self._name = address.location

@@ -52,9 +52,7 @@ _LOG_LEVEL_ERROR: Final = 2
 
 
 def configure_opencv() -> None:
-    """
-    Configure OpenCV for this process; called before the first source is opened.
-    """
+    """Configure OpenCV for this process; called before the first source is opened."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     # Warnings are logged by name. The function differs between OpenCV's versions.
@@ -65,9 +63,7 @@ def configure_opencv() -> None:
 
 
 class OpenCvVideo:
-    """
-    A video that OpenCV opens.
-    """
+    """A video that OpenCV opens."""
 
     gone: ClassVar[str] = "no picture came: unplugged, or switched off?"
 
@@ -99,19 +95,13 @@ class OpenCvVideo:
         raise LineError(f"{self._name}: {self.gone}")
 
     def check(self) -> None:
-        """
-        Do nothing: OpenCV gives no state from outside.
-        """
+        """Do nothing: OpenCV gives no state from outside."""
 
     def interrupt(self) -> None:
-        """
-        Do nothing: OpenCV's reads cannot be interrupted.
-        """
+        """Do nothing: OpenCV's reads cannot be interrupted."""
 
     def close(self) -> None:
-        """
-        Release the video; a read that is running in another thread releases it at its end.
-        """
+        """Release the video; a read that is running in another thread releases it at its end."""
         if not self._reading.acquire(timeout=_RELEASE_TIMEOUT_S):
             return  # to take it from under that read would end the process
         with contextlib.suppress(cv2.error):
@@ -135,9 +125,7 @@ _log = structlog.get_logger(__name__)
 
 
 class V4l2Device(OpenCvVideo):
-    """
-    A camera of this machine, through Video4Linux.
-    """
+    """A camera of this machine, through Video4Linux."""
 
     def __init__(self, address: Address, camera: Camera, fps: float | None) -> None:
         self._path = Path(address.location)
@@ -218,9 +206,7 @@ class V4l2Device(OpenCvVideo):
         return {name: value for name, value in held.items() if value != self._controls[name]}
 
     def read(self) -> tuple[Any, float | None]:
-        """
-        Return the next image; there is no time stamp.
-        """
+        """Return the next image; there is no time stamp."""
         image = self.next()
         if not self._held:
             self._held = True
@@ -228,21 +214,15 @@ class V4l2Device(OpenCvVideo):
         return image, None
 
     def get(self, number: int, /) -> float:
-        """
-        Read an OpenCV property; 0 or -1 where it does not exist.
-        """
+        """Read an OpenCV property; 0 or -1 where it does not exist."""
         return self._video.get(number)
 
     def set(self, number: int, value: float, /) -> bool:
-        """
-        Set an OpenCV property; success does not mean that the device accepted it.
-        """
+        """Set an OpenCV property; success does not mean that the device accepted it."""
         return self._video.set(number, value)
 
     def check(self) -> None:
-        """
-        Check that the path still leads to the same device.
-        """
+        """Check that the path still leads to the same device."""
         if _device_number(self._path) != self._number:
             raise LineError(f"{self._name}: the path leads to another device now")
 

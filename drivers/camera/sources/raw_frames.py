@@ -34,9 +34,7 @@ machine, is slow; that is not a fault of the camera."""
 
 
 class RawSender:
-    """
-    The simulator's end: listens on a path, and sends to the connected reader.
-    """
+    """The simulator's end: listens on a path, and sends to the connected reader."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,9 +53,7 @@ class RawSender:
 
     @property
     def watched(self) -> bool:
-        """
-        Whether a reader is connected; accepts a waiting one.
-        """
+        """Whether a reader is connected; accepts a waiting one."""
         while select.select([self._listener], [], [], 0)[0]:
             connection, _ = self._listener.accept()
             self._disconnect()
@@ -66,9 +62,7 @@ class RawSender:
         return self._connection is not None
 
     def send(self, image: Image, seconds: float) -> bool:
-        """
-        Send a frame to the connected reader; return whether it was sent.
-        """
+        """Send a frame to the connected reader; return whether it was sent."""
         if not self.watched or self._connection is None:
             return False
         height, width = image.shape[:2]
@@ -81,9 +75,7 @@ class RawSender:
         return True
 
     def close(self) -> None:
-        """
-        Disconnect the reader and stop listening.
-        """
+        """Disconnect the reader and stop listening."""
         self._disconnect()
         self._listener.close()
         with contextlib.suppress(OSError):

@@ -50,9 +50,7 @@ _ENCODING_ADVICE: Final = "; in a name or a password @ is written %40, / %2F, # 
 
 
 class SourceKind(StrEnum):
-    """
-    Kind of a source.
-    """
+    """Kind of a source."""
 
     DEVICE = "device"
     STREAM = "stream"
@@ -74,9 +72,7 @@ class Address(Struct, frozen=True):
     location: str
 
     def __str__(self) -> str:
-        """
-        The address without user name and password, as it may be shown.
-        """
+        """The address without user name and password, as it may be shown."""
         return redact_url(self.location) if self.is_stream else self.location
 
     def with_login(self, username: str, password: str) -> Address:
@@ -104,16 +100,12 @@ class Address(Struct, frozen=True):
 
     @property
     def is_stream(self) -> bool:
-        """
-        Whether the source is a network camera.
-        """
+        """Whether the source is a network camera."""
         return self.kind is SourceKind.STREAM
 
     @property
     def is_live(self) -> bool:
-        """
-        Whether frames arrive by themselves and are lost if they are not taken.
-        """
+        """Whether frames arrive by themselves and are lost if they are not taken."""
         return self.kind in {SourceKind.DEVICE, SourceKind.STREAM, SourceKind.RAW}
 
 
@@ -169,9 +161,7 @@ def _has_host(where: str) -> bool:
 
 
 def _redacted(url: str, head: str) -> str:
-    """
-    Return an invalid address without a password, wherever it is in the text.
-    """
+    """Return an invalid address without a password, wherever it is in the text."""
     _, separator, rest = redact_url(url).rpartition("@")
     return f"{head}…@{rest}" if separator else rest
 
@@ -226,23 +216,17 @@ _STATUS_ADVICE: Final[dict[int, str]] = {
 
 
 def no_stream_text(address: Address, why: str) -> str:
-    """
-    Describe a stream that cannot be opened, with the reason where it is known.
-    """
+    """Describe a stream that cannot be opened, with the reason where it is known."""
     return f"{address}: no stream comes from there{f': {why}' if why else ''}"
 
 
 def status_text(code: int, reason: str) -> str:
-    """
-    Describe an HTTP or RTSP status, with advice on the address.
-    """
+    """Describe an HTTP or RTSP status, with advice on the address."""
     return f"{code} {' '.join(reason.split())}".rstrip() + _STATUS_ADVICE.get(code, "")
 
 
 def error_text(error: object) -> str:
-    """
-    Describe an error on one line.
-    """
+    """Describe an error on one line."""
     if isinstance(error, TimeoutError):
         return "no answer"
     text = getattr(error, "strerror", None) or str(error)
@@ -250,9 +234,7 @@ def error_text(error: object) -> str:
 
 
 def probe_rtsp(address: Address) -> str:
-    """
-    Ask an RTSP camera why it gave no stream; empty where the reply gives no reason.
-    """
+    """Ask an RTSP camera why it gave no stream; empty where the reply gives no reason."""
     parts = urlsplit(address.location)
     if parts.scheme != "rtsp":
         return ""

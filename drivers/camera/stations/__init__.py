@@ -1,3 +1,1 @@
-"""
-The two stations: a camera above the layout, and a camera at the shoe's throat.
-"""
+"""The two stations: a camera above the layout, and a camera at the shoe's throat."""

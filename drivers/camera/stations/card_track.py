@@ -65,9 +65,7 @@ class Extent(NamedTuple):
 
 
 class TrackSide(Enum):
-    """
-    Side from which an object came, or to which it went.
-    """
+    """Side from which an object came, or to which it went."""
 
     SHOE = "shoe"
     TABLE = "table"
@@ -115,9 +113,7 @@ class CardTrack:
         self._waiting_since = 0.0
 
     def add(self, extent: Extent) -> None:
-        """
-        Add the extent of the next frame.
-        """
+        """Add the extent of the next frame."""
         if not self.extents or (
             not extent.starts and extent.end - extent.start <= self._length + _EDGE_TOLERANCE_MM
         ):
@@ -126,9 +122,7 @@ class CardTrack:
 
     @property
     def blocked_s(self) -> float:
-        """
-        Time for which the object has been where no card stays.
-        """
+        """Time for which the object has been where no card stays."""
         return self.extents[-1].at - self._waiting_since
 
     def is_next_card(self, extent: Extent, *, more: bool) -> bool:
@@ -148,9 +142,7 @@ class CardTrack:
         return gone or last.end - extent.end > _MAX_REVERSE_SPEED_MM_S * (extent.at - last.at)
 
     def may_continue_with(self, extent: Extent) -> bool:
-        """
-        Whether this extent may be the same card a moment later, on its way out.
-        """
+        """Whether this extent may be the same card a moment later, on its way out."""
         last = self.extents[-1]
         return (
             extent.starts
@@ -160,16 +152,12 @@ class CardTrack:
 
     @property
     def is_leaving(self) -> bool:
-        """
-        Whether the object was last seen leaving at one end of the window.
-        """
+        """Whether the object was last seen leaving at one end of the window."""
         last = self.extents[-1]
         return last.starts != last.ends
 
     def outcome(self, at: float) -> TrackOutcome:
-        """
-        Return the outcome of an object that was gone at this time.
-        """
+        """Return the outcome of an object that was gone at this time."""
         came, went = self.origin, self.destination(at)
         if went is TrackSide.TABLE and came is TrackSide.SHOE:
             return TrackOutcome.LEFT
@@ -193,9 +181,7 @@ class CardTrack:
 
     @property
     def origin(self) -> TrackSide:
-        """
-        Side from which the object came.
-        """
+        """Side from which the object came."""
         first = self.extents[0]
         way = self._direction(self.extents[:2]) or self._direction(self.extents[:3])
         if len(self.extents) == 1:
@@ -214,9 +200,7 @@ class CardTrack:
         return (first.at - self._before) * _MAX_SPEED_MM_S >= far
 
     def destination(self, at: float) -> TrackSide:
-        """
-        Return the side to which an object went that was gone at this time.
-        """
+        """Return the side to which an object went that was gone at this time."""
         last = self.extents[-1]
         way = self._direction(self.extents[-2:]) or self._direction(self.extents[-3:])
         if last.starts and not last.ends:
@@ -229,9 +213,7 @@ class CardTrack:
 
     @staticmethod
     def _direction(extents: list[Extent]) -> int:
-        """
-        Return the direction of motion: 1 out of the shoe, -1 into it, 0 unknown.
-        """
+        """Return the direction of motion: 1 out of the shoe, -1 into it, 0 unknown."""
         moved = 0.0
         for before, after in pairwise(extents):
             if before.starts and after.starts:

@@ -59,9 +59,7 @@ class DealtCard:
 
 
 class DealOrder:
-    """
-    Cards that have not been reported yet, in the order in which they were dealt.
-    """
+    """Cards that have not been reported yet, in the order in which they were dealt."""
 
     def __init__(self) -> None:
         self._pending: list[DealtCard] = []
@@ -70,9 +68,7 @@ class DealOrder:
         return bool(self._pending)
 
     def add(self, slot: Slot, since: float) -> DealtCard:
-        """
-        Add a card on a place, unless it is pending already; return it.
-        """
+        """Add a card on a place, unless it is pending already; return it."""
         for card in self._pending:
             if card.slot is slot:
                 return card
@@ -107,9 +103,7 @@ class DealOrder:
         return due
 
     def take_all(self) -> list[DealtCard]:
-        """
-        Take all cards, read or not: the table was cleared.
-        """
+        """Take all cards, read or not: the table was cleared."""
         pending, self._pending = self._pending, []
         return pending
 
@@ -130,9 +124,7 @@ _MAX_ORDER_WAIT_S: Final = 0.4
 
 
 class _WatchedSlot:
-    """
-    A slot, the area of its place and its state.
-    """
+    """A slot, the area of its place and its state."""
 
     def __init__(self, slot: Slot, spot: SearchArea) -> None:
         self.slot = slot
@@ -141,9 +133,7 @@ class _WatchedSlot:
 
 
 class OverheadStation:
-    """
-    Watches all places.
-    """
+    """Watches all places."""
 
     def __init__(
         self,
@@ -179,9 +169,7 @@ class OverheadStation:
         self._empty_since: float | None = None
 
     def process(self, frame: VideoFrame) -> list[Statement]:
-        """
-        Process the next frame.
-        """
+        """Process the next frame."""
         image, at, _ = frame
         if not self._pose.check(image, at):
             return []
@@ -205,24 +193,18 @@ class OverheadStation:
         return whole.reshape(len(self._slots), -1, *whole.shape[1:])
 
     def finish(self) -> list[Statement]:
-        """
-        Report the pending cards; there are no more frames.
-        """
+        """Report the pending cards; there are no more frames."""
         return [self._report(card) for card in self._deal_order.take_all()]
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
-        """
-        Return the state of each place and the card that was read there.
-        """
+        """Return the state of each place and the card that was read there."""
         return {
             watched.slot: (watched.tracker.state.value, watched.tracker.card)
             for watched in self._slots
         }
 
     def close(self) -> None:
-        """
-        Release the resources.
-        """
+        """Release the resources."""
         if self._evidence is not None:
             self._evidence.close()
 
@@ -260,9 +242,7 @@ class OverheadStation:
         return []
 
     def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
-        """
-        Whether an object that appeared earlier may be a card under a hand.
-        """
+        """Whether an object that appeared earlier may be a card under a hand."""
         if at - card.read_at >= _MAX_ORDER_WAIT_S:
             return False
         return any(
@@ -299,9 +279,7 @@ class OverheadStation:
         )
 
     def _check_cleared(self, image: Image, at: float) -> list[Statement]:
-        """
-        Report a cleared table once, when all places have been empty for long enough.
-        """
+        """Report a cleared table once, when all places have been empty for long enough."""
         if not (self._has_dealt or self._deal_order):
             return []
         if any(watched.tracker.state is not SlotState.EMPTY for watched in self._slots):

@@ -1,6 +1,4 @@
-"""
-Check of the lighting and of the camera's pose against the profile's reference image.
-"""
+"""Check of the lighting and of the camera's pose against the profile's reference image."""
 
 from __future__ import annotations
 
@@ -83,9 +81,7 @@ class Lighting(NamedTuple):
 
 
 class LightingMonitor:
-    """
-    Measures the lighting of the table between the places.
-    """
+    """Measures the lighting of the table between the places."""
 
     def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         pixels = _grid_points(profile)
@@ -101,9 +97,7 @@ class LightingMonitor:
         self._noise = 2.0
 
     def measure(self, image: Image) -> Lighting:
-        """
-        Return the lighting of a frame.
-        """
+        """Return the lighting of a frame."""
         now = self._raster.sample(image)
         if self._before is not None:
             apart = float(np.median(cv2.absdiff(now, self._before)))
@@ -203,9 +197,7 @@ class PoseCheck:
         return self.shift_mm is None or self.shift_mm <= MAX_CAMERA_SHIFT_MM
 
     def _shift(self, now: Image) -> Floats | None:
-        """
-        Return the shift of the table in pixels.
-        """
+        """Return the shift of the table in pixels."""
         found = [self._find(now, *tile) for tile in self._tiles]
         shifts = np.array(
             [shift for score, shift in found if score >= _MIN_TILE_LIKENESS]
@@ -229,9 +221,7 @@ class PoseCheck:
 
 
 def _subpixel_peak(three: NDArray[Any]) -> float:
-    """
-    Return the offset from the middle of three values at which a parabola is highest.
-    """
+    """Return the offset from the middle of three values at which a parabola is highest."""
     if len(three) < 3:  # noqa: PLR2004 - at the rim
         return 0.0
     low, middle, high = (float(each) for each in three)
@@ -249,9 +239,7 @@ def _small_grey(image: Image) -> Image:
 def _choose_tiles(
     small: Image, profile: Profile, projection: TableProjection
 ) -> list[tuple[int, int]]:
-    """
-    Choose the tiles with the most texture, away from the places.
-    """
+    """Choose the tiles with the most texture, away from the places."""
     slope = np.hypot(cv2.Sobel(small, cv2.CV_32F, 1, 0), cv2.Sobel(small, cv2.CV_32F, 0, 1))
     rows, columns = small.shape[0] - _TILE_PX, small.shape[1] - _TILE_PX
     corners = [
@@ -280,9 +268,7 @@ def _grid_points(profile: Profile) -> Floats:
 
 
 def _watched(profile: Profile) -> list[tuple[float, float]]:
-    """
-    Return the centres of the places, or the corners of the throat's window.
-    """
+    """Return the centres of the places, or the corners of the throat's window."""
     if profile.throat is not None:
         return list(profile.throat.window)
     return [place.centre for place in profile.place]

@@ -52,9 +52,7 @@ _FACE_DOWN_INTERVAL_S: Final = 2.0
 
 
 class SlotState(StrEnum):
-    """
-    State of a place.
-    """
+    """State of a place."""
 
     EMPTY = "empty"
     MOVING = "moving"
@@ -175,15 +173,11 @@ class SlotTracker:
 
     @property
     def last_sighting(self) -> Sighting | None:
-        """
-        The last sighting, where nothing has moved since.
-        """
+        """The last sighting, where nothing has moved since."""
         return self._votes[-1] if self._votes else None
 
     def update(self, change: SlotChange, at: float) -> bool:
-        """
-        Apply the change of the next frame; return whether a card is gone.
-        """
+        """Apply the change of the next frame; return whether a card is gone."""
         moved = change.since != self.still_since
         self.still_since, self._share = change.since, change.share
         still_for = at - change.since
@@ -220,9 +214,7 @@ class SlotTracker:
             self._unsure_since = None
 
     def is_read_due(self, at: float) -> bool:
-        """
-        Whether the place should be read now.
-        """
+        """Whether the place should be read now."""
         if self.state in {SlotState.EMPTY, SlotState.MOVING, SlotState.READ}:
             return False
         if self.state is SlotState.HELD and (
@@ -271,9 +263,7 @@ class SlotTracker:
         )
 
     def _check_change(self) -> Sighting | None:
-        """
-        Detect another card on a place that was never seen empty in between.
-        """
+        """Detect another card on a place that was never seen empty in between."""
         last = self._votes[-1] if self._votes else None
         if last is None or last.kind is not SightingKind.FACE:
             return None
@@ -310,8 +300,6 @@ class SlotTracker:
         return sighting._replace(kind=SightingKind.UNSURE)
 
     def mark_reported(self) -> None:
-        """
-        Mark the card as reported.
-        """
+        """Mark the card as reported."""
         self.state = SlotState.HELD
         self._read_count = _MIN_CHANGED_READS + 1  # nothing to look at until something moves

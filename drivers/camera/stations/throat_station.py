@@ -52,9 +52,7 @@ _ERROR_CLEARED_AFTER_S: Final = 1.0
 
 
 class ThroatStation:
-    """
-    Watches the throat.
-    """
+    """Watches the throat."""
 
     def __init__(
         self,
@@ -106,24 +104,18 @@ class ThroatStation:
         return statements + self._on_empty(at)
 
     def finish(self) -> list[Statement]:
-        """
-        Report a card in the throat as unclear; there are no more frames.
-        """
+        """Report a card in the throat as unclear; there are no more frames."""
         if self._track is None:
             return []
         return self._report_unclear()
 
     def close(self) -> None:
-        """
-        Release the resources.
-        """
+        """Release the resources."""
         if self._evidence is not None:
             self._evidence.close()
 
     def _on_unusable_frame(self, at: float) -> list[Statement]:
-        """
-        Handle a frame in which a card could not be detected.
-        """
+        """Handle a frame in which a card could not be detected."""
         gap_s = self._visibility.add_unusable_frame(at)
         if self._track is not None:
             self._track.interrupted |= gap_s is not None
@@ -141,9 +133,7 @@ class ThroatStation:
         return [Statement(say=Say.MISSED, note=note)]
 
     def _on_covered(self, frame: VideoFrame, found: list[Extent]) -> list[Statement]:
-        """
-        Handle a frame with an object in the throat.
-        """
+        """Handle a frame with an object in the throat."""
         statements: list[Statement] = []
         track, innermost = self._track, found[0]
         if track is not None and track.is_next_card(innermost, more=len(found) > 1):
@@ -193,9 +183,7 @@ class ThroatStation:
             del self._frames[int(np.argmin(steps[:-1])) + 1]
 
     def _finish_track(self, at: float) -> list[Statement]:
-        """
-        Report the outcome of the track.
-        """
+        """Report the outcome of the track."""
         track, frames = self._track, self._frames
         if track is None:
             return []
@@ -211,9 +199,7 @@ class ThroatStation:
         return []
 
     def _report_unclear(self) -> list[Statement]:
-        """
-        Report that a card may have left.
-        """
+        """Report that a card may have left."""
         frames, self._track, self._frames = self._frames, None, []
         patch = self._store_evidence(frames[len(frames) // 2].frame.image, "unclear")
         note = "something was in the shoe's mouth: whether a card left is not known"
@@ -253,9 +239,7 @@ class ThroatStation:
         delay_ms: int,
         frames: list[TrackFrame],
     ) -> list[Statement]:
-        """
-        Report two cards at once: the first hides all of the second but its end.
-        """
+        """Report two cards at once: the first hides all of the second but its end."""
         self._has_error = True
         far = f"by {excess:.0f} mm" if excess else "as two indices tell"
         note = f"two cards left the shoe together, one behind the other {far}"

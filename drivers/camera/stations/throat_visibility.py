@@ -79,9 +79,7 @@ class VisibilityMonitor:
         self._noisy_count = 0 if self._same else self._noisy_count + 1
 
     def add_unusable_frame(self, at: float) -> float | None:
-        """
-        Add an unusable frame; return the length of a gap that is to be reported.
-        """
+        """Add an unusable frame; return the length of a gap that is to be reported."""
         if self._last is None:
             self._last = at
         gap_s = at - self._last
@@ -91,15 +89,11 @@ class VisibilityMonitor:
         return gap_s
 
     def unseen_s(self, at: float) -> float:
-        """
-        Return the time since the last usable frame.
-        """
+        """Return the time since the last usable frame."""
         return 0.0 if self._last is None else at - self._last
 
     def add_usable_frame(self, at: float) -> float | None:
-        """
-        Add a usable frame; return the length of a gap that is to be reported.
-        """
+        """Add a usable frame; return the length of a gap that is to be reported."""
         before, self._last = self._last, at
         reported_at, self._reported_at = self._reported_at, None
         if before is None:
@@ -111,9 +105,7 @@ class VisibilityMonitor:
         return self._check_gap(span)
 
     def _check_gap(self, span: float) -> float | None:
-        """
-        Ignore a gap whose frame was only delayed: the next frames follow at once.
-        """
+        """Ignore a gap whose frame was only delayed: the next frames follow at once."""
         waiting, self._waiting = self._waiting, None
         usual = self._usual
         self._spans.append(span)
@@ -148,9 +140,7 @@ _MIN_LIKENESS: Final = 0.5
 
 
 class ThroatEdges:
-    """
-    Compares the areas beside the window, on each of its sides.
-    """
+    """Compares the areas beside the window, on each of its sides."""
 
     def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         small = _small_grey(reference)

@@ -1,6 +1,4 @@
-"""
-The watched window of the throat: its covered extents, and the pose of the card in it.
-"""
+"""The watched window of the throat: its covered extents, and the pose of the card in it."""
 
 from __future__ import annotations
 
@@ -122,9 +120,7 @@ class ThroatWindow:
         return Raster(projection.to_pixels(points), rows.shape)
 
     def sample(self, image: Image) -> Image:
-        """
-        Sample the points of the window.
-        """
+        """Sample the points of the window."""
         return self._raster.sample(image)
 
     def extents(self, sample: Image, at: float, gain: float) -> list[Extent]:
@@ -146,9 +142,7 @@ class ThroatWindow:
         )
 
     def _pattern_rows(self, sample: Image) -> NDArray[np.bool_]:
-        """
-        Return the rows in which the pattern of the empty throat is visible, in any light.
-        """
+        """Return the rows in which the pattern of the empty throat is visible, in any light."""
         now, empty = _pattern(sample.mean(axis=2, dtype=np.float32)), self._pattern
         alike, this, that = (_sum_neighbours(each) for each in (now * empty, now**2, empty**2))
         clear = (alike > _MIN_PATTERN_LIKENESS * np.sqrt(this * that)) & (
@@ -159,9 +153,7 @@ class ThroatWindow:
     def align_card(
         self, image: Image, extent: Extent, gain: float, *, leading: bool
     ) -> AlignedCard | None:
-        """
-        Find the card whose leading, or trailing, edge is that of an extent.
-        """
+        """Find the card whose leading, or trailing, edge is that of an extent."""
         if not (extent.ends if leading else extent.starts):
             return None
         half = self.length / 2
@@ -183,9 +175,7 @@ class ThroatWindow:
         return (front if leading else back) >= _MIN_VISIBLE_SHARE and beside >= _MIN_VISIBLE_SHARE
 
     def contains(self, projection: TableProjection, pixels: Floats) -> bool:
-        """
-        Whether points of the frame are all in the window.
-        """
+        """Whether points of the frame are all in the window."""
         local = (projection.to_table(pixels) - self._centre) @ self._axes.T
         low, high = (
             self._window.min(axis=0) - _WINDOW_TOLERANCE_MM,
@@ -195,32 +185,24 @@ class ThroatWindow:
 
 
 def _pattern(rows: Floats32) -> Floats32:
-    """
-    Return strips of rows without slow changes such as light and shadow.
-    """
+    """Return strips of rows without slow changes such as light and shadow."""
     fine = np.diff(np.diff(rows, axis=0, append=rows[-1:]), axis=1)
     return fine[: len(fine) // _STRIP_ROWS * _STRIP_ROWS].reshape(-1, _STRIP_ROWS, fine.shape[1])
 
 
 def _sum_neighbours(strips: Floats32) -> NDArray[np.float64]:
-    """
-    Add each strip to its neighbours.
-    """
+    """Add each strip to its neighbours."""
     return np.convolve(strips.sum(axis=(1, 2)), np.ones(3), "same")
 
 
 def _away_from_covered(hidden: NDArray[np.bool_], covered: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """
-    Return the hidden rows that are not beside covered ones: dark print, a dark back.
-    """
+    """Return the hidden rows that are not beside covered ones: dark print, a dark back."""
     near = np.convolve(covered, np.ones(2 * _BLURRED_EDGE_ROWS + 1), "same") > 0
     return np.asarray(hidden & ~near)
 
 
 def _fill_gaps(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """
-    Fill gaps in which the empty throat is not visible: dark print across a whole card.
-    """
+    """Fill gaps in which the empty throat is not visible: dark print across a whole card."""
     there = np.flatnonzero(covered)
     filled = covered.copy()
     for before, after in pairwise(there):
@@ -230,9 +212,7 @@ def _fill_gaps(covered: NDArray[np.bool_], hidden: NDArray[np.bool_]) -> NDArray
 
 
 def _card_axes(projection: TableProjection, throat: Throat, centre: Floats) -> Floats:
-    """
-    Return a card's short and long side in the throat: it moves in the positive direction.
-    """
+    """Return a card's short and long side in the throat: it moves in the positive direction."""
     way = np.array(throat.direction, np.float64)
     way /= np.hypot(*way)
     x, y = way

@@ -1,6 +1,4 @@
-"""
-Vote between both indexes of a card in the throat, each read in its sharpest frames.
-"""
+"""Vote between both indexes of a card in the throat, each read in its sharpest frames."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ _MIN_VOTES: Final = 2
 
 
 class TrackFrame(NamedTuple):
-    """
-    A frame of a track, and the extent of the card in it.
-    """
+    """A frame of a track, and the extent of the card in it."""
 
     frame: VideoFrame
     extent: Extent
@@ -51,9 +47,7 @@ EndVotes = tuple[list[IndexVote], list[IndexVote]]
 
 
 class _VisibleIndex(NamedTuple):
-    """
-    A frame in which the index of one end is completely visible.
-    """
+    """A frame in which the index of one end is completely visible."""
 
     image: Image
     index_window: Floats
@@ -62,9 +56,7 @@ class _VisibleIndex(NamedTuple):
 
 
 class TwoIndexVote:
-    """
-    Reads both ends of cards in the throat.
-    """
+    """Reads both ends of cards in the throat."""
 
     def __init__(
         self, window: ThroatWindow, projection: TableProjection, reader: CardReader
@@ -100,9 +92,7 @@ class TwoIndexVote:
         return None if against or for_it < max(_MIN_VOTES, len(both) * 2 / 3) else whole.card
 
     def combine(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Reading | None:
-        """
-        Combine the readings of one end, or of both; None where there is none.
-        """
+        """Combine the readings of one end, or of both; None where there is none."""
         return self._reader.combine(
             [each.reading for each in one], [each.reading for each in other]
         )

@@ -67,9 +67,7 @@ CALM_EDGE: Final = Style(color="#1d5a40")
 
 
 class Tones(NamedTuple):
-    """
-    Styles of the words beside the roads.
-    """
+    """Styles of the words beside the roads."""
 
     title: Style
     text: Style
@@ -101,9 +99,7 @@ MARKS: Final[dict[Mark, Style]] = {
 
 @lru_cache(maxsize=1000)
 def grey(style: Style) -> Style:
-    """
-    Replace the colours of a style by greys of similar lightness, with less contrast.
-    """
+    """Replace the colours of a style by greys of similar lightness, with less contrast."""
     return style + Style(color=_grey(style.color), bgcolor=_grey(style.bgcolor))
 
 
@@ -180,16 +176,12 @@ ASCII: Final = Symbols(
 
 
 def plain(symbols: Symbols) -> Symbols:
-    """
-    Return a set for output without colours.
-    """
+    """Return a set for output without colours."""
     return replace(symbols, edges=(" ", " "), lines=False)
 
 
 class Theme(NamedTuple):
-    """
-    Characters and text styles of a picture.
-    """
+    """Characters and text styles of a picture."""
 
     symbols: Symbols
     tones: Tones

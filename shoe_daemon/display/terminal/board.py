@@ -72,25 +72,19 @@ class Plan(NamedTuple):
 
 
 class Muted:
-    """
-    A picture in shades of grey.
-    """
+    """A picture in shades of grey."""
 
     def __init__(self, picture: RenderableType) -> None:
         self._picture = picture
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """
-        Replace all colours.
-        """
+        """Replace all colours."""
         for text, style, control in console.render(self._picture, options):
             yield Segment(text, style and appearance.grey(style), control)
 
 
 def board(view: TableView, width: int, height: int, symbols: Symbols = LETTERS) -> list[Part]:
-    """
-    Draw the board for a terminal of this size.
-    """
+    """Draw the board for a terminal of this size."""
     if width < MIN_SIZE[0] or height < MIN_SIZE[1]:
         return facts(_facts(view), height)
     plan, theme = _plan(width, height), Theme(symbols, appearance.ON_RAIL)
@@ -127,9 +121,7 @@ def _plan(width: int, height: int) -> Plan:
 
 
 def _head(view: TableView, plan: Plan, width: int) -> list[Part]:
-    """
-    Write the names, and the limits beside them or in a row of their own.
-    """
+    """Write the names, and the limits beside them or in a row of their own."""
     state = view.state
     name = line(f"♠ {title(view)}", appearance.RAIL_TITLE)
     name.truncate(width // 2 - 4, overflow="ellipsis")
@@ -160,9 +152,7 @@ def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
 
 
 def _foot(view: TableView, theme: Theme, width: int) -> Part:
-    """
-    Write how fresh the board is, and the marks of the next round.
-    """
+    """Write how fresh the board is, and the marks of the next round."""
     live = view.fresh.state == "live"
     told = view.fresh.state.replace("_", " ")
     sign = Text("● " if live else "✗ ", appearance.GOOD if live else appearance.BAD)
@@ -174,9 +164,7 @@ def _foot(view: TableView, theme: Theme, width: int) -> Part:
 
 
 def _facts(view: TableView) -> list[tuple[str, Style]]:
-    """
-    Write the most important facts first.
-    """
+    """Write the most important facts first."""
     lines = [] if (problem := warning(view)) is None else [(" ".join(problem), appearance.BAD)]
     lines.append((title(view), appearance.RAIL_TITLE))
     state = view.state

@@ -28,9 +28,7 @@ __all__ = [
 
 
 class Size(NamedTuple):
-    """
-    Columns and rows of an upright card, of a third card lying on its side, and of a total.
-    """
+    """Columns and rows of an upright card, of a third card lying on its side, and of a total."""
 
     width: int
     height: int
@@ -40,9 +38,7 @@ class Size(NamedTuple):
     digit_height: int
 
     def of(self, *, lying: bool) -> tuple[int, int, int]:
-        """
-        Return columns and rows of a card, and the empty rows above it.
-        """
+        """Return columns and rows of a card, and the empty rows above it."""
         if not lying:
             return self.width, self.height, 0
         return self.lying_width, self.lying_height, (self.height - self.lying_height) // 2
@@ -74,9 +70,7 @@ _HALVES: Final = {"██": "█", "█ ": "▀", " █": "▄", "  ": " "}
 
 
 def card_block(face: Card | None, size: Size, *, lying: bool) -> Text:
-    """
-    Draw a card; None is a card that lies face down.
-    """
+    """Draw a card; None is a card that lies face down."""
     width, height = _inside(size, lying=lying)
     if face is None:
         return _sheet(
@@ -96,9 +90,7 @@ def card_block(face: Card | None, size: Size, *, lying: bool) -> Text:
 
 
 def unread_card_block(size: Size, *, lying: bool) -> Text:
-    """
-    Draw a card that could not be read.
-    """
+    """Draw a card that could not be read."""
     _, height = _inside(size, lying=lying)
     rows = [""] * height
     rows[height // 2] = "?"
@@ -106,9 +98,7 @@ def unread_card_block(size: Size, *, lying: bool) -> Text:
 
 
 def _inside(size: Size, *, lying: bool) -> tuple[int, int]:
-    """
-    Return columns and rows within the edge of a card.
-    """
+    """Return columns and rows within the edge of a card."""
     width, height, _ = size.of(lying=lying)
     return width - 2, height - 2 if height >= _MIN_HEIGHT_FOR_EDGE else height
 
@@ -127,9 +117,7 @@ def _sheet(rows: list[str], edge: Style, inside: Style, size: Size, *, lying: bo
 
 
 def place_block(size: Size, *, lying: bool, due: bool) -> Text:
-    """
-    Draw the outline of an empty place, highlighted if the next card goes there.
-    """
+    """Draw the outline of an empty place, highlighted if the next card goes there."""
     width, height, above = size.of(lying=lying)
     rows = [f"│{'':{width - 2}}│"] * (height - 2)
     if due:
@@ -140,9 +128,7 @@ def place_block(size: Size, *, lying: bool, due: bool) -> Text:
 
 
 def total_block(value: int | None, size: Size, style: Style) -> Text:
-    """
-    Draw a total as a large digit; a dot if it is unknown.
-    """
+    """Draw a total as a large digit; a dot if it is unknown."""
     above = (size.height - size.digit_height) // 2
     if value is None or not 0 <= value < len(_DIGITS[0]):
         dot = "\n" * (size.digit_height // 2) + f"{'·':^{size.digit_width}}"
@@ -156,9 +142,7 @@ def total_block(value: int | None, size: Size, style: Style) -> Text:
 
 
 def _halved(pixels: Sequence[str]) -> list[str]:
-    """
-    Combine two rows of pixels into each row of characters.
-    """
+    """Combine two rows of pixels into each row of characters."""
     return [
         "".join(_HALVES[above + below] for above, below in zip(upper, lower, strict=True))
         for upper, lower in zip(pixels[0::2], pixels[1::2], strict=True)

@@ -1,6 +1,4 @@
-"""
-The felt: both hands, their totals, and the announcement below them.
-"""
+"""The felt: both hands, their totals, and the announcement below them."""
 
 from __future__ import annotations
 
@@ -91,9 +89,7 @@ def felt(
 
 
 def result_of(table: PublicTable) -> RoundFinished | None:
-    """
-    Return the published result of the round on the table.
-    """
+    """Return the published result of the round on the table."""
     round_, last = table.round, table.last_result
     if round_ is None or not round_.finished or last is None or is_held(table):
         return None
@@ -101,25 +97,19 @@ def result_of(table: PublicTable) -> RoundFinished | None:
 
 
 def is_held(table: PublicTable) -> bool:
-    """
-    Tell whether the result of the round on the table is held back.
-    """
+    """Tell whether the result of the round on the table is held back."""
     round_ = table.round
     return round_ is not None and round_.finished and round_.number in table.held
 
 
 def is_unread(card: CardView, round_: RoundView | None) -> bool:
-    """
-    Tell whether a card without a face could not be read, rather than lies face down.
-    """
+    """Tell whether a card without a face could not be read, rather than lies face down."""
     over = round_ is not None and round_.finished
     return card.card is None and (card.unreadable or over)
 
 
 def verdict(result: RoundFinished) -> str:
-    """
-    Write the winner, the totals and the pairs: ``BANKER WINS  7 to 3  ·  Player pair``.
-    """
+    """Write the winner, the totals and the pairs: ``BANKER WINS  7 to 3  ·  Player pair``."""
     score = ""
     if result.player.total is not None and result.banker.total is not None:
         totals = sorted((result.player.total, result.banker.total), reverse=True)
@@ -129,9 +119,7 @@ def verdict(result: RoundFinished) -> str:
 
 
 def _hand(hand: Hand, size: Size, table: PublicTable) -> RenderableType:
-    """
-    Draw the name of a hand, its cards, and its total on the inner side.
-    """
+    """Draw the name of a hand, its cards, and its total on the inner side."""
     round_ = table.round
     value = None
     if round_ is not None:
@@ -191,9 +179,7 @@ def _due_slot(round_: RoundView | None, hand: Hand) -> Slot | None:
 
 
 def _remarks(table: PublicTable, width: int, *, tight: bool) -> RenderableType | None:
-    """
-    Write naturals and pairs below the hands, and between them what the layout cannot show.
-    """
+    """Write naturals and pairs below the hands, and between them what the layout cannot show."""
     result = None if tight else result_of(table)
     aside = "" if table.round is None else _aside(table.round)
     player, banker = (_remark(result.player), _remark(result.banker)) if result else ("", "")
@@ -215,9 +201,7 @@ def _remark(hand: HandResult) -> str:
 
 
 def _aside(round_: RoundView) -> str:
-    """
-    Name cards without a known place, and rounds that are partial.
-    """
+    """Name cards without a known place, and rounds that are partial."""
     lost = [card for card in round_.cards if card.slot is None]
     parts = []
     if lost:

@@ -1,6 +1,4 @@
-"""
-Building blocks of the boards: safe lines of text, parts beside and below one another.
-"""
+"""Building blocks of the boards: safe lines of text, parts beside and below one another."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 @lru_cache(maxsize=1000)
 def clean(text: str) -> str:
-    """
-    Replace control characters, which could move the cursor or reprogram the terminal.
-    """
+    """Replace control characters, which could move the cursor or reprogram the terminal."""
     if text.isascii() and text.isprintable():
         return text
     kinds = ((character, unicodedata.category(character)) for character in text)
@@ -50,23 +46,17 @@ def clean(text: str) -> str:
 
 
 def line(text: str, style: Style | str = "", justify: JustifyMethod | None = None) -> Text:
-    """
-    Make a line of text that is cut off where it does not fit.
-    """
+    """Make a line of text that is cut off where it does not fit."""
     return Text(clean(text), style, justify=justify, no_wrap=True, overflow="ellipsis")
 
 
 def centred(text: str, style: Style | str = "") -> Text:
-    """
-    Make a centred line; the background of its style fills the width.
-    """
+    """Make a centred line; the background of its style fills the width."""
     return line(text, style, "center")
 
 
 def line_with_end(left: Text, right: Text, width: int) -> Text:
-    """
-    Join two texts into a line of `width` columns; the left one is shortened if need be.
-    """
+    """Join two texts into a line of `width` columns; the left one is shortened if need be."""
     joined = Text(no_wrap=True, overflow="ellipsis").append_text(left)
     joined.truncate(max(width - right.cell_len - 1, 0), overflow="ellipsis")
     joined.pad_right(width - joined.cell_len - right.cell_len)
@@ -74,16 +64,12 @@ def line_with_end(left: Text, right: Text, width: int) -> Text:
 
 
 def facts(lines: Iterable[tuple[str, Style]], height: int) -> list[Part]:
-    """
-    Write lines for a terminal that is too small for a board.
-    """
+    """Write lines for a terminal that is too small for a board."""
     return [Part(Group(*(Text(clean(text), style) for text, style in lines)), height)]
 
 
 def beside(*parts: tuple[RenderableType, int]) -> Table:
-    """
-    Arrange pictures side by side, each in a given number of columns.
-    """
+    """Arrange pictures side by side, each in a given number of columns."""
     shown = [(picture, width) for picture, width in parts if width > 0]
     grid = Table.grid()
     for _, width in shown:

@@ -1,6 +1,4 @@
-"""
-Loop of `shoe-daemon watch`: redraws the board until a signal, or prints it once.
-"""
+"""Loop of `shoe-daemon watch`: redraws the board until a signal, or prints it once."""
 
 from __future__ import annotations
 
@@ -117,9 +115,7 @@ def _check_unique(feed: TableFeed, name: str | None) -> None:
 
 
 def _table_list(feed: TableFeed) -> list[str]:
-    """
-    Write a line for each table.
-    """
+    """Write a line for each table."""
     tables = sorted(feed.tables, key=lambda table: table.key)
     wide = max(len(table.key) for table in tables)
     return [f"{table.key:<{wide}}  {_summary(feed, table)}" for table in tables]

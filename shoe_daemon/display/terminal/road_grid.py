@@ -66,23 +66,17 @@ class Road(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """
-        Number of columns, with a free one at the end.
-        """
+        """Number of columns, with a free one at the end."""
         return max((column for column, _ in self.cells), default=-1) + 2
 
     @property
     def width(self) -> int:
-        """
-        Characters that all columns take.
-        """
+        """Characters that all columns take."""
         return self.columns * self.pitch
 
 
 def bead_plate(cells: Iterable[BeadCell], symbols: Symbols) -> Road:
-    """
-    Make the bead plate.
-    """
+    """Make the bead plate."""
     ink = {(each.col, each.row): _bead(each, symbols) for each in cells}
     return Road("Bead plate", "Beads", symbols.wide + 2, ink)
 
@@ -100,17 +94,13 @@ def _bead(cell: BeadCell, symbols: Symbols) -> Ink:
 
 
 def big_road_for(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> Road:
-    """
-    Make the big road; its pairs are left out where `width` has no room for them.
-    """
+    """Make the big road; its pairs are left out where `width` has no room for them."""
     with_pairs = big_road(roads, ties, symbols, pairs=True)
     return with_pairs if with_pairs.width <= width else big_road(roads, ties, symbols, pairs=False)
 
 
 def big_road(roads: Roads, ties: LeadingTies, symbols: Symbols, *, pairs: bool) -> Road:
-    """
-    Make the big road, with or without marks for pairs.
-    """
+    """Make the big road, with or without marks for pairs."""
     ink = {(cell.col, cell.row): _big(cell, ties, symbols, pairs=pairs) for cell in roads.big}
     return Road("Big road", "Big", symbols.wide + 1 + pairs, ink)
 
@@ -133,9 +123,7 @@ def _tie_mark(count: int) -> str:
 
 
 def derived_roads(roads: Roads, symbols: Symbols, pitch: int) -> list[Road]:
-    """
-    Make the three derived roads.
-    """
+    """Make the three derived roads."""
     return [
         Road(*names, pitch, {(each.col, each.row): _mark(each, key, symbols) for each in cells})
         for key, names in DERIVED.items()
@@ -148,9 +136,7 @@ def _mark(cell: MarkCell, road: str, symbols: Symbols) -> Ink:
 
 
 class RoadGrid:
-    """
-    A road as rich draws it, in the width that it is given.
-    """
+    """A road as rich draws it, in the width that it is given."""
 
     def __init__(self, road: Road, theme: Theme | None = None, aside: Text | None = None) -> None:
         """
@@ -162,9 +148,7 @@ class RoadGrid:
         self._road, self._theme, self._aside = road, theme, aside or Text()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """
-        Draw the caption and the latest columns.
-        """
+        """Draw the caption and the latest columns."""
         width, road = options.max_width, self._road
         columns = max(width // road.pitch, 1)
         first = max(road.columns - columns, 0)

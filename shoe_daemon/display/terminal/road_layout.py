@@ -1,6 +1,4 @@
-"""
-The five roads with their counts: in rows of a board, or below one another for `roads`.
-"""
+"""The five roads with their counts: in rows of a board, or below one another for `roads`."""
 
 from __future__ import annotations
 
@@ -52,9 +50,7 @@ _MIN_WIDTH_FOR_COUNTS: Final = 56
 
 
 def board_rows(view: TableView, theme: Theme, width: int, rows: int) -> list[RenderableType]:
-    """
-    Arrange the roads and counts of a board in two rows, or in three.
-    """
+    """Arrange the roads and counts of a board in two rows, or in three."""
     roads = view.roads
     if roads is None:
         return [Padding(Text("No roads yet", appearance.RAIL_DIM, justify="center"), (3, 0, 0, 0))]
@@ -79,9 +75,7 @@ def _whole_columns(width: int, road: Road) -> int:
 def _beads_and_counts(
     view: TableView, roads: RoadsNow, theme: Theme, width: int
 ) -> RenderableType:
-    """
-    Arrange the bead plate with the counts and, where there is room, the last rounds.
-    """
+    """Arrange the bead plate with the counts and, where there is room, the last rounds."""
     beads = bead_plate(roads.bead, theme.symbols)
     counts = Group("", counts_block(roads.counts, theme))
     room = width - COUNTS_WIDTH - _GAP
@@ -105,9 +99,7 @@ def _last_rounds(view: TableView) -> RenderableType:
 
 
 def _derived(roads: Roads, theme: Theme, width: int) -> RenderableType:
-    """
-    Arrange the derived roads side by side, close together where there is little room.
-    """
+    """Arrange the derived roads side by side, close together where there is little room."""
     each = (width + _GAP) // len(DERIVED) - _GAP
     made = derived_roads(roads, theme.symbols, 2)
     if any(road.width > each for road in made):
@@ -154,9 +146,7 @@ def _first_rows(beads: Road, roads: Roads, theme: Theme, width: int) -> Renderab
 
 
 def _derived_rows(roads: Roads, symbols: Symbols, width: int) -> list[list[Road]]:
-    """
-    Choose the arrangement of the derived roads: in one row if they fit, else in three.
-    """
+    """Choose the arrangement of the derived roads: in one row if they fit, else in three."""
     wide, narrow = (derived_roads(roads, symbols, pitch) for pitch in (2, 1))
     for row in (wide, narrow):
         if _width(row) <= width:
@@ -186,9 +176,7 @@ def _legend(symbols: Symbols) -> list[Text]:
 
 
 def counts_block(counts: Counts | RoadCounts, theme: Theme) -> Text:
-    """
-    Draw the counts in six rows, the outcomes with bars.
-    """
+    """Draw the counts in six rows, the outcomes with bars."""
     rounds, tones = max(counts.rounds, 1), theme.tones
     text = Text.assemble((f"Rounds {counts.rounds:>3}\n", tones.title), no_wrap=True)
     for outcome, count in (
@@ -208,9 +196,7 @@ def counts_block(counts: Counts | RoadCounts, theme: Theme) -> Text:
 
 
 def counts_line(counts: RoadCounts) -> str:
-    """
-    Write the counts in one line.
-    """
+    """Write the counts in one line."""
     return (
         f"B {counts.banker} · P {counts.player} · T {counts.tie} · "
         f"pairs B {counts.banker_pair}, P {counts.player_pair} · naturals {counts.natural}"
@@ -218,9 +204,7 @@ def counts_line(counts: RoadCounts) -> str:
 
 
 def next_round(asks: Asks, theme: Theme) -> Text:
-    """
-    Draw the marks that the derived roads would get from a win of either side.
-    """
+    """Draw the marks that the derived roads would get from a win of either side."""
     text = Text("Next round", theme.tones.title, no_wrap=True)
     for start, side, ask in (
         (12, Outcome.BANKER, asks.banker),

@@ -1,6 +1,4 @@
-"""
-Output of pictures: on the whole terminal, as lines, or as SVG.
-"""
+"""Output of pictures: on the whole terminal, as lines, or as SVG."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ _RENDERER: Final = Console(
 
 
 def render_rows(parts: Iterable[Part], width: int) -> Rows:
-    """
-    Lay out parts below one another, in rows of exactly `width` columns.
-    """
+    """Lay out parts below one another, in rows of exactly `width` columns."""
     rows: Rows = []
     for picture, height, style, margin in parts:
         options = _RENDERER.options.update(width=width - 2 * margin)
@@ -44,31 +40,23 @@ def render_rows(parts: Iterable[Part], width: int) -> Rows:
 
 
 def text_of(row: list[Segment]) -> str:
-    """
-    Return the characters of a row.
-    """
+    """Return the characters of a row."""
     return "".join(segment.text for segment in row)
 
 
 def has_colours() -> bool:
-    """
-    Tell whether standard output shows colours.
-    """
+    """Tell whether standard output shows colours."""
     return _console().color_system is not None
 
 
 def print_rows(rows: Rows) -> None:
-    """
-    Print rows to standard output, in the colours that it shows.
-    """
+    """Print rows to standard output, in the colours that it shows."""
     segments = [segment for row in rows for segment in (*row, Segment.line())]
     _console().print(Segments(segments), end="", crop=False, soft_wrap=True)
 
 
 class Screen:
-    """
-    The whole terminal, from `__enter__` to `__exit__`; only changed rows are drawn.
-    """
+    """The whole terminal, from `__enter__` to `__exit__`; only changed rows are drawn."""
 
     def __init__(self) -> None:
         self._console = _console()
@@ -78,17 +66,13 @@ class Screen:
 
     @staticmethod
     def is_supported() -> bool:
-        """
-        Tell whether standard output is a terminal with UTF-8.
-        """
+        """Tell whether standard output is a terminal with UTF-8."""
         console = _console()
         usable = console.is_terminal and not console.is_dumb_terminal
         return usable and console.encoding.startswith("utf")
 
     def __enter__(self) -> Self:
-        """
-        Switch to the alternate screen; hide the cursor and typed characters.
-        """
+        """Switch to the alternate screen; hide the cursor and typed characters."""
         with ExitStack() as changes:
             changes.enter_context(_silent_keyboard())
             changes.enter_context(self._console.screen())
@@ -96,23 +80,17 @@ class Screen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Restore the terminal.
-        """
+        """Restore the terminal."""
         self._changes.close()
 
     @property
     def size(self) -> tuple[int, int]:
-        """
-        Current columns and rows.
-        """
+        """Current columns and rows."""
         size = self._console.size
         return size.width, size.height
 
     def show(self, parts: Iterable[Part]) -> None:
-        """
-        Draw parts that fill the terminal.
-        """
+        """Draw parts that fill the terminal."""
         size = self.size
         rows = render_rows(parts, size[0])
         before = self._shown if size == self._shown_size else []
@@ -128,9 +106,7 @@ class Screen:
 
 
 def _console() -> Console:
-    """
-    Open standard output; without colours where they are not wanted or not possible.
-    """
+    """Open standard output; without colours where they are not wanted or not possible."""
     terminal = sys.stdout.isatty()
     known = os.environ.get("TERM", "dumb") != "dumb" and not os.environ.get("NO_COLOR")
     return Console(
@@ -143,9 +119,7 @@ def _console() -> Console:
 
 @contextlib.contextmanager
 def _silent_keyboard() -> Iterator[None]:
-    """
-    Hide typed characters and disable Ctrl-Z; Ctrl-C works.
-    """
+    """Hide typed characters and disable Ctrl-Z; Ctrl-C works."""
     try:
         before = termios.tcgetattr(sys.stdin)
     except (OSError, ValueError, termios.error):  # standard input is no terminal

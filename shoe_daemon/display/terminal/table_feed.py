@@ -1,6 +1,4 @@
-"""
-Current content of one table, received over MQTT.
-"""
+"""Current content of one table, received over MQTT."""
 
 from __future__ import annotations
 
@@ -66,22 +64,16 @@ class TableFeed:
         self._result_at = -_RECENT_RESULT_S
 
     def __enter__(self) -> Self:
-        """
-        Connect and subscribe.
-        """
+        """Connect and subscribe."""
         self._feed.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """
-        Disconnect.
-        """
+        """Disconnect."""
         self._feed.stop()
 
     def receive(self, timeout: float) -> None:
-        """
-        Wait for messages, and process all that came.
-        """
+        """Wait for messages, and process all that came."""
         self._wakeup.wait(timeout)
         self._wakeup.clear()
         known, more = len(self.tables), True
@@ -102,24 +94,18 @@ class TableFeed:
 
     @property
     def discovered(self) -> bool:
-        """
-        Whether all tables of the broker are known.
-        """
+        """Whether all tables of the broker are known."""
         return self.tables.link.connected and time.monotonic() - self._news_at > _DISCOVERY_S
 
     def is_complete(self, name: str) -> bool:
-        """
-        Tell whether all documents of a table have been received.
-        """
+        """Tell whether all documents of a table have been received."""
         found = self.tables.named(name)
         return len(found) == 1 and all(
             found[0].body(kind) is not None for kind in (STATUS, STATE, ROADS, HISTORY)
         )
 
     def view(self, name: str) -> TableView:
-        """
-        Return the content of a table's board at this moment.
-        """
+        """Return the content of a table's board at this moment."""
         found = self.tables.named(name)
         table = found[0] if len(found) == 1 else None
         fresh = self.tables.freshness(table, time.monotonic())
@@ -142,9 +128,7 @@ class TableFeed:
         )
 
     def _has_recent_result(self, table: Table) -> bool:
-        """
-        Tell whether the last result was received a few seconds ago, not before the start.
-        """
+        """Tell whether the last result was received a few seconds ago, not before the start."""
         state = table.body(STATE)
         if state is None or state.last_result is None:
             return False
@@ -171,9 +155,7 @@ def _now() -> str:
 
 
 def _local_time(at: str, now: float) -> str:
-    """
-    Write a moment in local time, and how long ago it was.
-    """
+    """Write a moment in local time, and how long ago it was."""
     seconds = to_microseconds(at) / 1e6
     try:
         clock = f"{datetime.fromtimestamp(seconds).astimezone():%H:%M:%S}"

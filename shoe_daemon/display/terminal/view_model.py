@@ -1,6 +1,4 @@
-"""
-Content of a board in a terminal, and its texts.
-"""
+"""Content of a board in a terminal, and its texts."""
 
 from __future__ import annotations
 
@@ -69,16 +67,12 @@ class TableView(Struct, frozen=True, kw_only=True):
 
 
 def title(view: TableView) -> str:
-    """
-    Return the name of the table.
-    """
+    """Return the name of the table."""
     return view.name if view.state is None else view.state.name or view.state.table
 
 
 def warning(view: TableView) -> tuple[str, str] | None:
-    """
-    Say in two lines why the board may be out of date, or which alarm is raised.
-    """
+    """Say in two lines why the board may be out of date, or which alarm is raised."""
     alarm = view.state.alarm if view.state is not None else None
     if view.fresh.state == "live":
         return None if alarm is None else ("ALARM", alarm)
@@ -101,16 +95,12 @@ def _detail(view: TableView) -> str:
 
 
 def connection_error(link: Link) -> str:
-    """
-    Write the reason of a failed connection, without its error number.
-    """
+    """Write the reason of a failed connection, without its error number."""
     return _ERRNO.sub("", link.detail or "it has not answered yet")
 
 
 def headline(state: State) -> str:
-    """
-    Write shoe, round and state of the table in one line.
-    """
+    """Write shoe, round and state of the table in one line."""
     shoe, round_ = state.shoe, state.round
     parts = [f"Shoe {shoe.number}" if shoe else "No shoe"]
     if round_:
@@ -129,9 +119,7 @@ def headline(state: State) -> str:
 
 
 def limits(state: State) -> str:
-    """
-    Write the limits in one line.
-    """
+    """Write the limits in one line."""
     names = language(BASE).words
     return " · ".join(
         f"{names.get(f'wager_{wager}', wager)} {text}" for wager, text in state.limits.items()
@@ -139,9 +127,7 @@ def limits(state: State) -> str:
 
 
 def announcement(view: TableView) -> Announcement:
-    """
-    Choose the text below the cards.
-    """
+    """Choose the text below the cards."""
     state = view.state
     if state is None or state.shoe is None:
         return Announcement("Waiting for the shoe")
@@ -161,9 +147,7 @@ def _between_rounds(state: State) -> str:
 
 
 def _wins(result: RoundFinished) -> str:
-    """
-    Write the side wagers that won, with their odds.
-    """
+    """Write the side wagers that won, with their odds."""
     names = language(BASE).words
     return " · ".join(
         f"{names.get(f'wager_{each.wager}', each.wager)} {each.pays or 'wins'}"
@@ -173,9 +157,7 @@ def _wins(result: RoundFinished) -> str:
 
 
 def past_round_line(past: PastRound) -> str:
-    """
-    Write a past round in one line.
-    """
+    """Write a past round in one line."""
     if past.aborted is not None:
         return f"{past.round:>4}  aborted: {aborted_text(past.aborted)}"
     if past.held:

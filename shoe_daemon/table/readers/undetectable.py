@@ -1,6 +1,4 @@
-"""
-The irregularities that a table cannot detect with its equipment and its settings.
-"""
+"""The irregularities that a table cannot detect with its equipment and its settings."""
 
 from __future__ import annotations
 

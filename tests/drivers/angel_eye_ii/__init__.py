@@ -1,3 +1,1 @@
-"""
-Tests of drivers/angel_eye_ii.
-"""
+"""Tests of drivers/angel_eye_ii."""

@@ -1,6 +1,4 @@
-"""
-Every example frame of the protocol is written and read as documented.
-"""
+"""Every example frame of the protocol is written and read as documented."""
 
 from __future__ import annotations
 
