@@ -70,7 +70,7 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m tools.check_imports
+	$(BIN)/python -m tools.check_import_rules
 
 wheel: venv
 	$(BIN)/hatchling build -t wheel -d dist
@@ -122,7 +122,7 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.throughput
 	$(BIN)/python -m bench.fault_detection
 	$(BIN)/python -m bench.camera
-	$(BIN)/python -m bench.vision.stream_latency
+	$(BIN)/python -m bench.vision.stream_delay_and_recovery
 	$(BIN)/python -m bench.display
 
 SHOES ?= 200

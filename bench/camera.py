@@ -32,8 +32,8 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.index_window import CropWindow, crop_window, window_quads
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.sources.frame_quality import Image, VideoFrame
 from drivers.camera.sources.raw_frames import RawSender
+from drivers.camera.sources.video_frame import Image, VideoFrame
 from drivers.simulators.camera.deck_images import choose_deck
 from drivers.simulators.camera.ground_truth import CardTruth
 from drivers.simulators.camera.ideal_profile import write_simulated_profile

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from bench.display_load import measure_display_load
-from bench.display_soak import measure_soak
+from bench.page_memory_growth import measure_soak
 from bench.paint_latency import measure_paint_latency
 
 PARTS = ("paint", "load", "soak")

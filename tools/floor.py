@@ -18,15 +18,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from drivers.simulators.angel_eye_scenario import Mode
+from drivers.simulators.angel_eye_dealing import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
+from shoe_daemon.demo.auto_supervisor_client import SupervisorClient
 from shoe_daemon.demo.child_process import end_child, start_child
 from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.supervisor_client import SupervisorClient
 from shoe_daemon.logging_setup import configure_logging
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics

@@ -23,7 +23,7 @@ from drivers.camera.preview.overlay import PlaceOverlay, draw_places
 from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_quality import Image, VideoFrame
+from drivers.camera.sources.video_frame import Image, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station

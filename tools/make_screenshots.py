@@ -20,7 +20,7 @@ from typing import Final
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from drivers.simulators.angel_eye_scenario import Scene
+from drivers.simulators.angel_eye_dealing import Scene
 from shoe_daemon.display.languages import languages
 from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, browse, watch

@@ -23,9 +23,9 @@ from typing import Final
 
 import cv2
 
-from bench.vision.calibration_check import measure_check
-from bench.vision.calibration_deck import measure_deck
 from bench.vision.calibration_plane import measure_plane
+from bench.vision.changed_deck_detection import measure_deck
+from bench.vision.shoe_start_check_alarms import measure_check
 
 _PARTS: Final[dict[str, Callable[[argparse.Namespace], bool]]] = {
     "plane": lambda given: measure_plane(given.tables),

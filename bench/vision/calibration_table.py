@@ -21,7 +21,7 @@ from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, Ta
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 

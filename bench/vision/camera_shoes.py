@@ -36,7 +36,7 @@ import msgspec
 import structlog
 
 from bench.harness import mosquitto
-from bench.vision.camera_table import play_shoe
+from bench.vision.picture_clock_daemon import play_shoe
 from bench.vision.pushed_cameras import print_pushed, push
 from bench.vision.round_verdicts import Verdict, judge
 from bench.vision.simulated_clock_camera import BEGIN

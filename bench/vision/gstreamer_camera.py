@@ -1,6 +1,6 @@
 """
 An H.264 RTSP camera by GStreamer's server; each picture contains its time, as in
-`bench.vision.stream_cameras`.
+`bench.vision.time_stamping_cameras`.
 
 Runs in the system's Python, which has GStreamer's bindings, without modules of this project:
 

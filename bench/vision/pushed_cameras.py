@@ -22,7 +22,7 @@ from calibration.camera.shoe_start_check import check_profile
 from drivers.camera.camera_line import load_recogniser
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import CardRecogniser
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state

@@ -10,7 +10,7 @@ from drivers import LineError
 from drivers.camera.camera_line import CameraLine, frame_check_for, start_line
 from drivers.camera.driver import CameraDriver
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.ground_truth import Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from drivers.simulators.camera.scene_settings import Station

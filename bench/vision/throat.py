@@ -33,7 +33,7 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_reader import CardRecogniser
-from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
+from drivers.camera.sources.video_frame import FrameCheck, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
 

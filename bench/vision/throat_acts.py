@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state

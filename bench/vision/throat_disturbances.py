@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 
 from bench.vision.throat_acts import Act, Acts, Change
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import THROAT
 

@@ -29,7 +29,7 @@ from calibration.camera.frame_source import encode_png
 from calibration.camera.profile_check import Finding, FindingKind
 from drivers.camera.recognition.card_reader import is_back
 from drivers.camera.recognition.confidence import CARD_WIDTH_PX
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import RANKS
 
 __all__ = [

@@ -20,9 +20,9 @@ import numpy as np
 from drivers import EndOfCaptureError, LineError
 from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.open_source import Source, open_source
 from drivers.camera.sources.source_address import Address
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 
 __all__ = [

@@ -15,12 +15,12 @@ import numpy as np
 
 from calibration.camera.atomic_files import write_together
 from calibration.camera.calibration_result import CalibrationResult, list_faults
+from calibration.camera.layout_on_plane import projection_of
 from calibration.camera.reading_settings import good_index_pixels, risk_curve
 from calibration.camera.shown_cards import ShownReading, card_with_symbol, draw_outline
-from calibration.camera.table_layout import projection_of
 from drivers.camera.recognition.confidence import CurvePoint
 from drivers.camera.recognition.index_window import window_quads
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["render_report", "write_report"]
 

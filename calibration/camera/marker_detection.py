@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.table_geometry import Floats
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["DICTIONARY", "Marker", "find_markers"]
 

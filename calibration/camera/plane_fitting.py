@@ -14,8 +14,7 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.marker_detection import Marker
-from calibration.camera.table_layout import (
+from calibration.camera.layout_on_plane import (
     Plane,
     matrix_rows,
     max_distance,
@@ -23,8 +22,9 @@ from calibration.camera.table_layout import (
     projection_of,
     rectangle_corners,
 )
+from calibration.camera.marker_detection import Marker
 from drivers.camera.profile.camera_profile import Lens, Point
-from drivers.camera.recognition.table_geometry import Floats
+from drivers.camera.recognition.table_projection import Floats
 from shoe_daemon.errors import UserError
 
 __all__ = ["plane_from_markers", "plane_from_points"]

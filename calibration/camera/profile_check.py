@@ -12,8 +12,8 @@ from msgspec import Struct
 from calibration.camera.image_measures import Flicker, mean_brightness, measure_sharpness
 from calibration.camera.registration import TableShift, is_mirrored, max_recognised_shift_mm
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.table_geometry import Floats, TableProjection
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats, TableProjection
+from drivers.camera.sources.video_frame import Image
 
 __all__ = [
     "Finding",

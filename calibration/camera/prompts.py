@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from calibration.camera.layout_on_plane import Box, Plane, layout_named
 from calibration.camera.script import (
     BackStep,
     CardStep,
@@ -18,9 +19,8 @@ from calibration.camera.script import (
     missing_ranks,
 )
 from calibration.camera.shown_cards import card_with_symbol
-from calibration.camera.table_layout import Box, Plane, layout_named
 from calibration.camera.wizard_state import CardPrompt, WizardState
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.table_geometry import Floats, TableProjection
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats, TableProjection
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["TableShift", "find_table_shift", "is_mirrored", "max_recognised_shift_mm"]
 

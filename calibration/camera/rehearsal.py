@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 
 from calibration.camera.atomic_files import write_together
+from calibration.camera.layout_on_plane import rectangle_corners
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, marker_corners
-from calibration.camera.table_layout import rectangle_corners
 from drivers.simulators.camera.live_sender import open_sender
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.camera.table_layout import CARD, Point

@@ -33,9 +33,9 @@ from typing import Annotated, Final, Literal, Protocol
 
 from msgspec import Meta, Struct
 
-from calibration.camera.table_layout import Box, Plane, layout_named, leaves_along_x
+from calibration.camera.layout_on_plane import Box, Plane, layout_named, leaves_along_x
 from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml

@@ -21,6 +21,7 @@ from calibration.camera.deck_comparison import (
     load_cards,
 )
 from calibration.camera.image_measures import Flicker, mean_image, measure_flicker
+from calibration.camera.layout_on_plane import Plane, watched_places
 from calibration.camera.profile_check import (
     Finding,
     FindingKind,
@@ -29,12 +30,11 @@ from calibration.camera.profile_check import (
 )
 from calibration.camera.registration import find_table_shift
 from calibration.camera.shown_cards import find_card_on
-from calibration.camera.table_layout import Plane, watched_places
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card
-from drivers.camera.recognition.table_geometry import Floats
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 
 __all__ = ["CheckResult", "check_frames", "check_profile"]

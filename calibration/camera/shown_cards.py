@@ -9,14 +9,14 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.table_layout import Plane, projection_of, rectangle_corners
+from calibration.camera.layout_on_plane import Plane, projection_of, rectangle_corners
 from drivers.camera.profile.camera_profile import CardSize, Place
 from drivers.camera.recognition.card_detection import CardBounds, find_card
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card, measure_blur
 from drivers.camera.recognition.index_window import CropWindow, window_quads
-from drivers.camera.recognition.table_geometry import Floats, place_patch
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats, place_patch
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import Card
 
 __all__ = [

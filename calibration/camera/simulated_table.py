@@ -28,7 +28,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.camera.marker_detection import DICTIONARY
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state

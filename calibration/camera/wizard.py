@@ -20,6 +20,7 @@ from calibration.camera.image_measures import (
     measure_flicker,
     measure_sharpness,
 )
+from calibration.camera.layout_on_plane import Plane, places_of, watched_places
 from calibration.camera.marker_detection import Marker, find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
 from calibration.camera.profile_check import brightness_gain
@@ -38,15 +39,14 @@ from calibration.camera.shown_cards import (
     pixel_budgets,
     read_shown_card,
 )
-from calibration.camera.table_layout import Plane, places_of, watched_places
 from drivers.camera.profile.camera_profile import Camera, Place, Profile, Throat
 from drivers.camera.profile.profile_file import write_profile
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.recognition.table_geometry import Floats
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 

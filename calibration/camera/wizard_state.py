@@ -18,12 +18,12 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from calibration.camera.image_measures import mean_brightness, measure_sharpness
+from calibration.camera.layout_on_plane import Box, Plane, places_of, projection_of
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.shown_cards import pixel_budgets
-from calibration.camera.table_layout import Box, Plane, places_of, projection_of
 from drivers.camera.profile.camera_profile import CardSize, Point
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 
 __all__ = [
     "NO_SHIFT",

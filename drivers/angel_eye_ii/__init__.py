@@ -12,7 +12,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from drivers.angel_eye_ii.decoder import AngelDecoder
-from drivers.angel_eye_ii.options import AngelOptions
+from drivers.angel_eye_ii.protocol_options import AngelOptions
 from drivers.angel_eye_ii.shoe_commands import ShoeCommand
 from drivers.driver_interface import Decoder, LineSettings
 from shoe_daemon.errors import UserError

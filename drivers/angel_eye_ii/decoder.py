@@ -51,7 +51,7 @@ from shoe_daemon.table.observations import (
 )
 
 if TYPE_CHECKING:
-    from drivers.angel_eye_ii.options import AngelOptions
+    from drivers.angel_eye_ii.protocol_options import AngelOptions
 
 __all__ = [
     "AngelDecoder",

@@ -16,10 +16,10 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.card_reader import CardReader, CardRecogniser
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.frame_quality import FrameCheck, Image
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.raw_frames import RAW_TIMEOUT_S
 from drivers.camera.sources.source_address import Address, SourceKind
+from drivers.camera.sources.video_frame import FrameCheck, Image
 from drivers.camera.stations.overhead_station import OverheadStation
 from drivers.camera.stations.throat_station import ThroatStation
 from drivers.transport import READ_TIMEOUT_S, EndOfCaptureError, LineError

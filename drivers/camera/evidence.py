@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 import cv2
 import structlog
 
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["Evidence"]
 

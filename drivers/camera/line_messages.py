@@ -21,7 +21,7 @@ from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations
 
 if TYPE_CHECKING:  # OpenCV is loaded only with a camera
-    from drivers.camera.sources.frame_quality import VideoFrame
+    from drivers.camera.sources.video_frame import VideoFrame
 
 __all__ = ["CameraDecoder", "Say", "Statement", "Station", "encode_statement"]
 

@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from drivers.simulators.angel_eye_scenario import Scene
-from drivers.simulators.angel_eye_wire import COPIES, Step
+from drivers.simulators.angel_eye_dealing import Scene
+from drivers.simulators.angel_eye_line_faults import COPIES, Step
 from drivers.simulators.serial_servers import Line
 
 __all__ = ["Pace", "play"]

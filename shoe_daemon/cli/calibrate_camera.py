@@ -198,8 +198,8 @@ def _print_check(found: CheckResult, others: list[Any], path: Path, *, as_json: 
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
     from calibration.camera.atomic_files import check_writable
     from calibration.camera.frame_source import open_frames
+    from calibration.camera.layout_on_plane import layout_named
     from calibration.camera.script import load_script
-    from calibration.camera.table_layout import layout_named
     from calibration.camera.wizard import calibrate
     from drivers.camera.sources.source_address import parse_source
 

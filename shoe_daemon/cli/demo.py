@@ -128,9 +128,9 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
             raise UserError(
                 f"the demo needs {extra}, an extra: pip install 'shoe-daemon[demo]'"
             ) from error
-    from drivers.simulators.angel_eye_scenario import Mode
+    from drivers.simulators.angel_eye_dealing import Mode
     from drivers.simulators.simulated_shoe import Fault
-    from shoe_daemon.demo.main import run_demo
+    from shoe_daemon.demo.demo_loop import run_demo
     from shoe_daemon.demo.settings import DemoSettings
 
     named, every = wishes.pop("faults"), wishes.pop("every_fault")

@@ -18,7 +18,7 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from drivers.simulators.angel_eye_scenario import Scene, Settings
+    from drivers.simulators.angel_eye_dealing import Scene, Settings
     from drivers.simulators.serial_servers import Line
     from drivers.simulators.simulated_shoe import DealtRound
 
@@ -113,7 +113,7 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
 
 
 def _settings(options: dict[str, Any]) -> Settings:
-    from drivers.simulators.angel_eye_scenario import Mode, Settings
+    from drivers.simulators.angel_eye_dealing import Mode, Settings
     from drivers.simulators.simulated_shoe import Fault
 
     if options["seed"] is None:
@@ -141,7 +141,7 @@ def _play(
     pace: tuple[float, int],
     ledger: _DealtLog,
 ) -> None:
-    from drivers.simulators.angel_eye_scenario import scenes
+    from drivers.simulators.angel_eye_dealing import scenes
     from drivers.simulators.scenario_playback import Pace, play
 
     with stop_on_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
@@ -154,7 +154,7 @@ def _play(
 
 def _write_capture(path: Path, settings: Settings, copies: int, ledger: _DealtLog) -> None:
     from drivers import HEX_SUFFIX, write_hex
-    from drivers.simulators.angel_eye_scenario import scenes
+    from drivers.simulators.angel_eye_dealing import scenes
 
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--capture needs an end: --rounds or --shoes")

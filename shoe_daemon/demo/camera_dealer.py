@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from drivers.simulators.angel_eye_scenario import Settings as Shoe
+from drivers.simulators.angel_eye_dealing import Settings as Shoe
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.board_server import HOST, free_port

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_scenario import Scene, Settings, scenes
-from drivers.simulators.angel_eye_wire import Step
+from drivers.simulators.angel_eye_dealing import Scene, Settings, scenes
+from drivers.simulators.angel_eye_line_faults import Step
 from drivers.simulators.scenario_playback import Pace, play
 from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault

@@ -12,16 +12,16 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from drivers.simulators.angel_eye_scenario import Settings
+from drivers.simulators.angel_eye_dealing import Settings
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
+from shoe_daemon.demo.auto_supervisor_client import AnsweredOrder, SupervisorClient
 from shoe_daemon.demo.board_server import BoardServer, has_display
 from shoe_daemon.demo.camera_dealer import SimulatedCamera
 from shoe_daemon.demo.dealer import CountingLine, Dealer, DealerThread, WaitConditions
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.settings import DemoSettings, shoe_of
 from shoe_daemon.demo.subscriber import Subscriber
-from shoe_daemon.demo.supervisor_client import AnsweredOrder, SupervisorClient
 from shoe_daemon.demo.view_model import NO_BOARD, Addresses, Health
 from shoe_daemon.game import House
 from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker

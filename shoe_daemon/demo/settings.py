@@ -10,8 +10,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_scenario import Mode, Scene, Settings, scenario
-from drivers.simulators.angel_eye_wire import Step
+from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, scenario
+from drivers.simulators.angel_eye_line_faults import Step
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Action, House, IrregularityKind, Policy, find_house, find_policy

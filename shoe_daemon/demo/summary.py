@@ -10,7 +10,7 @@ from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.view_model import Health, name_of, seconds_between
 from shoe_daemon.event_text import action_text
 from shoe_daemon.game import Outcome
-from shoe_daemon.game.odds import count_odds
+from shoe_daemon.game.exact_odds import count_odds
 from shoe_daemon.table import (
     Event,
     Irregularity,

@@ -28,7 +28,7 @@ from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.display.mqtt_feed import MqttFeed
-from shoe_daemon.display.static_pages import pages_version
+from shoe_daemon.display.page_rendering import pages_version
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.timeouts import Timeouts

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
 from shoe_daemon.display.display_config import DisplaySetup, OrderSettings
 from shoe_daemon.display.languages import GLYPHS, language, languages
+from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_block, render
 from shoe_daemon.display.pit_auth import PitAuth
-from shoe_daemon.display.static_pages import PAGES, STATIC, FileCache, data_block, render
 from shoe_daemon.http_security import (
     LOOPBACK_HOSTS,
     SECURITY_HEADERS,

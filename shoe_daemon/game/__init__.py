@@ -13,8 +13,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Policy`, `find_policy`, `situations`, `Ruling`, `Action`: what an authority rules.
 - `shoe_rotation`, `Rotation`: who draws the cards where players do.
 
-The exact odds are in `shoe_daemon.game.odds` (`count_odds`): a running table needs none of them,
-so this package does not load that module.
+The exact odds are in `shoe_daemon.game.exact_odds` (`count_odds`): a running table needs none
+of them, so this package does not load that module.
 
 Code holds what is the same in every house; data holds what differs: `houses/*.toml` and
 `policies/*.toml`.
@@ -45,7 +45,7 @@ from shoe_daemon.game.coup import (
     Slot,
     hand_due,
 )
-from shoe_daemon.game.house import (
+from shoe_daemon.game.house_rules import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
     Burn,
@@ -70,7 +70,7 @@ from shoe_daemon.game.irregularities import (
     IrregularityKind,
     Requirement,
 )
-from shoe_daemon.game.result_sequence import format_sequence, parse_sequence
+from shoe_daemon.game.result_notation import format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
     ROWS,
     Ask,

@@ -21,7 +21,7 @@ from shoe_daemon.game.coup import Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shoe_daemon.game.house import Curator
+    from shoe_daemon.game.house_rules import Curator
 
 
 class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):

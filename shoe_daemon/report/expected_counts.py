@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.game import CARDS_PER_DECK, Outcome
-from shoe_daemon.game.odds import CARDS_PER_DRAW, count_shapes
+from shoe_daemon.game.exact_odds import CARDS_PER_DRAW, count_shapes
 
 _CHANCE_TEXTS: Final = (
     (0.25, "as expected"),

@@ -23,7 +23,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | unreadable, withdrawn, carried | readers.reader_faults |
 | device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
 | link | readers.reader_faults, readers.checker_replacement |
-| cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_end |
+| cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_boundaries |
 | command | commands.dispatch |
 | tick, standby | table (they only bring the time) |
 
@@ -31,11 +31,11 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 |---|---|
 | premature_draw | rounds.lifecycle |
 | player_third_unauthorised | rounds.placement, commands.dispatch |
-| excess_card | rounds.placement, rounds.hidden_faces, commands.past_corrections, readers.reader_faults |
+| excess_card | rounds.placement, rounds.hidden_face_irregularities, commands.past_corrections, readers.reader_faults |
 | missing_draw | rounds.lifecycle, commands.past_corrections, commands.corrections |
 | wrong_hand | rounds.placement |
-| result_mismatch | rounds.declared_result, rounds.round_end |
-| premature_collect | rounds.round_end |
+| result_mismatch | rounds.declared_result, rounds.round_boundaries |
+| premature_collect | rounds.round_boundaries |
 | face_up_in_shoe | commands.dispatch |
 | double_feed | shoes.inventory, commands.dispatch |
 | unreadable_card | rounds.card_draw, readers.reader_faults |
@@ -53,9 +53,9 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | device_fault | readers.reader_faults |
 | manual_void | commands.dispatch |
 
-`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.hidden_faces`
+`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.hidden_face_irregularities`
 raises the kinds of `rounds.placement` for staff only. `alerts` opens, joins and closes alerts.
-`public_snapshot` and `history` make the public documents from `table_state`.
+`public_snapshot` and `public_history` make the public documents from `table_state`.
 """  # noqa: E501 - a row of the map is one line
 
 from __future__ import annotations

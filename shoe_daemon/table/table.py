@@ -9,7 +9,7 @@ import msgspec
 from shoe_daemon.errors import UserError
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import dispatch, undo
-from shoe_daemon.table.history import public_history, road_results
+from shoe_daemon.table.public_history import public_history, road_results
 from shoe_daemon.table.public_snapshot import public_table, staff_alerts
 from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_faults
 from shoe_daemon.table.rounds import (
@@ -18,7 +18,7 @@ from shoe_daemon.table.rounds import (
     lifecycle,
     next_card,
     results,
-    round_end,
+    round_boundaries,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
@@ -108,10 +108,10 @@ class Table:
             context.at = from_microseconds(due[0])
             if due[1] == "reveal":
                 self.state.reveal_at = None
-                round_end.apply_reveal(context)
+                round_boundaries.apply_reveal(context)
             else:
                 self.state.quiet_at = None
-                round_end.apply_quiet_deadline(context)
+                round_boundaries.apply_quiet_deadline(context)
             if self.state.held:
                 results.release_results(context)
 
@@ -236,17 +236,17 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Placed: lambda context, obs: disclosure.apply_placed_card(
         context, obs.slot, obs.card, obs.source
     ),
-    observations.CutCardSeen: lambda context, _obs: round_end.apply_cut_card(context),
+    observations.CutCardSeen: lambda context, _obs: round_boundaries.apply_cut_card(context),
     observations.Booted: reader_faults.apply_boot,
-    observations.TableCleared: lambda context, _obs: round_end.clear_table(context),
-    observations.Result: round_end.apply_result,
+    observations.TableCleared: lambda context, _obs: round_boundaries.clear_table(context),
+    observations.Result: round_boundaries.apply_result,
     observations.DeviceError: reader_faults.apply_device_error,
     observations.DeviceErrorCleared: reader_faults.clear_device_error,
     observations.Lock: reader_faults.apply_lock,
     observations.Link: _apply_link,
     observations.Gap: reader_faults.apply_gap,
-    observations.NoMoreBets: lambda context, _obs: round_end.close_betting(context),
-    observations.BettingOpen: lambda context, _obs: round_end.open_betting(context),
+    observations.NoMoreBets: lambda context, _obs: round_boundaries.close_betting(context),
+    observations.BettingOpen: lambda context, _obs: round_boundaries.open_betting(context),
     observations.Command: dispatch.apply_command,
 }
 """The handler of each observation; a `Tick` and a `Standby` only advance the time."""

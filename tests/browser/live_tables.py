@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Self
 
-from drivers.simulators.angel_eye_scenario import Mode, Scene, Settings, scenes
+from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, scenes
 from drivers.simulators.scenario_playback import Pace, play
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.journal import JournalReader

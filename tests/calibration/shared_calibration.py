@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from calibration.camera.calibration_result import CalibrationResult
+from calibration.camera.layout_on_plane import projection_of
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
 from calibration.camera.script import (
@@ -19,7 +20,6 @@ from calibration.camera.script import (
     Script,
     ScriptedDialogue,
 )
-from calibration.camera.table_layout import projection_of
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from shoe_daemon.game.coup import Slot

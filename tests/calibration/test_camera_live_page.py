@@ -16,13 +16,13 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from calibration.camera.layout_on_plane import layout_named, projection_of
 from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.prompts import PromptDialogue
 from calibration.camera.script import ThroatStep
-from calibration.camera.table_layout import layout_named, projection_of
 from calibration.camera.wizard_state import Command, WizardState
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

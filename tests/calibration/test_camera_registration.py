@@ -19,8 +19,8 @@ from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableS
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.recognition.table_geometry import TableProjection
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import TableProjection
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

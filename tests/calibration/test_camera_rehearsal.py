@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calibration.camera.frame_source import open_frames
+from calibration.camera.layout_on_plane import projection_of
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
 from calibration.camera.rehearsal import layout_position, play_live, record_video
 from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
-from calibration.camera.table_layout import projection_of
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import parse_source

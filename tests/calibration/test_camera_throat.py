@@ -13,6 +13,7 @@ import pytest
 from calibration.camera.calibration_result import list_faults, write_result
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.image_measures import mean_image
+from calibration.camera.layout_on_plane import rectangle_corners
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.registration import find_table_shift
 from calibration.camera.script import (
@@ -25,12 +26,11 @@ from calibration.camera.script import (
 )
 from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
-from calibration.camera.table_layout import rectangle_corners
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera
 from drivers.simulators.camera.round_animation import AnimatedRound, scene_state

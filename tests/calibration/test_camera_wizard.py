@@ -17,6 +17,14 @@ import pytest
 from calibration.camera.calibration_result import list_faults, reader_configuration, write_result
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.html_report import render_report
+from calibration.camera.layout_on_plane import (
+    LAYOUTS,
+    Plane,
+    layout_named,
+    places_of,
+    projection_of,
+    watched_places,
+)
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.reading_settings import best_proven_point, choose_threshold
 from calibration.camera.script import (
@@ -30,21 +38,13 @@ from calibration.camera.script import (
 )
 from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.shown_cards import pixel_budgets
-from calibration.camera.table_layout import (
-    LAYOUTS,
-    Plane,
-    layout_named,
-    places_of,
-    projection_of,
-    watched_places,
-)
 from calibration.camera.wizard import calibrate
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import CardSize, Throat
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config import ReaderSettings

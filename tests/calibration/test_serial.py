@@ -29,7 +29,7 @@ from calibration.serial_line import (
 from calibration.serial_ports import Port, stable_name, stable_names
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, LineSettings
-from drivers.simulators.angel_eye_scenario import Settings, scenario
+from drivers.simulators.angel_eye_dealing import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main

@@ -20,9 +20,9 @@ from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import raw_frames
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.frame_quality import FrameCheck, Image
 from drivers.camera.sources.raw_frames import RawSender
 from drivers.camera.sources.source_address import parse_address
+from drivers.camera.sources.video_frame import FrameCheck, Image
 from drivers.driver_interface import Frame, Transport
 from drivers.reader_thread import Reader
 from drivers.registry import create_driver

@@ -15,13 +15,13 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Place
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_detection import CardBounds, find_card
-from drivers.camera.recognition.table_geometry import (
+from drivers.camera.recognition.table_projection import (
     Patch,
     TableProjection,
     max_stray_mm,
     place_patch,
 )
-from drivers.camera.sources.frame_quality import Image, VideoFrame
+from drivers.camera.sources.video_frame import Image, VideoFrame
 from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera

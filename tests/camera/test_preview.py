@@ -25,7 +25,7 @@ from drivers.camera.preview.overlay import PlaceOverlay, draw_places
 from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_quality import VideoFrame
+from drivers.camera.sources.video_frame import VideoFrame
 from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

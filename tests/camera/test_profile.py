@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from drivers.camera.profile.camera_profile import Lens, Throat
 from drivers.camera.profile.profile_file import _distort, image_size, load_profile, write_profile
-from drivers.camera.recognition.table_geometry import TableProjection
+from drivers.camera.recognition.table_projection import TableProjection
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.simulators import angel_eye_scenario as dealing
+from drivers.simulators import angel_eye_dealing as dealing
 from drivers.simulators.camera.deck_images import choose_deck
 from drivers.simulators.camera.ground_truth import CardTruth, Truth
 from drivers.simulators.camera.scene_renderer import Scene, Shot

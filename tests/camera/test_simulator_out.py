@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.table_geometry import TableProjection
+from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources import raw_frames
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.live_sender import Sender, open_sender, play_live

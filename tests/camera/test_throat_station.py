@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.camera.stations.card_track import CardTrack, Extent, covered_extents
 from tests.camera import throat_images
 from tests.camera.throat_images import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
-from drivers.camera.stations.throat_visibility import VisibilityMonitor
+from drivers.camera.stations.throat_unseen_gaps import VisibilityMonitor
 from drivers.transport import LineError
 from tests.camera import throat_images
 from tests.camera.throat_images import FPS, HALF, OUT, SCALE, passing

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shoe_daemon.game.result_sequence import parse_sequence
+from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail, build_roads
 
 COMMAND = [sys.executable, "-m", "shoe_daemon", "roads"]

@@ -11,15 +11,15 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
+from shoe_daemon.demo.auto_supervisor_client import AnsweredOrder
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.runner import NAME, SITE, TABLE
-from shoe_daemon.demo.supervisor_client import AnsweredOrder
 from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvents
 from shoe_daemon.display.freshness import Freshness, Link
-from shoe_daemon.display.terminal.view_model import TableView
+from shoe_daemon.display.terminal.board_texts import TableView
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
 from shoe_daemon.mqtt.messages import (
     History,

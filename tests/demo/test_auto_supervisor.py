@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.auto_supervisor import OPERATOR
 from shoe_daemon.demo.result_check import ResultCheck

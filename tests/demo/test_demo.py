@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.demo.main import run_demo
+from shoe_daemon.demo.demo_loop import run_demo
 from shoe_daemon.demo.settings import DemoSettings
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command

@@ -9,11 +9,11 @@ from itertools import islice
 
 import pytest
 
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario, scenes
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario, scenes
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, shortened
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import HOUSE_IDS
+from shoe_daemon.game.house_rules import HOUSE_IDS
 from tests.demo.sample_table import boards
 
 WHOLE_SHOES = [house for house in HOUSE_IDS if house != "single-deck"]

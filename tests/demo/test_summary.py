@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.simulators.angel_eye_scenario import Mode
+from drivers.simulators.angel_eye_dealing import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.summary import Summary

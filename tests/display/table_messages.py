@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Change, Message, Moment
-from shoe_daemon.game.result_sequence import parse_sequence
+from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt.messages import (
     ActiveAlerts,

@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
-from shoe_daemon.display.static_pages import FileCache
+from shoe_daemon.display.page_rendering import FileCache
 
 STATIC = Path(room.__file__).parent / "static"
 FONTS = STATIC / "fonts"

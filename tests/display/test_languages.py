@@ -14,7 +14,7 @@ from shoe_daemon.display.languages import FOLDER, language, languages, load
 from shoe_daemon.display.languages import faults as language_faults
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.house import load_house
+from shoe_daemon.game.house_rules import load_house
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import Ruling, load_policy

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.palette import PALETTE, PALETTE_FILE, read_palette
-from shoe_daemon.display.static_pages import PAGES, STATIC
+from shoe_daemon.display.css_palette import PALETTE, PALETTE_FILE, read_palette
+from shoe_daemon.display.page_rendering import PAGES, STATIC
 
 LITERAL = re.compile(
     r"#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![\w-])|\b(?:rgb|hsl)a?\(", re.IGNORECASE

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.static_pages import PAGES, STATIC, FileCache, data_block, render
+from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_block, render
 from tests.display.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"

@@ -34,7 +34,7 @@ from shoe_daemon.display.terminal.screen import (
     text_of,
 )
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.result_sequence import parse_sequence
+from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Result, Roads, Tail, build_roads
 from tests.display.road_reader import NAMES, expected, read_road
 from tests.volume import volume

@@ -12,16 +12,16 @@ import pytest
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from drivers.simulators.angel_eye_scenario import Mode, Settings
+from drivers.simulators.angel_eye_dealing import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.message_validation import InvalidMessage, TopicParts, decode
 from shoe_daemon.display.terminal.appearance import CHINESE, LETTERS, Symbols, plain
 from shoe_daemon.display.terminal.board import board
+from shoe_daemon.display.terminal.board_texts import TableView
 from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.screen import Rows, render_rows
 from shoe_daemon.display.terminal.screen import text_of as text_of_row
-from shoe_daemon.display.terminal.view_model import TableView
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import messages

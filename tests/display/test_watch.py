@@ -20,15 +20,15 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_scenario import Mode, Settings
+from drivers.simulators.angel_eye_dealing import Mode, Settings
 from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, plain
 from shoe_daemon.display.terminal.board import board
+from shoe_daemon.display.terminal.board_texts import TableView
 from shoe_daemon.display.terminal.hands import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.display.terminal.table_feed import TableFeed
-from shoe_daemon.display.terminal.view_model import TableView
 from shoe_daemon.mqtt.messages import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for

@@ -14,7 +14,7 @@ import pytest
 from drivers.capture_file import read_capture, write_hex
 from drivers.capture_replay import frames_of, observations_of
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.table.observations import decode_observation, encode_observation
 

@@ -20,7 +20,7 @@ from drivers import reader_thread as reader_module
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, FrameKind
 from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
-from drivers.simulators.angel_eye_scenario import Settings, scenario
+from drivers.simulators.angel_eye_dealing import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 from tests.drivers.scripted_line import DATA, TURN, WHOLE, Event, Heard, Script, down, played

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from shoe_daemon.game.result_sequence import parse_sequence
+from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Roads, Tail, build_roads
 
 DERIVED = {"big_eye": 1, "small": 2, "cockroach": 3}

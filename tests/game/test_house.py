@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import house as houses
-from shoe_daemon.game.house import (
+from shoe_daemon.game import house_rules as houses
+from shoe_daemon.game.house_rules import (
     DEFAULT_HOUSE,
     HOUSE_IDS,
     DealingStyle,

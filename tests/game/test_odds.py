@@ -15,8 +15,8 @@ import pytest
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.house import HOUSE_IDS, load_house
-from shoe_daemon.game.odds import count_odds, count_shapes
+from shoe_daemon.game.exact_odds import count_odds, count_shapes
+from shoe_daemon.game.house_rules import HOUSE_IDS, load_house
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import CoupShape, Wager
 from tests.game import french_table

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.result_sequence import format_sequence, parse_sequence
+from shoe_daemon.game.result_notation import format_sequence, parse_sequence
 from shoe_daemon.game.roads import Result
 
 FLAGS = [False, True]

@@ -14,7 +14,7 @@ import pytest
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import CountedHand, Hand, hand_due
-from shoe_daemon.game.house import House, load_house
+from shoe_daemon.game.house_rules import House, load_house
 from tests.game.card_notation import cards, coup
 
 ALL = range(10)

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.game.house import HOUSE_IDS, house_from_mapping, load_house
+from shoe_daemon.game.house_rules import HOUSE_IDS, house_from_mapping, load_house
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from tests.game.test_house import FILES
 

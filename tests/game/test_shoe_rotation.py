@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.house import Curator, load_house
+from shoe_daemon.game.house_rules import Curator, load_house
 from shoe_daemon.game.shoe_rotation import (
     Rotation,
     RotationStep,

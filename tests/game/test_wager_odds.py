@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import pytest
 
-from shoe_daemon.game.house import load_house
-from shoe_daemon.game.odds import count_odds
+from shoe_daemon.game.exact_odds import count_odds
+from shoe_daemon.game.house_rules import load_house
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import CoupShape, Prize, Wager, WagerDefinition
 from tests.game.test_odds import EXACT

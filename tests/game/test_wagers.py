@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from shoe_daemon.game.coup import Coup, Outcome
-from shoe_daemon.game.house import DEFAULT_HOUSE, House
+from shoe_daemon.game.house_rules import DEFAULT_HOUSE, House
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import (
     CoupShape,

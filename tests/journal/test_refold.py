@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report
 from drivers.driver_interface import Frame, FrameKind
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from shoe_daemon import __version__
 from shoe_daemon.cli import main
 from shoe_daemon.cli.journal import verify_command

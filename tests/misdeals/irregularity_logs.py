@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.house import house_to_mapping
+from shoe_daemon.game.house_rules import house_to_mapping
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.timestamps import from_microseconds
 from tests.table.dealer import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.house import house_to_mapping
+from shoe_daemon.game.house_rules import house_to_mapping
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.options import Options

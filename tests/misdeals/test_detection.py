@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER
-from shoe_daemon.game.house import house_from_mapping, house_to_mapping
+from shoe_daemon.game.house_rules import house_from_mapping, house_to_mapping
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal

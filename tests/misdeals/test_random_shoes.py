@@ -23,9 +23,9 @@ from hypothesis.stateful import (
 
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
-from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.game.irregularities import REPORTABLE_KINDS
-from shoe_daemon.game.result_sequence import format_sequence
+from shoe_daemon.game.result_notation import format_sequence
 from shoe_daemon.game.ruling_situations import Action
 from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import observations as seen

@@ -19,7 +19,7 @@ from shoe_daemon.mqtt import MqttSettings, messages
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.json_schemas import load_examples
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
-from shoe_daemon.table.history import MAX_PAST_SHOES
+from shoe_daemon.table.public_history import MAX_PAST_SHOES
 from tests.mqtt import make_examples
 
 PAGE = make_examples.PAGE.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.game.result_sequence import parse_sequence
+from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import json_schemas, messages
 from shoe_daemon.mqtt.messages import LONG_LIMIT

@@ -9,10 +9,10 @@ from typing import Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenes
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon import __version__
-from shoe_daemon.game.house import house_to_mapping, load_house
+from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.table.observations import Command, Observation, Session

@@ -8,12 +8,12 @@ from statistics import median
 
 import pytest
 
-from drivers.simulators.angel_eye_scenario import Mode, Settings
+from drivers.simulators.angel_eye_dealing import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.game.odds import count_odds
+from shoe_daemon.game.exact_odds import count_odds
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.expected_counts import chance_text, expectation, odds_of, two_sided
 from shoe_daemon.report.shoe_report import read_shoe

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from drivers.simulators.angel_eye_scenario import Mode, Settings, scenario
+from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import journal_checks

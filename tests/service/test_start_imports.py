@@ -22,7 +22,7 @@ NEEDLESS = {
     "pytest",
     "rich",
     "shoe_daemon.demo",
-    "shoe_daemon.game.odds",
+    "shoe_daemon.game.exact_odds",
     "shoe_daemon.report",
     "starlette",
     "unittest",

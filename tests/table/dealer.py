@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.house import (
+from shoe_daemon.game.house_rules import (
     DEFAULT_HOUSE,
     Burn,
     CutCard,

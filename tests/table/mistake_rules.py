@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.house_rules import DealingStyle
 from tests.table import reference_rules
 from tests.table.table_judge import Verdict
 from tests.table.table_model import Dealing, Setup

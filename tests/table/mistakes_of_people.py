@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
 from tests.table import reference_rules

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
-from shoe_daemon.game.house import Burn, CutCard, DealingStyle, house_to_mapping
+from shoe_daemon.game.house_rules import Burn, CutCard, DealingStyle, house_to_mapping
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.timestamps import from_microseconds

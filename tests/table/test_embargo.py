@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import is_staff
 from shoe_daemon.table.options import RoundEnd

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn
 from shoe_daemon.table.table import Table

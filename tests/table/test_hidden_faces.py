@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import DEALING_ORDER
-from shoe_daemon.game.house import DealingStyle
+from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.table import Table

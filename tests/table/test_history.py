@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.coup import Kind
-from shoe_daemon.game.result_sequence import format_sequence
+from shoe_daemon.game.result_notation import format_sequence
 from shoe_daemon.game.roads import build_roads
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.history import MAX_PAST_SHOES
+from shoe_daemon.table.public_history import MAX_PAST_SHOES
 from shoe_daemon.table.table import Table
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.house import house_to_mapping, load_house
+from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from tests.volume import volume

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house import house_to_mapping, load_house
+from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.table import Table

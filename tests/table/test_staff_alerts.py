@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.game.house import Curator, CutCard, DealingStyle, house_to_mapping
+from shoe_daemon.game.house_rules import Curator, CutCard, DealingStyle, house_to_mapping
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.public_types import encode_public_table

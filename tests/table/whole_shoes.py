@@ -9,7 +9,7 @@ import dataclasses
 from random import Random
 
 from shoe_daemon.game.cards import DECK, Card
-from shoe_daemon.game.house import House, load_house
+from shoe_daemon.game.house_rules import House, load_house
 from shoe_daemon.table import observations as seen
 from tests.table import reference_rules
 from tests.table.table_model import Coup, Dealing, Step, command, make_setup

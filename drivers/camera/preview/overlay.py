@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import Card
 
 __all__ = ["PlaceOverlay", "draw_places"]

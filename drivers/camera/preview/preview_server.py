@@ -28,7 +28,7 @@ from drivers.camera.preview.loopback_server import (
     parse_listen_address,
 )
 from drivers.camera.preview.overlay import PlaceOverlay, draw_places
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["MULTIPART_BOUNDARY", "FrameFeed", "PreviewServer"]
 

@@ -9,8 +9,8 @@ from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.preview.overlay import PlaceOverlay
 from drivers.camera.preview.preview_server import PreviewServer
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.table_geometry import TableProjection
-from drivers.camera.sources.frame_quality import VideoFrame
+from drivers.camera.recognition.table_projection import TableProjection
+from drivers.camera.sources.video_frame import VideoFrame
 from shoe_daemon.game import Card, Slot
 
 __all__ = ["HasPlaceStates", "PreviewedStation"]

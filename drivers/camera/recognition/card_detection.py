@@ -30,8 +30,8 @@ from drivers.camera.recognition.outline_fitting import (
     max_channel,
     sample_points,
 )
-from drivers.camera.recognition.table_geometry import MAX_STRAY_MM, Floats
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import MAX_STRAY_MM, Floats
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["CardBounds", "difference_mask", "find_card"]
 

@@ -15,8 +15,8 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.card_detection import CardBounds, find_card
 from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card, measure_blur
 from drivers.camera.recognition.index_window import CropWindow, window_quads
-from drivers.camera.recognition.table_geometry import NO_SHIFT, Floats, Patch, PixelShift
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import NO_SHIFT, Floats, Patch, PixelShift
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import Card
 
 __all__ = [

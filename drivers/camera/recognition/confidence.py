@@ -24,8 +24,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.table_geometry import Floats
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import RANKS, SUITS, Card
 
 __all__ = [

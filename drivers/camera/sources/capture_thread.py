@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from drivers.camera.sources.frame_quality import FrameCheck, VideoFrame
 from drivers.camera.sources.open_source import Source
+from drivers.camera.sources.video_frame import FrameCheck, VideoFrame
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, describe_exception
 

@@ -31,8 +31,8 @@ from urllib.request import (
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_quality import Image
 from drivers.camera.sources.source_address import Address, error_text, no_stream_text, status_text
+from drivers.camera.sources.video_frame import Image
 from drivers.transport import LineError
 
 __all__ = ["MjpegStream", "open_mjpeg"]

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, one_line
 

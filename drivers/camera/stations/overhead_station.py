@@ -17,7 +17,7 @@ from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.card_reader import CardReader, SearchArea, Sighting, SightingKind
-from drivers.camera.recognition.table_geometry import (
+from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
     PixelShift,
     TableProjection,
@@ -25,8 +25,8 @@ from drivers.camera.recognition.table_geometry import (
     place_patch,
     places_raster,
 )
-from drivers.camera.sources.frame_quality import Image, VideoFrame
-from drivers.camera.stations.pose_check import LightingMonitor, PoseCheck
+from drivers.camera.sources.video_frame import Image, VideoFrame
+from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck
 from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.card_reader import Sighting, SightingKind
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import Card
 
 __all__ = ["ChangeDetector", "SlotChange", "SlotState", "SlotTracker"]

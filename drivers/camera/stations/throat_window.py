@@ -17,8 +17,8 @@ from drivers.camera.recognition.outline_fitting import (
     edge_image,
     fit_card,
 )
-from drivers.camera.recognition.table_geometry import Floats, Patch, Raster, TableProjection
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import Floats, Patch, Raster, TableProjection
+from drivers.camera.sources.video_frame import Image
 from drivers.camera.stations.card_track import Extent, covered_extents
 
 __all__ = ["AlignedCard", "ThroatWindow"]

@@ -78,8 +78,8 @@ def _write(path: Path, page: str) -> None:
 
 def look(file: Path, *, as_json: bool) -> int:
     """Print the integrity report; return 1 if it has findings."""
-    from shoe_daemon.report.integrity_search import read_integrity
     from shoe_daemon.report.integrity_text import integrity_text
+    from shoe_daemon.report.repeated_order_search import read_integrity
 
     found = read_integrity(file)
     if as_json:

@@ -18,7 +18,7 @@ from shoe_daemon.game import (
     banker_draws,
     player_draws,
 )
-from shoe_daemon.game.odds import Odds, WagerOdds
+from shoe_daemon.game.exact_odds import Odds, WagerOdds
 
 _RESHUFFLE = {
     "per_shoe": "shuffled for each shoe",

@@ -20,7 +20,7 @@ from shoe_daemon.game import (
     load_house,
     player_draws,
 )
-from shoe_daemon.game.odds import count_odds
+from shoe_daemon.game.exact_odds import count_odds
 
 USUAL_DECKS = 8
 USUAL_COMMISSION = "1/20"

@@ -16,6 +16,14 @@ from rich.text import Text
 
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
+from shoe_daemon.display.terminal.board_texts import (
+    TableView,
+    announcement,
+    headline,
+    limits,
+    title,
+    warning,
+)
 from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
 from shoe_daemon.display.terminal.hands import felt, is_unread, result_of, verdict
 from shoe_daemon.display.terminal.layout_helpers import (
@@ -28,14 +36,6 @@ from shoe_daemon.display.terminal.layout_helpers import (
 )
 from shoe_daemon.display.terminal.road_grid import HEIGHT
 from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
-from shoe_daemon.display.terminal.view_model import (
-    TableView,
-    announcement,
-    headline,
-    limits,
-    title,
-    warning,
-)
 from shoe_daemon.event_text import card_text
 from shoe_daemon.mqtt.messages import State
 from shoe_daemon.table import CardView, RoundView

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from shoe_daemon.display.table_model import Table
 from shoe_daemon.display.terminal.appearance import Symbols
 from shoe_daemon.display.terminal.board import board
+from shoe_daemon.display.terminal.board_texts import connection_error, headline
 from shoe_daemon.display.terminal.layout_helpers import MIN_SIZE, clean
 from shoe_daemon.display.terminal.screen import Screen, print_rows, render_rows
 from shoe_daemon.display.terminal.table_feed import TableFeed
-from shoe_daemon.display.terminal.view_model import connection_error, headline
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.topics import STATE
 from shoe_daemon.shutdown_signals import stop_on_signals

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import Symbols, Theme
+from shoe_daemon.display.terminal.board_texts import TableView, past_round_line
 from shoe_daemon.display.terminal.layout_helpers import Part, beside, line
 from shoe_daemon.display.terminal.road_grid import (
     DERIVED,
@@ -20,7 +21,6 @@ from shoe_daemon.display.terminal.road_grid import (
     big_road_for,
     derived_roads,
 )
-from shoe_daemon.display.terminal.view_model import TableView, past_round_line
 from shoe_daemon.game import Ask, Asks, LeadingTies, Mark, MarkPlace, Outcome, RoadCounts, Roads
 from shoe_daemon.mqtt.messages import RoadsNow
 from shoe_daemon.table import Counts

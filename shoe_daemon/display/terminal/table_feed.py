@@ -16,7 +16,7 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.message_validation import Document, topic_filters
 from shoe_daemon.display.mqtt_feed import MqttFeed
 from shoe_daemon.display.table_model import Moment, Table
-from shoe_daemon.display.terminal.view_model import TableView
+from shoe_daemon.display.terminal.board_texts import TableView
 from shoe_daemon.mqtt.messages import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts import Timeouts

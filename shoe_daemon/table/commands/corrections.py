@@ -12,7 +12,7 @@ from shoe_daemon.table.commands import past_corrections
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import (
     declared_result,
-    hidden_faces,
+    hidden_face_irregularities,
     lifecycle,
     next_card,
     placement,
@@ -148,7 +148,7 @@ def _recount(context: TableContext, before: Card, after: Card, card: DrawnCard) 
         shoe.unseen[before.index] -= not card.public
         shoe_lifecycle.count_face(context, shoe, card, after)
         inventory.correct_recent_card(context, shoe, card)
-        hidden_faces.close_wrong_duplicates(context)
+        hidden_face_irregularities.close_wrong_duplicates(context)
 
 
 def _update_round(context: TableContext, round_: RoundState) -> None:

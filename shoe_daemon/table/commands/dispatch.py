@@ -8,7 +8,7 @@ from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
-from shoe_daemon.table.rounds import next_card, results, round_end
+from shoe_daemon.table.rounds import next_card, results, round_boundaries
 from shoe_daemon.table.shoes import shoe_holder
 
 if TYPE_CHECKING:
@@ -201,13 +201,16 @@ def _seat_refusal(context: TableContext, command: Command) -> str | None:
 
 COMMANDS: Final[dict[str, CommandHandler]] = {
     "new_shoe": CommandHandler(
-        lambda context, command: round_end.apply_new_shoe(context, command.left), privileged=True
+        lambda context, command: round_boundaries.apply_new_shoe(context, command.left),
+        privileged=True,
     ),
-    "no_more_bets": CommandHandler(lambda context, _: round_end.close_betting(context)),
-    "betting_open": CommandHandler(lambda context, _: round_end.open_betting(context)),
-    "reveal": CommandHandler(lambda context, _: round_end.apply_reveal(context), _reveal_refusal),
+    "no_more_bets": CommandHandler(lambda context, _: round_boundaries.close_betting(context)),
+    "betting_open": CommandHandler(lambda context, _: round_boundaries.open_betting(context)),
+    "reveal": CommandHandler(
+        lambda context, _: round_boundaries.apply_reveal(context), _reveal_refusal
+    ),
     "confirm_result": CommandHandler(
-        lambda context, _: round_end.confirm_result(context), _round_refusal
+        lambda context, _: round_boundaries.confirm_result(context), _round_refusal
     ),
     "enter_result": CommandHandler(
         manual_entry.enter_result, manual_entry.result_entry_refusal, privileged=True

@@ -18,7 +18,7 @@ from shoe_daemon.table.rounds import (
     lifecycle,
     next_card,
     placement,
-    round_end,
+    round_boundaries,
     third_cards,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
@@ -155,7 +155,7 @@ def apply_boot(context: TableContext, obs: Booted) -> None:
     """
     _end_all_errors(context, obs.source, "the reader was started")
     if not checker_comparison.mark_cards_missed(context, obs.source):
-        round_end.apply_boot(context, obs)
+        round_boundaries.apply_boot(context, obs)
 
 
 def _end_all_errors(context: TableContext, source: str | None, reason: str) -> None:

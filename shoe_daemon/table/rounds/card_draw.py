@@ -12,7 +12,13 @@ from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.readers.reader_state import mark_readers_in_sync
-from shoe_daemon.table.rounds import hidden_faces, lifecycle, next_card, placement, rest_of_coup
+from shoe_daemon.table.rounds import (
+    hidden_face_irregularities,
+    lifecycle,
+    next_card,
+    placement,
+    rest_of_coup,
+)
 from shoe_daemon.table.rounds.placement import SPOT_OF_SLOT
 from shoe_daemon.table.shoe_state import DrawnCard
 
@@ -188,7 +194,7 @@ def add_card(
     if round_.missing:
         _close_missing_draw(context, round_)
     if round_.unchecked:
-        hidden_faces.raise_staff_alerts(context, round_)
+        hidden_face_irregularities.raise_staff_alerts(context, round_)
     lifecycle.set_card_deadlines(context, round_)
     lifecycle.advance_round(context, round_, repeat=True)
 

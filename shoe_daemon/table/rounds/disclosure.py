@@ -13,7 +13,7 @@ from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_state
 from shoe_daemon.table.rounds import (
     card_draw,
-    hidden_faces,
+    hidden_face_irregularities,
     lifecycle,
     next_card,
     placement,
@@ -66,8 +66,8 @@ def _advance_after_face(context: TableContext, round_: RoundState) -> None:
     if context.state.checks:
         checker_comparison.compare_disclosed_faces(context, round_)
     third_cards.place_third_cards(context, round_)
-    hidden_faces.publish_staff_alerts(context, round_)
-    hidden_faces.raise_staff_alerts(context, round_)
+    hidden_face_irregularities.publish_staff_alerts(context, round_)
+    hidden_face_irregularities.raise_staff_alerts(context, round_)
     if round_.relaid:
         third_cards.restore_excess_cards(context, round_)
     lifecycle.await_quiet_end(context, round_)
@@ -128,7 +128,7 @@ def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, fa
     if not card.public:
         context.emit(events.StaffCardDealt(face, card.slot), round_.number)
     _count_disclosed_card(context, card)
-    hidden_faces.publish_staff_alerts(context, round_)
+    hidden_face_irregularities.publish_staff_alerts(context, round_)
 
 
 def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None:

@@ -15,7 +15,7 @@ from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_state
 from shoe_daemon.table.rounds import (
-    hidden_faces,
+    hidden_face_irregularities,
     next_card,
     placement,
     rest_of_coup,
@@ -114,7 +114,7 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
         if any(each is card for each in round_.cards):
             _show_cards(context, round_, [card])
             third_cards.place_third_cards(context, round_)
-    hidden_faces.publish_staff_alerts(context, round_)
+    hidden_face_irregularities.publish_staff_alerts(context, round_)
 
 
 def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard]) -> None:

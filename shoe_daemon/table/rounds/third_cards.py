@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import alerts, events
-from shoe_daemon.table.rounds import hidden_faces, next_card, placement
+from shoe_daemon.table.rounds import hidden_face_irregularities, next_card, placement
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
@@ -26,7 +26,7 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     round_.unchecked = len(round_.cards) > FOUR_CARDS
     round_.relaid = True
     place_third_cards(context, round_)
-    hidden_faces.raise_staff_alerts(context, round_)
+    hidden_face_irregularities.raise_staff_alerts(context, round_)
     restore_excess_cards(context, round_)
     alert = alerts.find_open_alert(context, IrregularityKind.MISSING_DRAW)
     if not round_.partial and next_card.is_complete(round_):

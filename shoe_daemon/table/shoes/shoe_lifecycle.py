@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import DECK, IrregularityKind, Kind
-from shoe_daemon.table import alerts, events, history
+from shoe_daemon.table import alerts, events, public_history
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import results
@@ -42,7 +42,7 @@ def start_shoe(
     checker_comparison.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         inventory.check_card_count(context, state.shoe, left)
-    history.store_past_shoe(state)
+    public_history.store_past_shoe(state)
     state.shoes += 1
     shoe = ShoeState(state.shoes, context.decks, context.at, announced, overrun)
     shoe.burn_left = _burn_cards_due(context)

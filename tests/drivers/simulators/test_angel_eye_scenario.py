@@ -11,8 +11,8 @@ import pytest
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report
 from drivers.capture_replay import observations_of
-from drivers.simulators.angel_eye_scenario import Mode, Scenario, Settings, scenario
-from drivers.simulators.angel_eye_wire import Step
+from drivers.simulators.angel_eye_dealing import Mode, Scenario, Settings, scenario
+from drivers.simulators.angel_eye_line_faults import Step
 from drivers.simulators.simulated_shoe import (
     DealtRound,
     Excess,

@@ -21,7 +21,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
 from drivers.simulators import serial_servers
-from drivers.simulators.angel_eye_scenario import Scenario, Settings, scenario, scenes
+from drivers.simulators.angel_eye_dealing import Scenario, Settings, scenario, scenes
 from drivers.simulators.scenario_playback import Pace, play
 from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
 from drivers.simulators.simulated_shoe import Fault

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Point, Profile
-from drivers.camera.recognition.table_geometry import (
+from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
     Floats,
     PixelShift,
     Raster,
     TableProjection,
 )
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.transport import LineError
 
 __all__ = ["MAX_CAMERA_SHIFT_MM", "Lighting", "LightingMonitor", "PoseCheck"]

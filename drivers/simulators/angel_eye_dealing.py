@@ -25,7 +25,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
-from drivers.simulators.angel_eye_wire import Scene, Step, Wire
+from drivers.simulators.angel_eye_line_faults import Scene, Step, Wire
 from drivers.simulators.simulated_shoe import (
     CUT_BEHIND,
     DealtRound,

@@ -21,7 +21,7 @@ from drivers.camera.profile.camera_profile import (
     Table,
     Throat,
 )
-from drivers.camera.recognition.table_geometry import Floats, TableProjection
+from drivers.camera.recognition.table_projection import Floats, TableProjection
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Slot
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_imports import check, main
+from tools.check_import_rules import check, main
 
 
 def faults(root: Path, *trees: dict[str, str]) -> list[str]:
@@ -81,7 +81,7 @@ ALLOWED = {
     "starlette in the display": ("shoe_daemon/display/http_app.py", "import starlette, uvicorn"),
     "the command line of the odds": (
         "shoe_daemon/cli/rules.py",
-        "from shoe_daemon.game.odds import count_odds",
+        "from shoe_daemon.game.exact_odds import count_odds",
     ),
     "a clock in the service": ("shoe_daemon/service.py", "import time\ndatetime.now()"),
     "datetime as a type": ("shoe_daemon/table/table_context.py", "from datetime import datetime"),

@@ -3,7 +3,7 @@ Checks imports: no cycles, extras only where they belong, and a pure core.
 
 The direction of imports is checked by import-linter, with the contracts in pyproject.toml.
 
-`python -m tools.check_imports [ROOT]` prints each fault on one line and ends with status 1
+`python -m tools.check_import_rules [ROOT]` prints each fault on one line and ends with status 1
 if there is any. The source is only parsed, not imported.
 """
 
@@ -29,7 +29,7 @@ CLI = "shoe_daemon.cli"
 # Packages with a public interface: others import the names in `__all__` of the package, not the
 # modules below it. The modules named here are public too; so are sub-packages of `drivers`.
 INTERFACES: dict[str, tuple[str, ...]] = {
-    "shoe_daemon.game": ("shoe_daemon.game.odds",),
+    "shoe_daemon.game": ("shoe_daemon.game.exact_odds",),
     "shoe_daemon.table": ("shoe_daemon.table.observations",),
     "drivers": ("drivers.angel_eye_ii", "drivers.camera", "drivers.simulators"),
 }

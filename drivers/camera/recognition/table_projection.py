@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import CardSize, Place, Point, Profile
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 
 __all__ = [
     "NO_SHIFT",

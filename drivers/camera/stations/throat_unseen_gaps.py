@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.table_geometry import TableProjection
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.recognition.table_projection import TableProjection
+from drivers.camera.sources.video_frame import Image
 
 __all__ = ["ThroatEdges", "VisibilityMonitor"]
 

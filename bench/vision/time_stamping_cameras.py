@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.mjpeg_server import JpegStream
 from shoe_daemon.errors import UserError
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
@@ -171,4 +171,4 @@ def _rtsp_h264() -> Iterator[Server]:
 
 
 CAMERAS: Final = {"mjpeg": _mjpeg, "rtsp-jpeg": _rtsp_jpeg, "rtsp-h264": _rtsp_h264}
-"""By their names in `bench.vision.stream_latency`; a UserError says that one is not installed."""
+"""Cameras by name; a UserError says that a program they need is not installed."""

@@ -21,7 +21,7 @@ from calibration.camera.deck_comparison import (
     is_other_deck,
 )
 from calibration.camera.simulated_table import SimulatedTable
-from drivers.camera.sources.frame_quality import Image
+from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import RANKS, Card
 

@@ -1,5 +1,5 @@
 """
-Latency and recovery time of network cameras: `python -m bench.vision.stream_latency`.
+Latency and recovery time of network cameras: `python -m bench.vision.stream_delay_and_recovery`.
 
 Each camera draws the moment at which it takes a picture into that picture, as black and white
 squares, and sends it over loopback to the driver's own thread; what is measured is the time
@@ -28,13 +28,13 @@ import cv2
 import numpy as np
 
 from bench.harness import percentile
-from bench.vision.stream_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
+from bench.vision.time_stamping_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
 from drivers import LineError
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.frame_quality import FrameCheck
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.source_address import parse_address
+from drivers.camera.sources.video_frame import FrameCheck
 from shoe_daemon.errors import UserError
 
 PATIENCE: Final = 30.0
