@@ -8,5 +8,6 @@ pushes changed documents to the browsers.
 
 `http_app` serves pages, streams and files (`page_rendering`, `languages`, `css_palette`);
 `pit_auth` protects the pit; `display_server` runs everything as `display_config` says. `terminal`
-draws the same model in a terminal. Browsers never connect to the broker, and no message can become markup.
+draws the same model in a terminal. Browsers never connect to the broker, and no message can
+become markup.
 """
