@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.harness import percentile, resident_mb, running_daemon
-from drivers.camera.camera_line import make_station
+from drivers.camera.camera_as_line import make_station
 from drivers.camera.line_messages import Say
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.index_window import CropWindow, crop_window, window_quads
-from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.raw_frames import RawSender
 from drivers.camera.sources.video_frame import Image, VideoFrame
 from drivers.simulators.camera.deck_images import choose_deck

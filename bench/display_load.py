@@ -23,7 +23,7 @@ from bench.display_process import Cost, cost, is_there, show
 from bench.harness import child_processes, mosquitto, mosquitto_pid, wait_for
 from bench.paint_latency import StatePublisher
 from bench.simulated_messages import SESSION, SITE, TABLE, Message, Step, simulated_steps, status
-from shoe_daemon.mqtt import messages
+from shoe_daemon.mqtt import documents_and_replies
 
 __all__ = ["latest", "measure_display_load"]
 
@@ -152,7 +152,7 @@ def _states(step: Step) -> list[Message]:
 
 
 def _device() -> Message:
-    device = messages.Device(
+    device = documents_and_replies.Device(
         byte_age=12,
         bytes=4096,
         event_age=40,
@@ -164,7 +164,7 @@ def _device() -> Message:
         session=SESSION,
         state="connected",
     )
-    return Message("device/shoe", messages.encode_message(device))
+    return Message("device/shoe", documents_and_replies.encode_message(device))
 
 
 def _publish(publisher: StatePublisher, table: int, message: Message) -> None:

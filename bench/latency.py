@@ -39,7 +39,7 @@ from bench.harness import (
     wait_for,
 )
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
-from shoe_daemon.journal.journal_file import schemas
+from shoe_daemon.journal.journal_database import schemas
 
 AIM: Final = 1.5
 DURABLE: Final = "daemon"

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from shoe_daemon.game import DEALING_ORDER, DECK, FIRST_CARDS, Card, Coup, Slot
-from shoe_daemon.mqtt import messages, topics
+from shoe_daemon.mqtt import documents_and_replies, topics
 from shoe_daemon.table import (
     Event,
     Options,
@@ -64,8 +64,8 @@ class Step(NamedTuple):
 
 def status() -> Message:
     """Return the birth message."""
-    online = messages.Status(seq=0, session=SESSION, state="online")
-    return Message(topics.STATUS, messages.encode_message(online))
+    online = documents_and_replies.Status(seq=0, session=SESSION, state="online")
+    return Message(topics.STATUS, documents_and_replies.encode_message(online))
 
 
 def simulated_steps(seed: int) -> Iterator[Step]:
@@ -142,19 +142,23 @@ class _Table:
         public, who = self._table.public(), {"seq": seq, "session": SESSION}
         yield Message(
             topics.STATE,
-            messages.state(
+            documents_and_replies.state(
                 public, session=SESSION, alarm=None, heartbeat=_HEARTBEAT, published=at
             ),
         )
-        yield self._changed(topics.ALERTS, public.alerts, messages.active_alerts, **who)
+        yield self._changed(
+            topics.ALERTS, public.alerts, documents_and_replies.active_alerts, **who
+        )
         history = self._table.history()
-        yield self._changed(topics.HISTORY, history, messages.history, **who)
-        options = messages.RoadOptions(
+        yield self._changed(topics.HISTORY, history, documents_and_replies.history, **who)
+        options = documents_and_replies.RoadOptions(
             leading_ties=self._table.state.session.options.leading_ties,
             tail=self._table.state.session.options.tail,
         )
         drawn = {"options": options, "shoe": history.shoe, **who}
-        yield self._changed(topics.ROADS, self._table.results(), messages.road_map, **drawn)
+        yield self._changed(
+            topics.ROADS, self._table.results(), documents_and_replies.road_map, **drawn
+        )
 
     def _changed(self, suffix: str, what: Any, encode: Any, **who: Any) -> Message | None:  # noqa: ANN401 - any document
         if self._last.get(suffix, ...) == what:

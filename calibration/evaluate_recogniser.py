@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from calibration.photo_label_file import Label, read_labels
 from calibration.photo_label_reading import read_label
+from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.recognition.index_window import Image
-from drivers.camera.recognition.recogniser import CardReading, Recogniser
 from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]

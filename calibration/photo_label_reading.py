@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from calibration.photo_label_file import Kind, Label
 from drivers.camera.recognition.confidence import count_visible_ends
+from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.recognition.index_window import Image, Quad
-from drivers.camera.recognition.recogniser import CardReading, Recogniser
 
 __all__ = ["index_window", "index_windows", "read_label"]
 

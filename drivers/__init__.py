@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from drivers.capture_file import HEX_SUFFIX, read_capture, write_hex
     from drivers.capture_replay import frames_of, observations_of
-    from drivers.decoder_errors import raised_at
+    from drivers.decoder_error_origin import raised_at
     from drivers.driver_interface import (
         Decoder,
         Driver,
@@ -82,7 +82,7 @@ _MODULE_OF: Final = {
     "write_hex": "capture_file",
     "frames_of": "capture_replay",
     "observations_of": "capture_replay",
-    "raised_at": "decoder_errors",
+    "raised_at": "decoder_error_origin",
     "Decoder": "driver_interface",
     "Driver": "driver_interface",
     "Frame": "driver_interface",

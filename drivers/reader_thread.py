@@ -20,7 +20,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.decoder_errors import raised_at
+from drivers.decoder_error_origin import raised_at
 from drivers.driver_interface import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
 from drivers.redact import redact_url
 from drivers.transport import EndOfCaptureError, LineError, open_transport

@@ -27,7 +27,7 @@ from shoe_daemon.config_sections import (
     check_seats,
     check_table,
 )
-from shoe_daemon.credential_files import note_missing_credential
+from shoe_daemon.configured_files import note_missing_credential
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.operators import Operators, load_operators

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.credential_files import find_file
+from shoe_daemon.configured_files import find_file
 from shoe_daemon.errors import UserError
 from shoe_daemon.passwords import (
     LoginThrottle,

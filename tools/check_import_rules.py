@@ -62,7 +62,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 # Modules in cycles that are still to be removed.
 KNOWN_CYCLES = frozenset(
     {
-        "drivers.camera.camera_line",
+        "drivers.camera.camera_as_line",
         "drivers.camera.driver",
         "drivers.camera.preview.previewed_station",
         "drivers.camera.profile.camera_profile",

@@ -17,7 +17,7 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.camera_line import make_station
+from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.preview.overlay import PlaceOverlay, draw_places
 from drivers.camera.preview.preview_server import PreviewServer

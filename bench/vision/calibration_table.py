@@ -1,4 +1,4 @@
-"""Simulated tables for `bench.vision.calibration_accuracy`, and their calibration."""
+"""Simulated tables for `bench.vision.calibration_benchmarks`, and their calibration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from calibration.camera.calibration_result import CalibrationResult
+from calibration.camera.calibration_output import CalibrationResult
 from calibration.camera.rehearsal import layout_position
 from calibration.camera.script import (
     BackStep,
@@ -20,7 +20,7 @@ from calibration.camera.script import (
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot

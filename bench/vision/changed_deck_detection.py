@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.vision.calibration_table import THIRTEEN, calibrated
 from calibration.camera.card_print import CardPrint, print_of
-from calibration.camera.deck_comparison import (
+from calibration.camera.same_deck_check import (
     BACK_NAME,
     MIN_BACK_LIKENESS,
     MIN_FACES,

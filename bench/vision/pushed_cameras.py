@@ -19,9 +19,9 @@ from msgspec import Struct
 
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import check_profile
-from drivers.camera.camera_line import load_recogniser
+from drivers.camera.camera_as_line import load_recogniser
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.card_finder import CardRecogniser
 from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.projection import create_camera

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench.vision.calibration_table import FEW, calibrated, reader, table
-from calibration.camera.calibration_result import write_result
+from calibration.camera.calibration_output import write_result
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import SimulatedTable, TableState

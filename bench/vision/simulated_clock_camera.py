@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from drivers import LineError
-from drivers.camera.camera_line import CameraLine, frame_check_for, start_line
+from drivers.camera.camera_as_line import CameraLine, frame_check_for, start_line
 from drivers.camera.driver import CameraDriver
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
 from drivers.camera.sources.video_frame import Image

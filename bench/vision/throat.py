@@ -27,12 +27,12 @@ from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
 from bench.vision.throat_disturbances import DISTURBANCES
 from bench.vision.throat_passages import PASSAGES
 from drivers import LineError
-from drivers.camera.camera_line import load_recogniser, make_station
+from drivers.camera.camera_as_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.card_finder import CardRecogniser
 from drivers.camera.sources.video_frame import FrameCheck, VideoFrame
 from drivers.simulators.camera.ideal_profile import write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings

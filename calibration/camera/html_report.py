@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from calibration.camera.atomic_files import write_together
-from calibration.camera.calibration_result import CalibrationResult, list_faults
+from calibration.camera.calibration_output import CalibrationResult, list_faults
 from calibration.camera.layout_on_plane import projection_of
 from calibration.camera.reading_settings import good_index_pixels, risk_curve
 from calibration.camera.shown_cards import ShownReading, card_with_symbol, draw_outline

@@ -21,8 +21,8 @@ from drivers.camera.recognition.confidence import (
     load_curve,
     threshold_for,
 )
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.recognition.recogniser import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
 from shoe_daemon.game import RANKS, SUITS
 
 __all__ = [

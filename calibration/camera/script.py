@@ -1,5 +1,6 @@
 """
-Steps of a calibration, and dialogues that supply them: a script here, a person in `prompts`.
+Steps of a calibration, and the dialogues that supply them: a script here, a person in
+`person_dialogue`.
 
 A script is a TOML file; `at` is a time in the recording, in seconds:
 

@@ -11,15 +11,7 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.calibration_result import card_folder
-from calibration.camera.deck_comparison import (
-    Certainty,
-    FaceUpCard,
-    ReferenceDeck,
-    compare_deck,
-    is_back,
-    load_cards,
-)
+from calibration.camera.calibration_output import card_folder
 from calibration.camera.image_measures import Flicker, mean_image, measure_flicker
 from calibration.camera.layout_on_plane import Plane, watched_places
 from calibration.camera.profile_check import (
@@ -29,9 +21,17 @@ from calibration.camera.profile_check import (
     compare_with_profile,
 )
 from calibration.camera.registration import find_table_shift
+from calibration.camera.same_deck_check import (
+    Certainty,
+    FaceUpCard,
+    ReferenceDeck,
+    compare_deck,
+    is_back,
+    load_cards,
+)
 from calibration.camera.shown_cards import find_card_on
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.card_finder import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.video_frame import Image

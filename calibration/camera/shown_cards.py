@@ -12,7 +12,7 @@ from msgspec import Struct
 from calibration.camera.layout_on_plane import Plane, projection_of, rectangle_corners
 from drivers.camera.profile.camera_profile import CardSize, Place
 from drivers.camera.recognition.card_detection import CardBounds, find_card
-from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.card_finder import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card, measure_blur
 from drivers.camera.recognition.index_window import CropWindow, window_quads
 from drivers.camera.recognition.table_projection import Floats, place_patch

@@ -10,9 +10,8 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from calibration.camera.calibration_result import CalibrationResult, draft_profile
+from calibration.camera.calibration_output import CalibrationResult, draft_profile
 from calibration.camera.camera_device import ControlLock
-from calibration.camera.deck_comparison import is_back
 from calibration.camera.frame_source import FrameSource
 from calibration.camera.image_measures import (
     mean_brightness,
@@ -30,6 +29,7 @@ from calibration.camera.reading_settings import (
     good_index_pixels,
     min_index_pixels,
 )
+from calibration.camera.same_deck_check import is_back
 from calibration.camera.script import CardStep, Dialogue, PlaneStep, missing_ranks
 from calibration.camera.shown_cards import (
     ShownCard,
@@ -41,10 +41,10 @@ from calibration.camera.shown_cards import (
 )
 from drivers.camera.profile.camera_profile import Camera, Place, Profile, Throat
 from drivers.camera.profile.profile_file import write_profile
-from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.card_finder import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
@@ -313,7 +313,7 @@ def _show_back(frames: FrameSource, dialogue: Dialogue, result: CalibrationResul
 
 
 def _load_recogniser(result: CalibrationResult, wanted: CalibrationRequest) -> CardRecogniser:
-    from drivers.camera.camera_line import load_recogniser
+    from drivers.camera.camera_as_line import load_recogniser
 
     profile = draft_profile(result)
     return load_recogniser(profile, None) if wanted.reader is None else wanted.reader(profile)

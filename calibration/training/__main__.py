@@ -128,7 +128,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
 def publish(folder: Path) -> None:
     """Puts what `all` made into the package: weights, figures, curve, picture."""
     from calibration.training import publish_weights as shipping
-    from drivers.camera.recognition.recogniser import WEIGHTS_FILE
+    from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
 
     shipping.publish(folder, WEIGHTS_FILE.parent, Path("docs/pictures/recogniser.svg"))
 

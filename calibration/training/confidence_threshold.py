@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibration.training.reading_limits import LIMITS, Limits
 from calibration.training.rendered_test import Results
 from drivers.camera.recognition.confidence import CurvePoint, single_index_threshold
-from drivers.camera.recognition.recogniser import WEIGHTS_INFO
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO
 
 __all__ = ["accepted", "at_most", "curve_of", "readable", "shipped_threshold"]
 

@@ -20,7 +20,7 @@ from calibration.training.confidence_threshold import (
 )
 from calibration.training.reading_limits import LIMITS
 from calibration.training.rendered_test import Results
-from drivers.camera.recognition.recogniser import WEIGHTS_INFO, checksum
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, checksum
 
 __all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]
 

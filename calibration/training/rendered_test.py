@@ -23,8 +23,8 @@ from calibration.training.process_pool import together
 from calibration.training.reading_limits import within
 from calibration.training.training_card_faces import Chance, Source, draw_face
 from drivers.camera.recognition.confidence import count_visible_ends
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.index_window import Image, Quad
-from drivers.camera.recognition.recogniser import Recogniser
 from shoe_daemon.game import DECK, Card
 
 __all__ = [

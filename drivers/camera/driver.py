@@ -119,7 +119,7 @@ class CameraDriver:
             LineError: No frame arrives, or none that can be used.
         """
         self.check_url(url)
-        from drivers.camera.camera_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
+        from drivers.camera.camera_as_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 
         return open_camera(self._address(url), self.profile(), self.options, self.evidence)
 

@@ -16,11 +16,11 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.terminal_text import echo_wrapped, typed_lines
+from shoe_daemon.cli.terminal_io import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from calibration.camera.calibration_result import CalibrationResult
+    from calibration.camera.calibration_output import CalibrationResult
     from calibration.camera.frame_source import FrameSource
     from calibration.camera.script import Dialogue, Script
     from calibration.camera.shoe_start_check import CheckResult
@@ -161,7 +161,7 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     from calibration.camera.camera_device import camera_finding
     from calibration.camera.frame_source import take_frames
     from calibration.camera.shoe_start_check import check_profile
-    from drivers.camera.camera_line import load_recogniser
+    from drivers.camera.camera_as_line import load_recogniser
     from drivers.camera.profile.profile_file import load_profile
     from drivers.camera.sources.source_address import parse_source
 
@@ -261,7 +261,7 @@ def _asker(
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
     from calibration.camera.live_page import LivePage
-    from calibration.camera.prompts import PromptDialogue
+    from calibration.camera.person_dialogue import PromptDialogue
     from calibration.camera.reading_settings import min_index_pixels
     from calibration.camera.wizard_state import WizardState
 
@@ -279,7 +279,7 @@ def _asker(
 
 
 def _write(result: CalibrationResult, out: Path, report: Path) -> list[str]:
-    from calibration.camera.calibration_result import (
+    from calibration.camera.calibration_output import (
         list_faults,
         reader_configuration,
         write_result,

@@ -14,7 +14,7 @@ from shoe_daemon.errors import UserError
 if TYPE_CHECKING:
     from calibration.evaluate_recogniser import Report, Tally
     from calibration.photo_label_file import Label
-    from drivers.camera.recognition.recogniser import CardReading
+    from drivers.camera.recognition.corner_index_reader import CardReading
 
 __all__ = ["evaluate"]
 
@@ -53,7 +53,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     """
     try:
         from calibration.evaluate_recogniser import evaluate as measured
-        from drivers.camera.recognition.recogniser import Recogniser
+        from drivers.camera.recognition.corner_index_reader import Recogniser
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
 

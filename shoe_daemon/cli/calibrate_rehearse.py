@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.terminal_text import echo_wrapped, typed_lines
+from shoe_daemon.cli.terminal_io import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stop_on_signals
 

@@ -19,7 +19,7 @@ from paho.mqtt import client as paho
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor, Case, Order
 from shoe_daemon.demo.subscriber import leave
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.messages import Reply
+from shoe_daemon.mqtt.documents_and_replies import Reply
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_client import create_client
 from shoe_daemon.mqtt.topics import Topics

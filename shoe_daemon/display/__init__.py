@@ -1,7 +1,7 @@
 """
 The web scoreboard and the pit view: one process for any number of tables.
 
-Data goes one way: `mqtt_feed` receives from the broker, on a thread of its own; `coalescing_queue`
+Data goes one way: `mqtt_feed` receives from the broker, on a thread of its own; `mqtt_inbox`
 passes the messages to the event loop; `message_validation` checks them; `floor_model`,
 `table_model` and `freshness` are the model; `json_views` encodes documents; `browser_streams`
 pushes changed documents to the browsers.

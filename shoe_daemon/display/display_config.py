@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.credential_files import note_missing_credential, path_of, read_secret
+from shoe_daemon.configured_files import note_missing_credential, path_of, read_secret
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import is_loopback

@@ -21,13 +21,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.display.browser_streams import StreamRegistry
-from shoe_daemon.display.coalescing_queue import CoalescingQueue
 from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.page_rendering import pages_version
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.errors import UserError, one_line

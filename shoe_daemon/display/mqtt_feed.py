@@ -17,8 +17,8 @@ from typing import Final
 import structlog
 
 from shoe_daemon.backoff import LogRateLimit
-from shoe_daemon.display.coalescing_queue import CoalescingQueue
 from shoe_daemon.display.freshness import Link
+from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.connection import (

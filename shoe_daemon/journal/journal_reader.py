@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import journal_file
+from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.journal_entries import Head, Identity, StoredEvent
 from shoe_daemon.table import AnyObservation, Command, Session, Table, decode_observation
 
@@ -78,13 +78,13 @@ class JournalReader:
     """A read-only connection for one thread."""
 
     def __init__(self, path: Path, *, mode: str = "mode=ro") -> None:
-        journal_file.check_file(path)
-        self.path = path = journal_file.resolve_link(path)
-        with journal_file.explain_read_errors(path):
-            self.connection = journal_file.connect(path, mode)
+        journal_database.check_file(path)
+        self.path = path = journal_database.resolve_link(path)
+        with journal_database.explain_read_errors(path):
+            self.connection = journal_database.connect(path, mode)
             try:
-                self.version = journal_file.check_version(self.connection, path)
-                self.identity: Identity = journal_file.read_identity(self.connection, path)
+                self.version = journal_database.check_version(self.connection, path)
+                self.identity: Identity = journal_database.read_identity(self.connection, path)
             except BaseException:
                 self.connection.close()
                 raise
@@ -272,16 +272,16 @@ def open_read_only(path: Path) -> Iterator[JournalReader]:
     Raises:
         UserError: The file is no journal, cannot be read, or a daemon started to write it.
     """
-    journal_file.check_file(path)
-    path = journal_file.resolve_link(path)
-    at_rest = not journal_file.wal_of(path).exists()
+    journal_database.check_file(path)
+    path = journal_database.resolve_link(path)
+    at_rest = not journal_database.wal_of(path).exists()
     before = path.stat()
     try:
         with (
-            journal_file.explain_read_errors(path),
+            journal_database.explain_read_errors(path),
             JournalReader(path, mode="immutable=1" if at_rest else "mode=ro") as reader,
         ):
-            journal_file.check_schema(reader.connection, path, reader.version)
+            journal_database.check_schema(reader.connection, path, reader.version)
             yield reader
     except (UserError, sqlite3.Error):
         _check_still_at_rest(path, before.st_mtime_ns, at_rest=at_rest)
@@ -290,6 +290,6 @@ def open_read_only(path: Path) -> Iterator[JournalReader]:
 
 
 def _check_still_at_rest(path: Path, written: int, *, at_rest: bool) -> None:
-    began = journal_file.wal_of(path).exists() or path.stat().st_mtime_ns != written
+    began = journal_database.wal_of(path).exists() or path.stat().st_mtime_ns != written
     if at_rest and began:
         raise UserError(f"{path}: a daemon began to write it while it was read: try again")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import journal_file
+from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.file_errors import JournalUnwritable, error_reason, file_error
 from shoe_daemon.journal.journal_entries import Batch, Entry, Head, Identity, StoredEvent
 from shoe_daemon.journal.journal_reader import JournalReader, read_head
@@ -66,12 +66,12 @@ class Journal:
         Raises:
             UserError: The journal cannot be used. A rejected file is left unchanged.
         """
-        path = journal_file.resolve_link(path)
+        path = journal_database.resolve_link(path)
         lock = WriterLock.take(path)
         try:
             if not os.path.lexists(path):
-                journal_file.create(path, Identity(site, table, _now()))
-            identity, version = journal_file.inspect(path)
+                journal_database.create(path, Identity(site, table, _now()))
+            identity, version = journal_database.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
             try:
@@ -240,12 +240,12 @@ def _check_owner(path: Path, identity: Identity, site: str, table: str) -> None:
 
 def _open_for_writing(path: Path, version: int, *, durable: bool) -> sqlite3.Connection:
     try:
-        connection = journal_file.connect(path, "mode=rw")
+        connection = journal_database.connect(path, "mode=rw")
     except sqlite3.Error as error:
         raise file_error(path, "cannot be opened", error) from error
     try:
         _prepare(connection, path, durable=durable)
-        journal_file.migrate(connection, version)
+        journal_database.migrate(connection, version)
     except sqlite3.Error as error:
         connection.close()
         raise file_error(path, "cannot be written", error) from error

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from shoe_daemon.journal.journal_file import wal_of
+from shoe_daemon.journal.journal_database import wal_of
 from shoe_daemon.journal.journal_reader import JournalReader
 
 

@@ -2,7 +2,7 @@
 MQTT: publishes a table's events and retained documents, and receives commands.
 
 `Publisher` is the entry point: one thread, at least once, in order. `Topics` has
-all topics, `messages` all retained documents; `embedded_broker` is for the demo.
+all topics, `documents_and_replies` all retained documents; `embedded_broker` is for the demo.
 
     connection        one connection: paho behind `poll` and `publish`
     session           what is sent over one connection, from login to `offline`

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
+from shoe_daemon.mqtt.documents_and_replies import DOCUMENTS
 from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
-from shoe_daemon.mqtt.messages import DOCUMENTS
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
 from shoe_daemon.table import SCHEMA

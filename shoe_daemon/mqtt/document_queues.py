@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Final, NamedTuple
 
-from shoe_daemon.mqtt.event_queue import QueuedMessage
+from shoe_daemon.mqtt.journal_event_queue import QueuedMessage
 
 __all__ = ["Document", "ReplyQueue", "RetainedQueue"]
 

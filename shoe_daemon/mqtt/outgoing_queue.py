@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
 from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
-from shoe_daemon.mqtt.event_queue import (
+from shoe_daemon.mqtt.journal_event_queue import (
     ErrorHandler,
     EventQueue,
     EventReplay,

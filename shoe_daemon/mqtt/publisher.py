@@ -23,7 +23,7 @@ from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.connection import Connection, Will
 from shoe_daemon.mqtt.document_queues import Document
-from shoe_daemon.mqtt.event_queue import EventSource, QueuedMessage
+from shoe_daemon.mqtt.journal_event_queue import EventSource, QueuedMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherContext
 from shoe_daemon.mqtt.session import BrokerSession, ConnectionLostError

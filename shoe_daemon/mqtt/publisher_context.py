@@ -14,8 +14,8 @@ from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.connection import MessageReceived, Wakeup
 from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
-from shoe_daemon.mqtt.event_queue import EventQueue, EventReplay, EventSource
-from shoe_daemon.mqtt.messages import Status, encode_message
+from shoe_daemon.mqtt.documents_and_replies import Status, encode_message
+from shoe_daemon.mqtt.journal_event_queue import EventQueue, EventReplay, EventSource
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
 from shoe_daemon.mqtt.table_identity import TableIdentity

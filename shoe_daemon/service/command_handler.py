@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand, parse_command
-from shoe_daemon.mqtt.messages import Earlier, Reply, encode_message
+from shoe_daemon.mqtt.documents_and_replies import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core

@@ -11,7 +11,7 @@ import structlog
 
 from drivers import Reader
 from shoe_daemon.game import Result
-from shoe_daemon.mqtt import messages, topics
+from shoe_daemon.mqtt import documents_and_replies, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, PublicHistory, make_detail
@@ -90,16 +90,18 @@ class StatePublisher:
         )
         if published.get("result", ...) != table.last_result:
             published["result"] = table.last_result
-            result = messages.ResultLast(result=table.last_result, seq=seq, session=session)
-            publisher.retain(topics.RESULT, messages.encode_message(result), seq)
+            result = documents_and_replies.ResultLast(
+                result=table.last_result, seq=seq, session=session
+            )
+            publisher.retain(topics.RESULT, documents_and_replies.encode_message(result), seq)
         if published.get("alerts") != table.alerts:
             published["alerts"] = table.alerts
-            alerts = messages.active_alerts(table.alerts, seq=seq, session=session)
+            alerts = documents_and_replies.active_alerts(table.alerts, seq=seq, session=session)
             publisher.retain(topics.ALERTS, alerts, seq)
         staff_alerts = self._core.table.staff_alerts()
         if published.get("staff_alerts") != staff_alerts:
             published["staff_alerts"] = staff_alerts
-            alerts = messages.staff_alerts(staff_alerts, seq=seq, session=session)
+            alerts = documents_and_replies.staff_alerts(staff_alerts, seq=seq, session=session)
             publisher.retain(topics.STAFF_ALERTS, alerts, seq)
         self._publish_roads_and_history(publisher, seq)
         publisher.notify(seq)
@@ -108,7 +110,9 @@ class StatePublisher:
         """Publish roads and history if past rounds have changed."""
         table, published = self._core.table, self._published
         shoe, options = table.state.shoe, table.state.session.options
-        drawn = messages.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
+        drawn = documents_and_replies.RoadOptions(
+            leading_ties=options.leading_ties, tail=options.tail
+        )
         played = () if shoe is None else shoe.played
         number = None if shoe is None else shoe.number
         rounds = (
@@ -173,8 +177,8 @@ class StatePublisher:
 
     def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
         ages, counts = reader.ages, reader.counts
-        return messages.encode_message(
-            messages.Device(
+        return documents_and_replies.encode_message(
+            documents_and_replies.Device(
                 byte_age=_age(ages.last_byte, now),
                 bytes=counts.bytes,
                 event_age=_age(ages.last_event, now),
@@ -204,15 +208,15 @@ class StatePublisher:
 
 
 def _state(published: str, **fields: object) -> bytes:
-    return messages.state(published=published, **fields)  # type: ignore[arg-type]
+    return documents_and_replies.state(published=published, **fields)  # type: ignore[arg-type]
 
 
 def _roads(results: list[Result], _published: str, **fields: Any) -> bytes:  # noqa: ANN401 - passed on
-    return messages.road_map(results, **fields)
+    return documents_and_replies.road_map(results, **fields)
 
 
 def _history(table: PublicHistory, _published: str, **fields: Any) -> bytes:  # noqa: ANN401 - passed on
-    return messages.history(table, **fields)
+    return documents_and_replies.history(table, **fields)
 
 
 def _age(since: float | None, now: float) -> int | None:

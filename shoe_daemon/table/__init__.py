@@ -19,7 +19,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 |---|---|
 | session | table_context |
 | card | readers.reader_faults, then rounds.card_draw or shoes.shoe_lifecycle |
-| disclosed, placed | rounds.disclosure |
+| disclosed, placed | rounds.faces_known_later |
 | unreadable, withdrawn, carried | readers.reader_faults |
 | device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
 | link | readers.reader_faults, readers.checker_replacement |
@@ -39,7 +39,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | face_up_in_shoe | commands.dispatch |
 | double_feed | shoes.inventory, commands.dispatch |
 | unreadable_card | rounds.card_draw, readers.reader_faults |
-| source_conflict | rounds.disclosure, readers.checker_comparison |
+| source_conflict | rounds.faces_known_later, readers.checker_comparison |
 | duplicate_card | shoes.shoe_lifecycle |
 | foreign_card | commands.dispatch |
 | card_count_mismatch | shoes.inventory |
@@ -150,7 +150,7 @@ from shoe_daemon.table.public_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.dispatch import COMMANDS

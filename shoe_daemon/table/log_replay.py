@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import decode_observation
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table.timestamp_conversion import to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

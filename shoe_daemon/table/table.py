@@ -14,17 +14,17 @@ from shoe_daemon.table.public_snapshot import public_table, staff_alerts
 from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_faults
 from shoe_daemon.table.rounds import (
     card_draw,
-    disclosure,
+    faces_known_later,
     lifecycle,
     next_card,
-    results,
+    result_publication,
     round_boundaries,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import TableState, decode_state
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -70,7 +70,7 @@ class Table:
         if state.changes and handler is not dispatch.apply_command:
             undo.record_observation(state, observation)
         if state.held:
-            results.release_results(context)
+            result_publication.release_results(context)
         return events
 
     def may_finish_shoe(self, observation: observations.Observation) -> bool:
@@ -113,7 +113,7 @@ class Table:
                 self.state.quiet_at = None
                 round_boundaries.apply_quiet_deadline(context)
             if self.state.held:
-                results.release_results(context)
+                result_publication.release_results(context)
 
     def public(self) -> PublicTable:
         """Return the public table, complete for a display."""
@@ -189,7 +189,7 @@ def _apply_drawn_card(context: TableContext, obs: observations.CardDrawn) -> Non
     ):
         _apply_burned_card(context, obs)
     elif obs.role is _PLAY_ROLE:
-        if not disclosure.apply_second_reading(context, obs.slot, obs.card):
+        if not faces_known_later.apply_second_reading(context, obs.slot, obs.card):
             reader_faults.apply_played_card(context, obs)
     elif obs.role is observations.Role.OUTSIDE:
         reader_faults.apply_outside_card(context, obs.card)
@@ -227,13 +227,13 @@ def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> No
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Session: _apply_session,
     observations.CardDrawn: _apply_card,
-    observations.Disclosed: lambda context, obs: disclosure.disclose_face(
+    observations.Disclosed: lambda context, obs: faces_known_later.disclose_face(
         context, obs.slot, obs.card
     ),
     observations.Withdrawn: reader_faults.apply_withdrawn_card,
     observations.Carried: reader_faults.apply_carried_card,
     observations.Unreadable: reader_faults.apply_unreadable_card,
-    observations.Placed: lambda context, obs: disclosure.apply_placed_card(
+    observations.Placed: lambda context, obs: faces_known_later.apply_placed_card(
         context, obs.slot, obs.card, obs.source
     ),
     observations.CutCardSeen: lambda context, _obs: round_boundaries.apply_cut_card(context),

@@ -11,7 +11,7 @@ from shoe_daemon.game import DealingStyle, House
 from shoe_daemon.table.events import SCHEMA, Event, EventData
 from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table.timestamp_conversion import to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from shoe_daemon.mqtt import messages
+from shoe_daemon.mqtt import documents_and_replies
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import Event, encode_event, is_staff
@@ -86,28 +86,32 @@ class FoldedTable(Dealer):
         """
         table = self.table.public()
         which: dict[str, Any] = {"seq": self.table.state.seq, "session": "s1"}
-        options = messages.RoadOptions(
+        options = documents_and_replies.RoadOptions(
             leading_ties=self.table.state.session.options.leading_ties,
             tail=self.table.state.session.options.tail,
         )
-        result = messages.ResultLast(result=table.last_result, **which)
+        result = documents_and_replies.ResultLast(result=table.last_result, **which)
         shoe = None if table.shoe is None else table.shoe.number
         documents = {
-            "state": messages.state(
+            "state": documents_and_replies.state(
                 table,
                 session="s1",
                 alarm=self._alarm,
                 heartbeat=600,
                 published=datetime.now(UTC).isoformat(timespec="milliseconds"),
             ),
-            "alert/active": messages.active_alerts(table.alerts, **which),
-            "staff/alert/active": messages.staff_alerts(self.table.staff_alerts(), **which),
-            "result/last": messages.encode_message(result),
-            "roads": messages.road_map(self.table.results(), options, shoe=shoe, **which),
-            "history": messages.history(self.table.history(), **which),
+            "alert/active": documents_and_replies.active_alerts(table.alerts, **which),
+            "staff/alert/active": documents_and_replies.staff_alerts(
+                self.table.staff_alerts(), **which
+            ),
+            "result/last": documents_and_replies.encode_message(result),
+            "roads": documents_and_replies.road_map(
+                self.table.results(), options, shoe=shoe, **which
+            ),
+            "history": documents_and_replies.history(self.table.history(), **which),
             "device/shoe": json.dumps(_device(**which)).encode(),
-            "status": messages.encode_message(
-                messages.Status(name=table.name, state=status, **which)
+            "status": documents_and_replies.encode_message(
+                documents_and_replies.Status(name=table.name, state=status, **which)
             ),
         }
         if expired:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from calibration.camera.calibration_result import CalibrationResult
+from calibration.camera.calibration_output import CalibrationResult
 from calibration.camera.layout_on_plane import projection_of
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers

@@ -18,8 +18,8 @@ import pytest
 
 from calibration.camera.layout_on_plane import layout_named, projection_of
 from calibration.camera.live_page import LivePage
+from calibration.camera.person_dialogue import PromptDialogue
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.prompts import PromptDialogue
 from calibration.camera.script import ThroatStep
 from calibration.camera.wizard_state import Command, WizardState
 from drivers.camera.sources.video_frame import Image

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_result import list_faults
+from calibration.camera.calibration_output import list_faults
 from calibration.camera.layout_on_plane import projection_of
 from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points

@@ -11,12 +11,12 @@ import pytest
 
 from calibration.camera import reading_settings
 from calibration.camera.atomic_files import write_together
-from calibration.camera.deck_comparison import BACK_NAME, card_files, load_cards
 from calibration.camera.reading_settings import choose_threshold, fit_window, min_index_pixels
+from calibration.camera.same_deck_check import BACK_NAME, card_files, load_cards
 from calibration.camera.shown_cards import ShownCard
 from drivers.camera.recognition import confidence
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, Recogniser
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.recognition.recogniser import WEIGHTS_INFO, Recogniser
 from drivers.simulators.card_artwork import Style, face, styles
 from shoe_daemon.game.cards import Card
 

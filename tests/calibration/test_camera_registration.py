@@ -18,7 +18,7 @@ from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import Settings

@@ -26,7 +26,7 @@ from drivers.camera.sources.source_address import parse_source
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
-from shoe_daemon.cli.terminal_text import wrap_lines
+from shoe_daemon.cli.terminal_io import wrap_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

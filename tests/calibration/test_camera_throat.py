@@ -10,12 +10,12 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_result import list_faults, write_result
-from calibration.camera.deck_comparison import Certainty
+from calibration.camera.calibration_output import list_faults, write_result
 from calibration.camera.image_measures import mean_image
 from calibration.camera.layout_on_plane import rectangle_corners
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.registration import find_table_shift
+from calibration.camera.same_deck_check import Certainty
 from calibration.camera.script import (
     BackStep,
     CardStep,
@@ -29,7 +29,7 @@ from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableS
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
 from drivers.simulators.camera.projection import create_camera

@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_result import list_faults, reader_configuration, write_result
-from calibration.camera.deck_comparison import Certainty
+from calibration.camera.calibration_output import list_faults, reader_configuration, write_result
 from calibration.camera.html_report import render_report
 from calibration.camera.layout_on_plane import (
     LAYOUTS,
@@ -27,6 +26,7 @@ from calibration.camera.layout_on_plane import (
 )
 from calibration.camera.profile_check import FindingKind
 from calibration.camera.reading_settings import best_proven_point, choose_threshold
+from calibration.camera.same_deck_check import Certainty
 from calibration.camera.script import (
     CardStep,
     LayoutStep,
@@ -42,8 +42,8 @@ from calibration.camera.wizard import calibrate
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import CardSize, Throat
 from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.sources.video_frame import Image
 from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES

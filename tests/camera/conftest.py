@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera import camera_line
+from drivers.camera import camera_as_line
 from tests.camera import overhead_scene
 from tests.camera.known_deck_recogniser import ByHeart
 
@@ -20,4 +20,4 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stations read with `ByHeart`, in place of the recogniser."""
-    monkeypatch.setattr(camera_line, "load_recogniser", lambda *_: ByHeart())
+    monkeypatch.setattr(camera_as_line, "load_recogniser", lambda *_: ByHeart())

@@ -13,7 +13,7 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Se
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.table_state import TableState
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 
 _START = 1_800_000_000_000_000
 

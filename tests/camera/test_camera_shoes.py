@@ -20,7 +20,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import Event
 from shoe_daemon.table.options import Options, ResultOn
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.brokers import Mosquitto, mosquitto
 
 __all__ = ["mosquitto"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drivers.camera.camera_line import make_station
+from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Place
 from drivers.camera.profile.profile_file import load_profile

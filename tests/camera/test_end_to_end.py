@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera.camera_line import make_station
+from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.video_frame import FrameCheck, VideoFrame

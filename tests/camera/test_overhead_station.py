@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.camera_line import make_station
+from drivers.camera.camera_as_line import make_station
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile

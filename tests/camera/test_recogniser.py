@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, Recogniser
 from drivers.camera.recognition.index_window import window_quads
-from drivers.camera.recognition.recogniser import WEIGHTS_FILE, Recogniser
 from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card

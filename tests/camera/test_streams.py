@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import camera_line
+from drivers.camera import camera_as_line
 from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import capture_thread, mjpeg_stream
@@ -148,7 +148,7 @@ def _hangs_in_mid_picture(visit: Visit) -> None:
 def test_a_stream_fault_is_reported_and_recovered(
     trouble: Callable[[Visit], None], told: str, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frozen_after: dict[SourceKind, float | None] = vars(camera_line)["_FROZEN_LIMITS_S"]
+    frozen_after: dict[SourceKind, float | None] = vars(camera_as_line)["_FROZEN_LIMITS_S"]
     monkeypatch.setitem(frozen_after, SourceKind.STREAM, 2.0)
     with (
         NetworkCamera(first_then(trouble)) as camera,

@@ -14,7 +14,12 @@ from drivers.camera.recognition.confidence import (
     load_curve,
     threshold_for,
 )
-from drivers.camera.recognition.recogniser import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser, checksum
+from drivers.camera.recognition.corner_index_reader import (
+    WEIGHTS_FILE,
+    WEIGHTS_INFO,
+    Recogniser,
+    checksum,
+)
 from shoe_daemon.game.cards import Card
 
 

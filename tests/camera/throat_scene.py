@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from drivers.camera.camera_line import make_station
+from drivers.camera.camera_as_line import make_station
 from drivers.camera.line_messages import Statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile

@@ -20,7 +20,7 @@ from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.table.observations import Gap
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.brokers import wait_for
 from tests.chaos import journal_checks
 from tests.service.daemon_process import DaemonProcess, configure

@@ -21,7 +21,7 @@ from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvent
 from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.terminal.board_texts import TableView
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
-from shoe_daemon.mqtt.messages import (
+from shoe_daemon.mqtt.documents_and_replies import (
     History,
     RoadOptions,
     RoadsNow,
@@ -31,7 +31,7 @@ from shoe_daemon.mqtt.messages import (
     history,
     road_map,
 )
-from shoe_daemon.mqtt.messages import state as encode_state
+from shoe_daemon.mqtt.documents_and_replies import state as encode_state
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
 from shoe_daemon.table import (
     Event,

@@ -12,7 +12,7 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Change, Message, Moment
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt.messages import (
+from shoe_daemon.mqtt.documents_and_replies import (
     ActiveAlerts,
     Device,
     History,
@@ -23,7 +23,7 @@ from shoe_daemon.mqtt.messages import (
     Status,
     road_map,
 )
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.mqtt.generated_messages import least, most
 
 __all__ = [

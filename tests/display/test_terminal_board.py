@@ -24,8 +24,8 @@ from shoe_daemon.display.terminal.screen import Rows, render_rows
 from shoe_daemon.display.terminal.screen import text_of as text_of_row
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import messages
-from shoe_daemon.mqtt.messages import History, RoadsNow, State
+from shoe_daemon.mqtt import documents_and_replies
+from shoe_daemon.mqtt.documents_and_replies import History, RoadsNow, State
 from shoe_daemon.table import observations
 from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, folded_down, public_cards
@@ -89,11 +89,13 @@ def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
 def seen_of(dealer: Dealer) -> TableView:
     """Return what a terminal sees of a table dealt by hand."""
     told: dict[str, Any] = {"session": "s1", "alarm": None, "heartbeat": 10, "published": ""}
-    state = msgspec.json.decode(messages.state(dealer.table.public(), **told), type=State)
+    state = msgspec.json.decode(
+        documents_and_replies.state(dealer.table.public(), **told), type=State
+    )
     which: dict[str, Any] = {"seq": state.seq, "session": "s1"}
-    past = messages.history(dealer.table.history(), **which)
-    options = messages.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
-    roads = messages.road_map(dealer.table.results(), options, shoe=1, **which)
+    past = documents_and_replies.history(dealer.table.history(), **which)
+    options = documents_and_replies.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    roads = documents_and_replies.road_map(dealer.table.results(), options, shoe=1, **which)
     return TableView(
         name="table",
         broker="broker:1883",

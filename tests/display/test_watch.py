@@ -29,7 +29,7 @@ from shoe_daemon.display.terminal.board_texts import TableView
 from shoe_daemon.display.terminal.hands import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.display.terminal.table_feed import TableFeed
-from shoe_daemon.mqtt.messages import History, RoadsNow, State
+from shoe_daemon.mqtt.documents_and_replies import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.demo.demo_process import environment

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import JournalReader, journal_file
+from shoe_daemon.journal import JournalReader, journal_database
 from shoe_daemon.journal.verify import verify
 from tests.journal.journal_entries import fill, made, open_journal
 
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_there_is_a_journal_of_every_version() -> None:
     assert [file.stem for file in FIXTURES] == [
-        f"version-{number}" for number in range(1, len(journal_file.schemas()) + 1)
+        f"version-{number}" for number in range(1, len(journal_database.schemas()) + 1)
     ]
 
 
@@ -44,7 +44,7 @@ def test_a_journal_of_an_older_version_goes_on(path: Path, fixture: Path) -> Non
     with open_journal(path) as journal:
         assert journal.head.hash.hex() == noted[1]
         fill(journal, 10)
-    assert version_of(path) == len(journal_file.schemas())
+    assert version_of(path) == len(journal_database.schemas())
     with JournalReader(path) as reader:
         assert verify(reader, find=bytes.fromhex(noted[1])).found_at == "observation 12"
         assert reader.cursor("mqtt") == 9
@@ -54,8 +54,12 @@ def test_the_schema_files_are_applied_in_their_order(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(path, 5)
-    newer = [*journal_file.schemas(), NEXT, "CREATE TABLE next (id INTEGER PRIMARY KEY) STRICT;\n"]
-    monkeypatch.setattr(journal_file, "schemas", lambda: newer)
+    newer = [
+        *journal_database.schemas(),
+        NEXT,
+        "CREATE TABLE next (id INTEGER PRIMARY KEY) STRICT;\n",
+    ]
+    monkeypatch.setattr(journal_database, "schemas", lambda: newer)
     with open_journal(path) as journal:
         assert journal.head.observation == 5
     assert version_of(path) == len(newer)
@@ -72,10 +76,10 @@ def test_a_step_that_fails_leaves_the_version_before_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(path, 5)
-    known = len(journal_file.schemas())
-    wrong = [*journal_file.schemas(), NEXT + "CREATE TABLE event (id);\n"]
-    monkeypatch.setattr(journal_file, "schemas", lambda: wrong)
-    monkeypatch.setattr(journal_file, "check_schema", lambda *_: None)
+    known = len(journal_database.schemas())
+    wrong = [*journal_database.schemas(), NEXT + "CREATE TABLE event (id);\n"]
+    monkeypatch.setattr(journal_database, "schemas", lambda: wrong)
+    monkeypatch.setattr(journal_database, "check_schema", lambda *_: None)
     with pytest.raises(UserError, match="cannot be written: table event already exists"):
         open_journal(path)
     monkeypatch.undo()

@@ -16,7 +16,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds
 from tests.table.reference_rules import deal as deal_round

@@ -33,7 +33,7 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt import publisher_context
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.service import Daemon, state_publisher
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
 from tests.commands.command_table import Supervisor
 from tests.service.daemon_process import Shoe

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
-from shoe_daemon.mqtt.event_queue import EventQueue, EventReplay, QueuedMessage
+from shoe_daemon.mqtt.journal_event_queue import EventQueue, EventReplay, QueuedMessage
 from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage, OutgoingQueue
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import json_schemas, messages
+from shoe_daemon.mqtt import documents_and_replies, json_schemas
 from shoe_daemon.table.events import EVENT_TYPES, Event, encode_event, is_staff
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
 from shoe_daemon.table.table import Table
@@ -62,11 +62,16 @@ def test_every_event_passes(event_type: str, example: Any) -> None:  # noqa: ANN
     check(event_schema(event_type), encode_event(event))
 
 
-@pytest.mark.parametrize("name", messages.DOCUMENTS)
+@pytest.mark.parametrize("name", documents_and_replies.DOCUMENTS)
 @pytest.mark.parametrize("example", [least, most])
 def test_every_document_passes(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    document = {**example(messages.DOCUMENTS[name]), "schema": "1.0"}
-    check(name, messages.encode_message(msgspec.convert(document, messages.DOCUMENTS[name])))
+    document = {**example(documents_and_replies.DOCUMENTS[name]), "schema": "1.0"}
+    check(
+        name,
+        documents_and_replies.encode_message(
+            msgspec.convert(document, documents_and_replies.DOCUMENTS[name])
+        ),
+    )
 
 
 @pytest.mark.parametrize("kind", AnyObservation.__args__)
@@ -87,7 +92,7 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
             seen.add(event.type)
             check(event_schema(event.type), encode_event(event))
         if number % 10 == 0:
-            payload = messages.state(
+            payload = documents_and_replies.state(
                 table.public(),
                 session="s",
                 alarm=None,
@@ -111,8 +116,8 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
     ],
 )
 def test_what_is_wrong_does_not_pass(name: str, change: dict[str, Any]) -> None:
-    if name in messages.DOCUMENTS:
-        right = {**most(messages.DOCUMENTS[name]), "schema": "1.0"}
+    if name in documents_and_replies.DOCUMENTS:
+        right = {**most(documents_and_replies.DOCUMENTS[name]), "schema": "1.0"}
     else:
         data = most(EVENT_TYPES[name.removeprefix("event/")])
         right = {**least(Event), "data": data, "schema": "1.0", "type": "card_dealt"}

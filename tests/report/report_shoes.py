@@ -18,7 +18,7 @@ from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.table.observations import Command, Observation, Session
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 
 SITE, TABLE = "casino-north", "table-7"
 START = 1_795_291_200_000_000

@@ -27,7 +27,7 @@ from shoe_daemon.table.observations import (
     Observation,
     Result,
 )
-from shoe_daemon.table.timestamps import to_microseconds
+from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.chaos import journal_checks
 from tests.service.daemon_process import configure
 

@@ -28,7 +28,7 @@ from shoe_daemon.table.events import (
     is_staff,
 )
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table.dealer import START, public_json
 from tests.table.history_model import HistoryModel
 from tests.table.mistake_logs import make_log

@@ -29,7 +29,7 @@ from shoe_daemon.table.events import (
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table import reference_rules
 from tests.table.dealer import START, house
 

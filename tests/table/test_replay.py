@@ -16,7 +16,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 from tests.table.dealer import NATURAL, Dealer
 from tests.table.random_observations import RandomObservations
 

@@ -6,7 +6,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,

@@ -26,7 +26,7 @@ from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.public_types import encode_public_table
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamps import from_microseconds
+from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import START, house, of_type, one, public_json, types
 from tests.volume import volume

@@ -25,7 +25,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from drivers.redact import redact_url
-from shoe_daemon.credential_files import read_secret
+from shoe_daemon.configured_files import read_secret
 from shoe_daemon.errors import UserError
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_reader import CardReader, SearchArea, Sighting, SightingKind
+from drivers.camera.recognition.card_finder import CardReader, SearchArea, Sighting, SightingKind
 from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
     PixelShift,

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.card_reader import Sighting, SightingKind
+from drivers.camera.recognition.card_finder import Sighting, SightingKind
 from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import Card
 

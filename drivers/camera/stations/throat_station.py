@@ -16,13 +16,13 @@ import numpy as np
 from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_reader import CardReader
+from drivers.camera.recognition.card_finder import CardReader
 from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources.video_frame import Image, VideoFrame
 from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
 from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck
+from drivers.camera.stations.throat_card_pose import ThroatWindow
 from drivers.camera.stations.throat_unseen_gaps import ThroatEdges, VisibilityMonitor
-from drivers.camera.stations.throat_window import ThroatWindow
 from drivers.camera.stations.two_index_vote import EndVotes, TrackFrame, TwoIndexVote
 from drivers.transport import LineError
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from drivers.camera.recognition.card_reader import CardReader, Reading
+from drivers.camera.recognition.card_finder import CardReader, Reading
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from drivers.camera.sources.video_frame import Image, VideoFrame
 from drivers.camera.stations.card_track import Extent
-from drivers.camera.stations.throat_window import ThroatWindow
+from drivers.camera.stations.throat_card_pose import ThroatWindow
 from shoe_daemon.game import Card
 
 __all__ = ["EndVotes", "IndexVote", "TrackFrame", "TwoIndexVote"]

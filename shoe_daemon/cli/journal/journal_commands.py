@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 import click
 import msgspec
 
-from shoe_daemon.cli.terminal_text import table_lines
+from shoe_daemon.cli.terminal_io import table_lines
 
 if TYPE_CHECKING:
     from shoe_daemon.journal.statistics import Summary

@@ -11,7 +11,7 @@ from typing import Final
 import click
 import msgspec
 
-from shoe_daemon.cli.terminal_text import progress_display
+from shoe_daemon.cli.terminal_io import progress_display
 from shoe_daemon.errors import UserError, one_line
 
 __all__ = [

@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, driver_version
-from shoe_daemon.cli.terminal_text import progress_display, table_lines
+from shoe_daemon.cli.terminal_io import progress_display, table_lines
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import JournalReader, journal_file
+from shoe_daemon.journal import JournalReader, journal_database
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
 from shoe_daemon.journal.refold import OtherVersion, RefoldResult, refold
@@ -35,7 +35,7 @@ def check(file: Path, head: str | None, *, refold: bool, as_json: bool) -> int:
     """
     wanted = _hash(head)
     with open_read_only(file) as reader:
-        journal_file.check_integrity(reader.connection, file, thorough=True)
+        journal_database.check_integrity(reader.connection, file, thorough=True)
         with progress_display("verifying the chain") as progress:
             verdict = verify(reader, find=wanted, progress=progress)
         again = _refolded(reader) if refold and not verdict.broken else None

@@ -37,7 +37,7 @@ from shoe_daemon.display.terminal.layout_helpers import (
 from shoe_daemon.display.terminal.road_grid import HEIGHT
 from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
 from shoe_daemon.event_text import card_text
-from shoe_daemon.mqtt.messages import State
+from shoe_daemon.mqtt.documents_and_replies import State
 from shoe_daemon.table import CardView, RoundView
 
 __all__ = ["board"]

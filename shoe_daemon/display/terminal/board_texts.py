@@ -12,7 +12,7 @@ from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.hands import Announcement, verdict
 from shoe_daemon.event_text import aborted_text, card_text
-from shoe_daemon.mqtt.messages import History, RoadsNow, State
+from shoe_daemon.mqtt.documents_and_replies import History, RoadsNow, State
 from shoe_daemon.table import PastRound, RoundFinished
 
 __all__ = [

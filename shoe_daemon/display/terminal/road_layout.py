@@ -22,7 +22,7 @@ from shoe_daemon.display.terminal.road_grid import (
     derived_roads,
 )
 from shoe_daemon.game import Ask, Asks, LeadingTies, Mark, MarkPlace, Outcome, RoadCounts, Roads
-from shoe_daemon.mqtt.messages import RoadsNow
+from shoe_daemon.mqtt.documents_and_replies import RoadsNow
 from shoe_daemon.table import Counts
 
 __all__ = [

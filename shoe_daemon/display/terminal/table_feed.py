@@ -11,13 +11,13 @@ from typing import Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from shoe_daemon.display.coalescing_queue import CoalescingQueue
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.message_validation import Document, topic_filters
 from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.board_texts import TableView
-from shoe_daemon.mqtt.messages import History, RoadsNow
+from shoe_daemon.mqtt.documents_and_replies import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts import Timeouts
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS

@@ -16,9 +16,9 @@ from shoe_daemon.table.rounds import (
     lifecycle,
     next_card,
     placement,
-    results,
+    result_publication,
     round_result,
-    third_cards,
+    third_card_review,
 )
 from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound
 from shoe_daemon.table.shoes import inventory, shoe_lifecycle
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult | None:
     """Return the result of a round, published or held."""
-    held = results.find_held_result(context, number)
-    return held or results.find_played_round(context, number)
+    held = result_publication.find_held_result(context, number)
+    return held or result_publication.find_played_round(context, number)
 
 
 def round_on_table(context: TableContext, number: int | None) -> RoundState | None:
@@ -158,7 +158,7 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
         return
     if round_.unread_result:
         round_.partial = False  # no card is missing; one was not read
-    third_cards.correct_third_cards(context, round_)
+    third_card_review.correct_third_cards(context, round_)
     if round_.finished:
         update_result(context, round_)
     elif not round_.ended:
@@ -171,7 +171,7 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
 
 def update_result(context: TableContext, round_: RoundState) -> None:
     """Compute the result of a finished round again from its cards."""
-    if results.find_voided_round(context, round_.number) is not None:
+    if result_publication.find_voided_round(context, round_.number) is not None:
         return
     result = find_result(context, round_.number)
     if round_.unread_result:
@@ -179,7 +179,7 @@ def update_result(context: TableContext, round_: RoundState) -> None:
         round_.unread_result = round_.partial
         if not round_.partial:
             # Its third cards were placed on the reported slots.
-            third_cards.correct_third_cards(context, round_)
+            third_card_review.correct_third_cards(context, round_)
     outcome = None if result is None else result.data.outcome
     if not round_.partial and any(card.face is None for card in round_.cards):
         # An unread excess card is one of its cards now.
@@ -188,19 +188,19 @@ def update_result(context: TableContext, round_: RoundState) -> None:
     declared_result.compare_with_cards(context, round_)
     if round_.partial:
         if result is not None:
-            results.replace_result(
+            result_publication.replace_result(
                 context, result, _partial_result(context, round_, result, outcome)
             )
     elif not next_card.is_complete(round_):
         if result is not None:
-            results.replace_result(context, result, None)
+            result_publication.replace_result(context, result, None)
         _raise_missing_card(context, round_)
     else:
         own = round_result.result_from_cards(context, round_)
         if result is not None:
-            results.replace_result(context, result, own)
+            result_publication.replace_result(context, result, own)
         else:
-            results.publish_or_hold(context, round_.number, own)
+            result_publication.publish_or_hold(context, round_.number, own)
 
 
 def _partial_result(

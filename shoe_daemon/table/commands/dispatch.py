@@ -8,7 +8,7 @@ from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
-from shoe_daemon.table.rounds import next_card, results, round_boundaries
+from shoe_daemon.table.rounds import next_card, result_publication, round_boundaries
 from shoe_daemon.table.shoes import shoe_holder
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def apply_command(context: TableContext, command: Command) -> None:
     context.operator, context.reason = command.operator, command.reason
     try:
         undo.run_command(context, command, COMMANDS[command.name].run)
-        results.release_results(context)
+        result_publication.release_results(context)
     finally:
         context.operator = context.reason = None
 
@@ -164,7 +164,7 @@ def _void_refusal(context: TableContext, command: Command) -> str | None:
         return None
     if command.round in numbers or (command.round is None and numbers):
         return None
-    if results.find_played_round(context, command.round) is not None:
+    if result_publication.find_played_round(context, command.round) is not None:
         return None
     which = "no round" if command.round is None else f"no round {command.round}"
     return f"{which} of this shoe can be voided"
@@ -183,7 +183,10 @@ def _void_round(context: TableContext, command: Command) -> None:
 def _round_to_void(context: TableContext, command: Command) -> int:
     if command.round is not None:
         return command.round
-    round_, played = next_card.round_in_progress(context), results.find_played_round(context, None)
+    round_, played = (
+        next_card.round_in_progress(context),
+        result_publication.find_played_round(context, None),
+    )
     if round_ is not None and not round_.finished:
         return round_.number
     latest = [held.number for held in context.state.held]

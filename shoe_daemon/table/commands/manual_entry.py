@@ -8,7 +8,13 @@ from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.rounds import card_draw, disclosure, lifecycle, next_card, round_result
+from shoe_daemon.table.rounds import (
+    card_draw,
+    faces_known_later,
+    lifecycle,
+    next_card,
+    round_result,
+)
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 
 if TYPE_CHECKING:
@@ -121,8 +127,8 @@ def enter_card(context: TableContext, command: Command) -> None:
     if alert is not None:
         alert.chosen = "manual_entry"
     if not (round_.ended or round_.finished):
-        disclosure.set_unread_face(context, round_, card, command.card)
+        faces_known_later.set_unread_face(context, round_, card, command.card)
         return
-    disclosure.set_late_face(context, round_, card, command.card)
+    faces_known_later.set_late_face(context, round_, card, command.card)
     if round_.finished:
         corrections.update_result(context, round_)

@@ -17,7 +17,7 @@ from shoe_daemon.game import (
 )
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.rounds import declared_result, results, round_result
+from shoe_daemon.table.rounds import declared_result, result_publication, round_result
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
@@ -37,9 +37,11 @@ def find_record(context: TableContext, number: int | None) -> PlayedRound | Held
     held = [each for each in context.state.held if each.number == number]
     if held:
         return held[0]
-    found = results.find_played_round(context, number)
+    found = result_publication.find_played_round(context, number)
     return (
-        found if found is not None or number is None else results.find_lost_round(context, number)
+        found
+        if found is not None or number is None
+        else result_publication.find_lost_round(context, number)
     )
 
 
@@ -136,9 +138,9 @@ def _replace_result(
     if after is not None:
         declared_result.compare_with_result(context, record.number, after)
     if after is not None and getattr(record, "lost", False):
-        results.publish_or_hold(context, record.number, after, entered=record.entered)
+        result_publication.publish_or_hold(context, record.number, after, entered=record.entered)
     else:
-        results.replace_result(context, record, after)
+        result_publication.replace_result(context, record, after)
 
 
 def _update_alerts(context: TableContext, number: int, over: list[Card], *, lacks: bool) -> None:

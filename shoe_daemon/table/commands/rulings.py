@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
-from shoe_daemon.table.rounds import lifecycle, next_card, results
+from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
 from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
@@ -149,10 +149,10 @@ def void_round(context: TableContext, number: int) -> None:
         return
     for held in [each for each in state.held if each.number == number]:
         state.held.remove(held)
-        results.void_held_result(context, held)
-    played = results.find_played_round(context, number)
+        result_publication.void_held_result(context, held)
+    played = result_publication.find_played_round(context, number)
     if played is not None:
-        results.void_played_round(context, played)
+        result_publication.void_played_round(context, played)
 
 
 def _continue_play(context: TableContext, alert: OpenAlert) -> None:

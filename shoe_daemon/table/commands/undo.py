@@ -16,7 +16,7 @@ from shoe_daemon.game import DEALING_ORDER, Action, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event
 from shoe_daemon.table.observations import Command, Observation, Tick
-from shoe_daemon.table.rounds import next_card, results
+from shoe_daemon.table.rounds import next_card, result_publication
 from shoe_daemon.table.shoes import shoe_lifecycle
 from shoe_daemon.table.table_state import TableState, UndoableCommand, decode_state, encode_state
 
@@ -160,7 +160,7 @@ def _publish_cards(context: TableContext, old: RoundState | None) -> None:
     if new is None or new.number != old.number:
         if not old.ended:
             _emit(context, events.RoundAborted("new_round"), old.number)
-            results.store_unfinished_round(context, old.number, "new_round")
+            result_publication.store_unfinished_round(context, old.number, "new_round")
         return
     for slot, was, now in zip(DEALING_ORDER, old.spots, new.spots, strict=True):
         _publish_card(context, new, Slot(slot), was, now)
@@ -266,10 +266,10 @@ def _publish_results(context: TableContext, before: TableState) -> None:
             _emit(context, events.RoundReleased(context.operator, context.reason), number)
         _publish_result(context, number, was, now, is_open=number in open_ones)
         if number in held and number not in held_before:
-            waits_for = results.holding_alerts(context, number) or ()
-            waits_for = results.public_ids(context, waits_for)
+            waits_for = result_publication.holding_alerts(context, number) or ()
+            waits_for = result_publication.public_ids(context, waits_for)
             _emit(context, events.RoundHeld(waits_for, context.operator, context.reason), number)
-    results.update_last_result(context)
+    result_publication.update_last_result(context)
 
 
 def _publish_result(

@@ -14,12 +14,12 @@ from shoe_daemon.table.observations import Cause, GapDetail
 from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_state
 from shoe_daemon.table.rounds import (
     card_draw,
-    disclosure,
+    faces_known_later,
     lifecycle,
     next_card,
     placement,
     round_boundaries,
-    third_cards,
+    third_card_review,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -195,7 +195,7 @@ def apply_unreadable_card(context: TableContext, obs: Unreadable) -> None:
     ):
         return
     if round_ is not None:
-        if disclosure.unread_card_on(round_, obs.slot) is not None:
+        if faces_known_later.unread_card_on(round_, obs.slot) is not None:
             return
         round_.unread_pending = False
     card_draw.apply_drawn_card(context, DrawnCard(declared=obs.slot, unread=True))
@@ -246,7 +246,7 @@ def apply_outside_card(context: TableContext, face: Card | None) -> None:
 
 def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
     """Apply the removal of an excess card."""
-    third_cards.expel_hidden_excess(context, next_card.round_in_progress(context))
+    third_card_review.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     if alert is None and _is_excess_decided(context, obs.card):
         _set_excess_face(context, obs.card)
@@ -288,7 +288,7 @@ def _set_excess_face(context: TableContext, face: Card | None) -> None:
 
 def apply_carried_card(context: TableContext, obs: Carried) -> None:
     """Apply an excess card that became the first card of the next round."""
-    third_cards.expel_hidden_excess(context, next_card.round_in_progress(context))
+    third_card_review.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     round_ = context.state.round
     card, context.state.seed = context.state.seed, None

@@ -19,9 +19,9 @@ from shoe_daemon.table.rounds import (
     next_card,
     placement,
     rest_of_coup,
-    results,
+    result_publication,
     round_result,
-    third_cards,
+    third_card_review,
 )
 from shoe_daemon.table.shoe_state import RoundState
 from shoe_daemon.table.shoes import inventory, shoe_holder, shoe_lifecycle
@@ -108,12 +108,12 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
         return
     # The first four cards decide the slots of the others.
     _show_cards(context, round_, round_.cards[:FOUR_CARDS])
-    third_cards.place_third_cards(context, round_)
+    third_card_review.place_third_cards(context, round_)
     for card in round_.cards[FOUR_CARDS:]:
         # The Player's third card decides whether the next card belongs to the round.
         if any(each is card for each in round_.cards):
             _show_cards(context, round_, [card])
-            third_cards.place_third_cards(context, round_)
+            third_card_review.place_third_cards(context, round_)
     hidden_face_irregularities.publish_staff_alerts(context, round_)
 
 
@@ -182,7 +182,7 @@ def finish_round(
 
 def _publish_result(context: TableContext, round_: RoundState, data: events.RoundFinished) -> None:
     round_.finished = True
-    results.publish_or_hold(context, round_.number, data)
+    result_publication.publish_or_hold(context, round_.number, data)
 
 
 def end_round(context: TableContext, round_: RoundState, declared: Outcome | None = None) -> None:
@@ -199,7 +199,7 @@ def enter_round_result(
 ) -> None:
     """End a round with a result entered by a person; `whole` as in `may_cards_follow`."""
     round_.finished = round_.declared = True
-    results.publish_or_hold(context, round_.number, data, entered=True)
+    result_publication.publish_or_hold(context, round_.number, data, entered=True)
     round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=whole)
     _close_round(context, round_)
 
@@ -211,7 +211,7 @@ def abort_round(context: TableContext, round_: RoundState, cause: events.AbortCa
     A `missing_draw` of the round stays open until a person closes it.
     """
     context.emit(events.RoundAborted(cause))
-    results.store_unfinished_round(context, round_.number, cause)
+    result_publication.store_unfinished_round(context, round_.number, cause)
     round_.declared = True  # a later result concerns another round
     _close_round(context, round_)
     shoe_holder.pass_after_round(context, None)
@@ -222,7 +222,7 @@ def void_round(context: TableContext, round_: RoundState) -> None:
     for alert in [each for each in context.state.alerts if each.round == round_.number]:
         alerts.close_alert(context, alert, "void_round", "the round is void")
     context.emit(events.RoundVoided(None, None, context.operator, context.reason))
-    results.store_unfinished_round(context, round_.number, None)
+    result_publication.store_unfinished_round(context, round_.number, None)
     round_.declared = True  # a later result concerns another round
     round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
     _close_round(context, round_)
@@ -240,7 +240,7 @@ def _close_round(context: TableContext, round_: RoundState) -> None:
     round_.ended = True
     checker_comparison.record_hidden_cards(context, round_)
     if round_.excess:
-        results.store_excess_cards(context, round_)
+        result_publication.store_excess_cards(context, round_)
     context.in_round = False
     state.quiet_at = state.reveal_at = None
     if round_.owns_rest:

@@ -8,7 +8,7 @@ from shoe_daemon.game import DECK, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events, public_history
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.readers import checker_comparison
-from shoe_daemon.table.rounds import results
+from shoe_daemon.table.rounds import result_publication
 from shoe_daemon.table.shoe_state import DrawnCard, ShoeState
 from shoe_daemon.table.shoes import inventory, shoe_holder
 
@@ -38,7 +38,7 @@ def start_shoe(
         late = alert.shoe is None or alert.after == latest
         if alert.round is not None or alert.staff_only or not late:
             alerts.close_alert(context, alert, "continue", "a new shoe was begun")
-    results.release_results(context, at_once=True)
+    result_publication.release_results(context, at_once=True)
     checker_comparison.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         inventory.check_card_count(context, state.shoe, left)

@@ -1,7 +1,7 @@
 """
 Accuracy of a camera's calibration, and faults found by its check.
 
-`python -m bench.vision.calibration_accuracy`
+`python -m bench.vision.calibration_benchmarks`
 
 Simulated tables, each with its own camera, lens, lamps, felt and deck. Three parts, by name or all
 of them:

@@ -2,7 +2,7 @@
 Comparison of the deck on the table with the deck of the profile.
 
 One card proves little, because figures of many makers are alike. Each further card adds
-certainty, and a back most of all. `bench.vision.calibration_accuracy` measures how often
+certainty, and a back most of all. `bench.vision.calibration_benchmarks` measures how often
 another deck passes.
 """
 
@@ -27,7 +27,7 @@ from calibration.camera.card_print import (
 )
 from calibration.camera.frame_source import encode_png
 from calibration.camera.profile_check import Finding, FindingKind
-from drivers.camera.recognition.card_reader import is_back
+from drivers.camera.recognition.card_finder import is_back
 from drivers.camera.recognition.confidence import CARD_WIDTH_PX
 from drivers.camera.sources.video_frame import Image
 from shoe_daemon.game import RANKS

@@ -14,7 +14,7 @@ from drivers.camera.evidence import Evidence
 from drivers.camera.line_messages import Say, Statement, Station, encode_statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_reader import CardReader, CardRecogniser
+from drivers.camera.recognition.card_finder import CardReader, CardRecogniser
 from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.raw_frames import RAW_TIMEOUT_S
@@ -169,7 +169,7 @@ def start_line(
         UserError: As `open_camera`.
     """
     cv2.setNumThreads(1)  # the daemon has other things to do
-    from drivers.camera.camera_line import make_station  # noqa: PLC0415 - one needs the other
+    from drivers.camera.camera_as_line import make_station  # noqa: PLC0415 - one needs the other
 
     station = _previewed(make_station(profile, options, evidence), profile, options)
     try:
@@ -203,8 +203,8 @@ def make_station(
 
 def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser:
     """Load the recogniser with the settings of a profile."""
+    from drivers.camera.recognition.corner_index_reader import Recogniser  # noqa: PLC0415 - its weights take time
     from drivers.camera.recognition.index_window import CropWindow  # noqa: PLC0415 - likewise
-    from drivers.camera.recognition.recogniser import Recogniser  # noqa: PLC0415 - its weights take time
 
     window, reading = profile.window, profile.reading
     return Recogniser(

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from calibration.camera.atomic_files import write_together
 from calibration.camera.camera_device import ControlLock
-from calibration.camera.deck_comparison import BACK_NAME, card_files
 from calibration.camera.frame_source import encode_png
 from calibration.camera.image_measures import Flicker
 from calibration.camera.layout_on_plane import Plane
 from calibration.camera.marker_detection import Marker
 from calibration.camera.profile_check import flicker_finding
 from calibration.camera.reading_settings import Threshold, WindowFit, best_proven_point
+from calibration.camera.same_deck_check import BACK_NAME, card_files
 from calibration.camera.shown_cards import MORE_PIXELS_ADVICE, PixelBudget, ShownCard, ShownReading
 from drivers.camera.profile import camera_profile as kept
 from drivers.camera.profile.profile_file import load_profile, profile_text

@@ -18,7 +18,7 @@ from shoe_daemon.table.rounds import (
     next_card,
     placement,
     rest_of_coup,
-    third_cards,
+    third_card_review,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -65,11 +65,11 @@ def _turn_card_over(
 def _advance_after_face(context: TableContext, round_: RoundState) -> None:
     if context.state.checks:
         checker_comparison.compare_disclosed_faces(context, round_)
-    third_cards.place_third_cards(context, round_)
+    third_card_review.place_third_cards(context, round_)
     hidden_face_irregularities.publish_staff_alerts(context, round_)
     hidden_face_irregularities.raise_staff_alerts(context, round_)
     if round_.relaid:
-        third_cards.restore_excess_cards(context, round_)
+        third_card_review.restore_excess_cards(context, round_)
     lifecycle.await_quiet_end(context, round_)
     lifecycle.advance_round(context, round_, repeat=False)
 
