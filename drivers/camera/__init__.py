@@ -7,7 +7,8 @@ card (`line_messages`). A `profile`, made by `shoe-daemon calibrate camera`, des
 the places are in the frame.
 
     sources → capture_thread → overhead_station: slot_tracker → card_detection ┐
-                               throat_station: card_track → two_index_vote     ┴→ corner_index_reader
+                               throat_station: card_track → two_index_vote     ┤
+                                                        corner_index_reader  ←─┘
 
     driver options camera_as_line line_messages configuration, the line, its JSON
     evidence                                    stored pictures of the cards that were read
