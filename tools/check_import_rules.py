@@ -59,20 +59,6 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "argon2": ("shoe_daemon.passwords",),
 }
 
-# Modules in cycles that are still to be removed.
-KNOWN_CYCLES = frozenset(
-    {
-        "drivers.camera.camera_as_line",
-        "drivers.camera.driver",
-        "drivers.camera.preview.previewed_station",
-        "drivers.camera.profile.camera_profile",
-        "drivers.camera.profile.profile_validation",
-        "drivers.camera.stations.make_station",
-        "shoe_daemon.display.cmd_options",
-        "shoe_daemon.display.display_config",
-    }
-)
-
 # The core does no I/O, reads no clock, uses no randomness and logs nothing.
 PURE = ("shoe_daemon.game", "shoe_daemon.table")
 # fmt: off
@@ -215,8 +201,7 @@ def _cycle_faults(graph: Mapping[str, AbstractSet[str]]) -> Iterator[tuple[str, 
     Imports for the type checker count too.
     """
     for group in _cycles(graph):
-        if not KNOWN_CYCLES.issuperset(group):
-            yield min(group), f"import cycle of {', '.join(sorted(group))}"
+        yield min(group), f"import cycle of {', '.join(sorted(group))}"
 
 
 def _cycles(graph: Mapping[str, AbstractSet[str]]) -> Iterator[frozenset[str]]:

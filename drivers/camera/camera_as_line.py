@@ -169,7 +169,6 @@ def start_line(
         UserError: As `open_camera`.
     """
     cv2.setNumThreads(1)  # the daemon has other things to do
-    from drivers.camera.camera_as_line import make_station  # noqa: PLC0415 - one needs the other
 
     station = _previewed(make_station(profile, options, evidence), profile, options)
     try:
