@@ -31,7 +31,7 @@ class HistoryModel:
     def __init__(self) -> None:
         self.shoe: int | None = None
         self.rounds: dict[int, tuple[str, dict[str, Any] | None, bool]] = {}
-        self.told_again: dict[int, str] = {}
+        self.told_again: dict[int, set[str]] = {}
         self.without_result: dict[int, dict[str, Any]] = {}
         self.shoes: list[tuple[int, str]] = []
 
@@ -58,12 +58,12 @@ class HistoryModel:
                 before = self.rounds.get(number, (at, None, False))[0]
                 self.rounds[number] = (before, data["after"], False)
                 if data["before"] is None:
-                    self.told_again[number] = at
+                    self.told_again.setdefault(number, set()).add(at)
             case "round_voided" if data["before"] is not None:
                 before, known, _ = self.rounds.get(number, (at, None, False))
                 self.rounds[number] = (before, data["before"], True)
                 if known is None:
-                    self.told_again[number] = at
+                    self.told_again.setdefault(number, set()).add(at)
 
     def _hear_of_none(self, event: dict[str, Any]) -> None:
         at, number, data = event["at"], event["round"], event["data"]
@@ -122,8 +122,8 @@ class HistoryModel:
         self, told: dict[str, Any], known: tuple[str, dict[str, Any] | None, bool]
     ) -> None:
         at, data, void = known
-        # A result that was taken back may come again with its first moment, or a new one.
-        assert told["at"] in {at, self.told_again.get(told["round"])}
+        # A result that was taken back may come again with an earlier moment, or a new one.
+        assert told["at"] in {at, *self.told_again.get(told["round"], ())}
         assert told["voided"] == void
         player, banker = (data["player"], data["banker"]) if data else (NOTHING, NOTHING)
         for name, hand in (("player", player), ("banker", banker)):
