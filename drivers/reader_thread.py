@@ -141,7 +141,7 @@ class Reader:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread runs."""
+        """True if the thread runs."""
         return self._thread.is_alive()
 
     def start(self) -> None:

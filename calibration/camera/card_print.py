@@ -59,7 +59,7 @@ class CardPrint(NamedTuple):
 
     @property
     def is_red(self) -> bool:
-        """Whether the ink is red."""
+        """True if the ink is red."""
         return self.colour is not None and bool(self.colour[2] > _MIN_RED_RATIO * self.colour[0])
 
 

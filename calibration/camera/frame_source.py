@@ -247,7 +247,7 @@ _RETRY_INTERVAL_S: Final = 0.2
 
 
 def is_preview_stream(address: Address) -> bool:
-    """Whether this is the stream of a daemon's preview."""
+    """True if this is the stream of a daemon's preview."""
     if not address.is_stream:
         return False
     parts = urlsplit(address.location)

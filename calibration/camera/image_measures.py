@@ -94,7 +94,7 @@ class Flicker(Struct, frozen=True):
 
     @property
     def steady(self) -> bool:
-        """Whether the flicker is harmless."""
+        """True if the flicker is harmless."""
         return self.strength <= _MAX_STEADY_FLICKER
 
 

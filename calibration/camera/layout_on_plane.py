@@ -207,5 +207,5 @@ def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Pl
 
 
 def leaves_along_x(direction: Point) -> bool:
-    """Whether cards leave the shoe along x rather than y."""
+    """True if cards leave the shoe along x rather than y."""
     return abs(direction[0]) > abs(direction[1])

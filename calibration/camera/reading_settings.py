@@ -76,7 +76,7 @@ class Threshold(Struct, frozen=True):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the measurement proves the requested risk."""
+        """True if the measurement proves the requested risk."""
         return self.stated is None or (self.risk is not None and self.risk <= self.stated)
 
     @property

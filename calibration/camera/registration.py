@@ -111,7 +111,7 @@ def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShi
 
 
 def is_mirrored(profile: Profile, reference: Image, now: Image) -> bool:
-    """Whether the table is recognised in the mirrored image."""
+    """True if the table is recognised in the mirrored image."""
     return find_table_shift(profile, reference, np.ascontiguousarray(now[:, ::-1])) is not None
 
 

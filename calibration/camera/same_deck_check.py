@@ -97,7 +97,7 @@ class ReferenceDeck:
         }
 
     def has_rank(self, rank: str) -> bool:
-        """Whether there is a card of this rank."""
+        """True if there is a card of this rank."""
         return rank in self._faces
 
     def log_odds(self, now: CardPrint, rank: str) -> float:
@@ -186,7 +186,7 @@ def _face_findings(faces: Sequence[FaceUpCard], deck: ReferenceDeck) -> list[Fin
 
 
 def is_other_deck(odds: Sequence[float]) -> bool:
-    """Whether cards with these log odds are of another deck."""
+    """True if cards with these log odds are of another deck."""
     return sum(odds) / len(odds) < _MIN_MEAN_LOG_ODDS[min(len(odds), len(_MIN_MEAN_LOG_ODDS)) - 1]
 
 

@@ -83,7 +83,7 @@ class PixelBudget(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the pixels suffice."""
+        """True if the pixels suffice."""
         return self.pixels >= self.least
 
 
@@ -111,7 +111,7 @@ class ShownReading(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the card was read correctly."""
+        """True if the card was read correctly."""
         return not self.fault
 
 

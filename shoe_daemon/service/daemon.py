@@ -150,7 +150,7 @@ class Daemon:
 
     @property
     def is_idle(self) -> bool:
-        """Whether everything that the readers have read is on disk and announced."""
+        """True if everything that the readers have read is on disk and announced."""
         return not any(each.busy for each in self.readers) and self._inputs.is_processed
 
     def stop(self) -> None:
@@ -363,12 +363,12 @@ class InputQueue(Generic[Item]):
 
     @property
     def is_processed(self) -> bool:
-        """Whether all items were processed."""
+        """True if all items were processed."""
         return not self._unprocessed
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room."""
+        """True if there is no room."""
         return self._queue.qsize() >= self._max_items
 
     def __len__(self) -> int:

@@ -181,7 +181,7 @@ class PreviewServer:
 
     @property
     def has_viewers(self) -> bool:
-        """Whether a browser requested an image lately."""
+        """True if a browser requested an image lately."""
         return time.monotonic() - self._requested < _VIEWER_TIMEOUT_S
 
     def show(self, image: Image, overlays: Callable[[], list[PlaceOverlay]]) -> None:

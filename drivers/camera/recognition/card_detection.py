@@ -275,7 +275,7 @@ def _find_lines(scene: PatchScene, patch: Image) -> tuple[list[_Line], list[_Lin
 
 
 def _is_card_edge(scene: PatchScene, line: _Line) -> bool:
-    """Whether an area beside a line, on at least one side, differs from the empty table."""
+    """True if an area beside a line, on at least one side, differs from the empty table."""
     across = np.array([-line.along[1], line.along[0]]) * _BESIDE_LINE_MM
     steps = np.linspace(-0.4, 0.4, 5)[:, None] * line.along * line.length + line.middle
     return any(

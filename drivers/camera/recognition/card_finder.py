@@ -159,7 +159,7 @@ class CardReader:
         return sighting
 
     def is_sharp(self, blur: float) -> bool:
-        """Whether a reading counts at this blur."""
+        """True if a reading counts at this blur."""
         return blur <= self._blur
 
     def index_window(self, quad: Floats, end: int) -> Floats:
@@ -194,7 +194,7 @@ def _is_unchanged(one: Image, other: Image | None) -> bool:
 
 
 def is_back(card: Image) -> bool:
-    """Whether an upright card shows its back."""
+    """True if an upright card shows its back."""
     return _paper_share(card) < _MIN_PAPER_SHARE
 
 

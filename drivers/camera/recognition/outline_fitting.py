@@ -97,7 +97,7 @@ class FittedCard(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether at least three sides are visible."""
+        """True if at least three sides are visible."""
         return sum(side >= MIN_VISIBLE_SHARE for side in self.sides) >= 3  # noqa: PLR2004 - of four
 
 
@@ -152,7 +152,7 @@ def max_channel(patch: Image) -> Image:
 
 
 def is_in_reach(pose: Pose, stray: float = MAX_STRAY_MM) -> bool:
-    """Whether a card may have this pose on its place."""
+    """True if a card may have this pose on its place."""
     return (
         abs(pose.x) <= stray
         and abs(pose.y) <= stray

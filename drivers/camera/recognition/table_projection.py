@@ -81,7 +81,7 @@ class TableProjection:
         return float(np.linalg.svd(self._slope(at), compute_uv=False)[-1])
 
     def is_mirrored(self, at: Point) -> bool:
-        """Whether the table's axes have the opposite orientation to the image's."""
+        """True if the table's axes have the opposite orientation to the image's."""
         return bool(np.linalg.det(self._slope(at)) < 0)
 
     def _slope(self, at: Point) -> Floats:

@@ -53,7 +53,7 @@ class RawSender:
 
     @property
     def watched(self) -> bool:
-        """Whether a reader is connected; accepts a waiting one."""
+        """True if a reader is connected; accepts a waiting one."""
         while select.select([self._listener], [], [], 0)[0]:
             connection, _ = self._listener.accept()
             self._disconnect()

@@ -100,12 +100,12 @@ class Address(Struct, frozen=True):
 
     @property
     def is_stream(self) -> bool:
-        """Whether the source is a network camera."""
+        """True if the source is a network camera."""
         return self.kind is SourceKind.STREAM
 
     @property
     def is_live(self) -> bool:
-        """Whether frames arrive by themselves and are lost if they are not taken."""
+        """True if frames arrive by themselves and are lost if they are not taken."""
         return self.kind in {SourceKind.DEVICE, SourceKind.STREAM, SourceKind.RAW}
 
 

@@ -142,7 +142,7 @@ class CardTrack:
         return gone or last.end - extent.end > _MAX_REVERSE_SPEED_MM_S * (extent.at - last.at)
 
     def may_continue_with(self, extent: Extent) -> bool:
-        """Whether this extent may be the same card a moment later, on its way out."""
+        """True if this extent may be the same card a moment later, on its way out."""
         last = self.extents[-1]
         return (
             extent.starts
@@ -152,7 +152,7 @@ class CardTrack:
 
     @property
     def is_leaving(self) -> bool:
-        """Whether the object was last seen leaving at one end of the window."""
+        """True if the object was last seen leaving at one end of the window."""
         last = self.extents[-1]
         return last.starts != last.ends
 

@@ -242,7 +242,7 @@ class OverheadStation:
         return []
 
     def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
-        """Whether an object that appeared earlier may be a card under a hand."""
+        """True if an object that appeared earlier may be a card under a hand."""
         if at - card.read_at >= _MAX_ORDER_WAIT_S:
             return False
         return any(

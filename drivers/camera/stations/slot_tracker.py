@@ -214,7 +214,7 @@ class SlotTracker:
             self._unsure_since = None
 
     def is_read_due(self, at: float) -> bool:
-        """Whether the place should be read now."""
+        """True if the place should be read now."""
         if self.state in {SlotState.EMPTY, SlotState.MOVING, SlotState.READ}:
             return False
         if self.state is SlotState.HELD and (

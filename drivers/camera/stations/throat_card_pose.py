@@ -175,7 +175,7 @@ class ThroatWindow:
         return (front if leading else back) >= _MIN_VISIBLE_SHARE and beside >= _MIN_VISIBLE_SHARE
 
     def contains(self, projection: TableProjection, pixels: Floats) -> bool:
-        """Whether points of the frame are all in the window."""
+        """True if points of the frame are all in the window."""
         local = (projection.to_table(pixels) - self._centre) @ self._axes.T
         low, high = (
             self._window.min(axis=0) - _WINDOW_TOLERANCE_MM,
