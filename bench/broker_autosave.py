@@ -32,10 +32,10 @@ from typing import Final, NamedTuple
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from bench.display_load import latest
+from bench.display_cost_by_tables import latest
 from bench.harness import median_and_range, mosquitto, mosquitto_pid, percentile, wait_for
-from bench.simulated_messages import SITE, TABLE, Message, Step, simulated_steps, status
-from shoe_daemon.demo.subscriber import leave
+from bench.simulated_mqtt_messages import SITE, TABLE, Message, Step, simulated_steps, status
+from shoe_daemon.demo.mqtt_clients import leave
 
 __all__: list[str] = []
 

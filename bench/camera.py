@@ -29,16 +29,15 @@ from bench.harness import percentile, resident_mb, running_daemon
 from drivers.camera.camera_as_line import make_station
 from drivers.camera.line_messages import Say
 from drivers.camera.options import CameraOptions
+from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.recognition.index_window import CropWindow, crop_window, window_quads
-from drivers.camera.sources.raw_frames import RawSender
-from drivers.camera.sources.video_frame import Image, VideoFrame
+from drivers.camera.recognition.corner_index_reader import Recogniser, crop_window, window_quads
+from drivers.camera.sources.frame_capture import Image, VideoFrame
 from drivers.simulators.camera.deck_images import choose_deck
-from drivers.simulators.camera.ground_truth import CardTruth
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
-from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.live_picture_sender import RawSender
+from drivers.simulators.camera.scene_renderer import CardTruth, Scene, Shot
 from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.simulation_files import write_simulated_profile
 from drivers.simulators.card_artwork import face
 from shoe_daemon.game import DECK, Card
 
@@ -145,13 +144,13 @@ class Matcher:
         for card in DECK:
             drawn = np.asarray(face(card, deck.style, 240), np.uint8)
             quad[2:, 1] = drawn.shape[0]
-            patch = crop_window(drawn, window_quads(quad, CropWindow())[0])
+            patch = crop_window(drawn, window_quads(quad, IndexWindow())[0])
             inner = patch[_SEARCH:-_SEARCH, _SEARCH:-_SEARCH]
             self._templates.append((card, np.ascontiguousarray(inner)))
 
     def read(self, image: Image, quad: NDArray[np.float32]) -> Card:
         """Return the card whose template fits best at either end."""
-        patches = [crop_window(image, window) for window in window_quads(quad, CropWindow())]
+        patches = [crop_window(image, window) for window in window_quads(quad, IndexWindow())]
         scores = [
             max(
                 float(cv2.matchTemplate(patch, template, cv2.TM_CCOEFF_NORMED).max())

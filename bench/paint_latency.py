@@ -16,7 +16,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from playwright.sync_api import Page
 
-from bench.display_process import chromium, open_page, show
+from bench.display_and_chromium import chromium, open_page, show
 from bench.harness import (
     child_processes,
     free_port,
@@ -26,8 +26,8 @@ from bench.harness import (
     percentile,
     wait_for,
 )
-from bench.simulated_messages import SITE, TABLE, Message, Step, simulated_steps, status
-from shoe_daemon.demo.subscriber import leave
+from bench.simulated_mqtt_messages import SITE, TABLE, Message, Step, simulated_steps, status
+from shoe_daemon.demo.mqtt_clients import leave
 
 __all__ = ["StatePublisher", "measure_paint_latency"]
 
@@ -115,7 +115,7 @@ def _bridge(broker_port: int) -> Iterator[str]:
     """Run the bare page; yield its address."""
     port = free_port()
     with child_processes() as start:
-        start(sys.executable, "-m", "bench.bare_page", str(broker_port), _BARE, str(port))
+        start(sys.executable, "-m", "bench.baseline_web_page", str(broker_port), _BARE, str(port))
         wait_for(lambda: is_listening(port), "the bare bridge")
         yield f"http://127.0.0.1:{port}/"
 

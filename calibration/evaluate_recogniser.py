@@ -12,10 +12,9 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from calibration.photo_label_file import Label, read_labels
-from calibration.photo_label_reading import read_label
+from calibration.labelled_photo_reading import Label, read_label, read_labels
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.recognition.index_window import Image
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]
@@ -74,10 +73,7 @@ def evaluate(
     recogniser: Recogniser,
     on_reading: OnReading = lambda _label, _reading: None,
 ) -> Report:
-    """
-    Read and count all labelled cards; `on_reading` is called with each label and its reading (None
-    without a photo).
-    """
+    """Read and count all labelled cards; `on_reading` gets None for a card without a photo."""
     if not photos.is_dir():
         raise UserError(f"{photos}: no folder of photos")
     report, last, image = Report(), "", None

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from bench.vision.calibration_table import SIZE, table
 from calibration.camera.image_measures import mean_image
-from calibration.camera.layout_on_plane import (
+from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
+from calibration.camera.printed_markers import Marker, find_markers
+from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
+from calibration.camera.table_plane_and_places import (
     Plane,
     max_distance,
     projection_of,
     rectangle_corners,
 )
-from calibration.camera.marker_detection import Marker, find_markers
-from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
 from drivers.simulators.camera.table_layout import PLACES
 
 __all__ = ["measure_plane"]

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from calibration.camera.calibration_output import CalibrationResult
-from calibration.camera.rehearsal import layout_position
-from calibration.camera.script import (
+from calibration.camera.practice_on_simulated_table import layout_position
+from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
     EmptyStep,
@@ -21,7 +21,7 @@ from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, Ta
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 
@@ -51,19 +51,10 @@ class _Staged:
     def __init__(self, here: SimulatedTable, nights: Sequence[TableState]) -> None:
         self._here = here
         self._nights = nights
-        self._last: Image | None = None
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         night = self._nights[int(at or 0)]
-        taken = [self._here.picture(night, number / 25) for number in range(count)]
-        self._last = taken[-1]
-        return taken
-
-    def newest(self) -> Image | None:
-        return self._last
-
-    def close(self) -> None:
-        pass
+        return [self._here.picture(night, number / 25) for number in range(count)]
 
 
 @lru_cache(maxsize=1)

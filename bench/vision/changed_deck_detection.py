@@ -11,17 +11,18 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench.vision.calibration_table import THIRTEEN, calibrated
-from calibration.camera.card_print import CardPrint, print_of
-from calibration.camera.same_deck_check import (
+from calibration.camera.deck_comparison import (
     BACK_NAME,
     MIN_BACK_LIKENESS,
     MIN_FACES,
+    CardPrint,
     ReferenceDeck,
     back_likeness,
     is_other_deck,
+    print_of,
 )
 from calibration.camera.simulated_table import SimulatedTable
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import RANKS, Card
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.vision.pushed_cameras import Pushed
+from bench.vision.pushed_camera_detection import Pushed
 from drivers.simulators.simulated_shoe import DealtRound, coup_of
 from shoe_daemon.table import (
     Event,

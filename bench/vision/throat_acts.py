@@ -9,19 +9,26 @@ from typing import Final
 import numpy as np
 from msgspec import Struct
 
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.animated_round import (
+    FACE,
+    AnimatedRound,
+    CardTrack,
+    Effect,
+    Key,
+    Pose,
+    scene_state,
+)
+from drivers.simulators.camera.camera_projection import create_camera
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
-from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_layout import CARD, THROAT
+from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE
 from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.game import DECK, Card
 
 __all__ = ["Act", "Acts", "Change", "Stage", "stage_settings"]
 
-_FAR: Final = THROAT.size[0] / 2 + CARD[1] / 2 + 6
+_FAR: Final = THROAT_SIZE[0] / 2 + CARD[1] / 2 + 6
 
 Change = Callable[[Image, float], Image | None]
 """A change of a picture at a given time; None if the picture is lost."""
@@ -85,7 +92,7 @@ class Acts:
     def __init__(self, settings: Settings) -> None:
         self.chance = Random(f"passages {settings.seed}")
         self.settings = settings
-        self.scale = settings.width / THROAT.size[0]
+        self.scale = settings.width / THROAT_SIZE[0]
 
     def _ends(self) -> tuple[Pose, Pose]:
         chance = self.chance

@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 
 from bench.vision.throat_acts import Act, Acts, Change
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.sensor_effects import Sensor
-from drivers.simulators.camera.table_layout import THROAT
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.light_and_sensor import Sensor
+from drivers.simulators.camera.table_layout import THROAT_WINDOW
 
 __all__ = ["DISTURBANCES"]
 
@@ -136,7 +136,7 @@ class _Hand:
         into = min((at - self.since) / 0.25, (self.until - at) / 0.25, 1.0)
         if into <= 0:
             return image
-        scale, half = self._acts.scale, THROAT.window[0] / 2
+        scale, half = self._acts.scale, THROAT_WINDOW.size[0] / 2
         x, y = image.shape[1] / 2, image.shape[0] / 2
         tip = half + 8 - self._reach * into
         shape = image.copy()
@@ -184,7 +184,7 @@ def _knock(acts: Acts) -> Act:
 def _daylight(acts: Acts) -> Act:
     act = acts.one()
     more = acts.chance.uniform(8, 45)
-    half = np.array(THROAT.window) / 2 * acts.scale
+    half = np.array(THROAT_WINDOW.size) / 2 * acts.scale
 
     def light(image: Image, _: float) -> Image:
         brighter = image.copy()

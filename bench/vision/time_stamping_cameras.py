@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.mjpeg_server import JpegStream
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.live_picture_sender import JpegStream
 from shoe_daemon.errors import UserError
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
 

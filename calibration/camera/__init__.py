@@ -1,16 +1,16 @@
 """
 Calibration of a camera: the wizard, the check at the start of a shoe, printed markers.
 
-    wizard script prompts                        the steps, and the dialogues that supply them
-    wizard_state live_page                       state of the wizard, its page for browsers
-    frame_source camera_device                   frames of a camera or a recording, its controls
-    plane_fitting marker_detection table_layout  plane of the table and places on it
-    image_measures shown_cards reading_settings  sharpness, cards, threshold, index window
-    calibration_result html_report atomic_files  results, report, files written together
-    shoe_start_check profile_check registration  changes since the calibration
-    deck_comparison card_print                   comparison with the profile's deck
-    marker_sheet                                 markers to print
-    simulated_table rehearsal                    a simulated table to practise with
+    wizard scripted_dialogue person_dialogue     the steps, and the dialogues that supply them
+    wizard_web_page                              state of the wizard, its page for browsers
+    frame_source camera_control_locks            frames of a camera or a recording, its controls
+    plane_fitting table_plane_and_places         plane of the table and places on it
+    printed_markers                              markers: printed, and found in an image
+    image_measures reading_settings_from_shown_cards  sharpness, cards, threshold, index window
+    calibration_output html_report               results, files written together, report
+    shoe_start_check profile_check               changes since the calibration
+    image_registration deck_comparison           shift of the table, comparison of the deck
+    simulated_table practice_on_simulated_table  a simulated table to practise with
 
 OpenCV is imported by most modules; nothing is imported here.
 """

@@ -1,38 +1,51 @@
-"""Results of a calibration, and the files made of them: profile, empty table, cards."""
+"""
+Results of a calibration, and the files made of them: profile, empty table, cards.
+
+Files that belong together, such as a profile and its images, are written all or not at all.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from calibration.camera.atomic_files import write_together
-from calibration.camera.camera_device import ControlLock
+from calibration.camera.camera_control_locks import ControlLock
+from calibration.camera.deck_comparison import BACK_NAME, card_files
 from calibration.camera.frame_source import encode_png
 from calibration.camera.image_measures import Flicker
-from calibration.camera.layout_on_plane import Plane
-from calibration.camera.marker_detection import Marker
+from calibration.camera.printed_markers import Marker
 from calibration.camera.profile_check import flicker_finding
-from calibration.camera.reading_settings import Threshold, WindowFit, best_proven_point
-from calibration.camera.same_deck_check import BACK_NAME, card_files
-from calibration.camera.shown_cards import MORE_PIXELS_ADVICE, PixelBudget, ShownCard, ShownReading
+from calibration.camera.reading_settings_from_shown_cards import (
+    ShownCard,
+    ShownReading,
+    Threshold,
+    WindowFit,
+    best_proven_point,
+)
+from calibration.camera.table_plane_and_places import PixelBudget, Plane
 from drivers.camera.profile import camera_profile as kept
+from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.profile.profile_file import load_profile, profile_text
-from drivers.camera.recognition.index_window import CropWindow
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
+from shoe_daemon.errors import UserError, one_line
 
 __all__ = [
     "CalibrationResult",
     "card_folder",
+    "check_writable",
     "draft_profile",
     "list_faults",
     "reader_configuration",
     "write_result",
+    "write_together",
 ]
 
 _MAX_PLANE_ERROR_MM: Final = 1.5
@@ -88,23 +101,22 @@ class CalibrationResult:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def window(self) -> CropWindow:
+    def window(self) -> IndexWindow:
         """The index window."""
-        return CropWindow() if self.fit is None else self.fit.window
+        return IndexWindow() if self.fit is None else self.fit.window
 
 
 def list_faults(result: CalibrationResult) -> list[str]:
     """Return everything that is not good enough, with advice, a line each."""
-    messages = [
-        f"{each.slot}: {_too_few_pixels(each)}" for each in result.budget if not each.passed
-    ]
-    messages = _plane_faults(result) + messages
+    messages = _plane_faults(result)
+    messages += [f"{each.slot}: {each.fault}" for each in result.budget if not each.passed]
     if result.sharpness < _MIN_SHARPNESS:
         messages.append(f"the empty table's sharpness is {result.sharpness:.2f}: focus the lens")
     if not result.flicker.steady:
         messages.append(flicker_finding(result.flicker).text)
     messages += _risk_faults(result.threshold)
-    messages += [f"{each.card} on {each.slot}: {each.fault}" for each in _failed(result)]
+    readings = (*result.cards, *result.samples)
+    messages += [f"{each.card} on {each.slot}: {each.fault}" for each in readings if each.fault]
     return messages + result.notes
 
 
@@ -139,18 +151,16 @@ def _risk_faults(chosen: Threshold | None) -> list[str]:
     return [messages]
 
 
-def _too_few_pixels(budget: PixelBudget) -> str:
-    few = f"{budget.pixels:.0f} pixels for an index, at least {budget.least:.0f} are needed"
-    return f"{few}: {MORE_PIXELS_ADVICE}"
-
-
-def _failed(result: CalibrationResult) -> list[ShownReading]:
-    return [each for each in (*result.cards, *result.samples) if not each.passed]
-
-
 def draft_profile(result: CalibrationResult) -> kept.Profile:
     """Return the results so far as a profile."""
-    chosen, window = result.threshold, result.window
+    chosen = result.threshold
+    measured: dict[str, Any] = {
+        "sharpness": result.sharpness,
+        "light": result.light,
+        "least_pixels": [each.pixels for each in result.budget],
+    }
+    if result.markers:
+        measured["markers"] = [each.number for each in result.markers]
     return kept.Profile(
         version=kept.VERSION,
         station="throat" if result.station == "throat" else "overhead",
@@ -162,21 +172,10 @@ def draft_profile(result: CalibrationResult) -> kept.Profile:
         lens=result.plane.lens,
         place=result.places,
         throat=result.throat,
-        window=kept.Window(x=window.x, y=window.y, width=window.width, height=window.height),
+        window=result.window,
         reading=kept.Reading(threshold=None if chosen is None else chosen.value),
-        extra=_extra(result),
+        extra={"calibration": measured},
     )
-
-
-def _extra(result: CalibrationResult) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        "sharpness": result.sharpness,
-        "light": result.light,
-        "least_pixels": [each.pixels for each in result.budget],
-    }
-    if result.markers:
-        known["markers"] = [each.number for each in result.markers]
-    return {"calibration": known}
 
 
 def write_result(result: CalibrationResult, path: Path, version: str) -> kept.Profile:
@@ -192,21 +191,17 @@ def write_result(result: CalibrationResult, path: Path, version: str) -> kept.Pr
     profile = draft_profile(result)
     table = replace(profile.table, reference=reference)
     profile = replace(profile, table=table, made=made)
+    cards = {shown.card.rank: shown.upright_image(160) for shown in reversed(result.shown)}
+    if result.back is not None:
+        cards[BACK_NAME] = result.back
     write_together(
         {
             path.with_name(reference): encode_png(result.reference),
-            **card_files(card_folder(path), _cards(result)),
+            **card_files(card_folder(path), cards),
             path: profile_text(profile).encode(),
         }
     )
     return load_profile(path)
-
-
-def _cards(result: CalibrationResult) -> dict[str, Image]:
-    cards = {shown.card.rank: shown.upright_image(160) for shown in reversed(result.shown)}
-    if result.back is not None:
-        cards[BACK_NAME] = result.back
-    return cards
 
 
 def card_folder(profile: Path) -> Path:
@@ -216,12 +211,8 @@ def card_folder(profile: Path) -> Path:
 
 def reader_configuration(profile: kept.Profile, path: Path) -> str | None:
     """
-    Return the section of a table's configuration for this profile; None for a recording, which
-    no table reads.
-
-    Args:
-        profile: The profile.
-        path: Its path.
+    Return the section of a table's configuration for a profile at a path; None for a recording,
+    which no table reads.
     """
     if profile.camera.source is None:
         return None
@@ -240,3 +231,62 @@ def reader_configuration(profile: kept.Profile, path: Path) -> str | None:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+def write_together(files: Mapping[Path, bytes | None]) -> None:
+    """
+    Write temporary files, and rename them only once all are on the disk; None deletes a file.
+    Folders are created.
+
+    Raises:
+        UserError: A file cannot be written; then none was changed.
+    """
+    written: dict[Path, Path] = {}
+    path = Path()
+    try:
+        for path, data in files.items():
+            if data is not None:
+                _write(path, data, written)
+        for path, data in files.items():
+            if data is None:
+                path.unlink(missing_ok=True)
+            else:
+                written[path].replace(_link_target(path))
+    except OSError as error:
+        for file in written.values():
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+
+
+def check_writable(path: Path) -> None:
+    """
+    Check that a file can be written there, before the work that it will hold.
+
+    Raises:
+        UserError: It cannot be written.
+    """
+    folder = path.absolute().parent
+    while not os.path.lexists(folder):
+        folder = folder.parent
+    if not folder.is_dir():
+        raise UserError(f"{path}: cannot be written: {folder} is no folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"{path}: cannot be written: no file may come into {folder}")
+    if os.path.lexists(path) and not path.is_file():
+        raise UserError(f"{path}: cannot be written: expected the name of a file")
+
+
+def _write(path: Path, data: bytes, written: dict[Path, Path]) -> None:
+    place = _link_target(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    written[path] = new = place.with_name(f".{place.name}.{os.getpid()}")
+    with new.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _link_target(path: Path) -> Path:
+    # The target of a link is replaced, not the link.
+    return Path(os.path.realpath(path))

@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import cv2
@@ -20,13 +20,12 @@ import numpy as np
 from drivers import EndOfCaptureError, LineError
 from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.open_source import Source, open_source
+from drivers.camera.sources.frame_capture import Image, Source
+from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.source_address import Address
-from drivers.camera.sources.video_frame import Image
 from shoe_daemon.errors import UserError
 
 __all__ = [
-    "FrameSource",
     "LiveFrames",
     "RecordedFrames",
     "encode_png",
@@ -42,27 +41,6 @@ _REOPEN_INTERVAL_S: Final = 0.5
 _DIMENSIONS: Final = 3
 
 
-class FrameSource(Protocol):
-    """Source of frames."""
-
-    def take(self, count: int, at: float | None = None) -> list[Image]:
-        """
-        Return consecutive frames: from a time of the recording on, in seconds, or from now on.
-
-        Raises:
-            UserError: No frame arrives, or one of another format than those before.
-        """
-        ...
-
-    def newest(self) -> Image | None:
-        """Return the last frame; None where there is none."""
-        ...
-
-    def close(self) -> None:
-        """Release the source."""
-        ...
-
-
 class RecordedFrames:
     """A video, or a folder of images, read once from beginning to end."""
 
@@ -75,32 +53,28 @@ class RecordedFrames:
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         """
-        Return frames from a time on; fewer at the end of the recording, but at least one.
+        Return consecutive frames from a time on, in seconds; fewer at the end of the recording,
+        but at least one.
 
         Raises:
-            UserError: There is no frame, or none that can be used.
+            UserError: There is no frame, or one of another format than those before.
         """
         found: list[Image] = []
         while len(found) < count:
             try:
-                image, moment = self._next()
+                image, moment = self._source.read()
             except EndOfCaptureError:
                 break
             except LineError as error:
                 raise UserError(f"{error}") from error
-            if at is not None and moment < at - 1e-6:
-                continue
-            found.append(image)
+            self._last = self._format.check(image)
+            self._at = moment or 0.0
+            if at is None or self._at >= at - 1e-6:
+                found.append(self._last)
         if not found:
             asked = "" if at is None else f", asked for its second {at:g}"
             raise UserError(f"{self._name}: it is over after {self._at:.2f} s{asked}")
         return found
-
-    def _next(self) -> tuple[Image, float]:
-        image, moment = self._source.read()
-        self._last = self._format.check(image)
-        self._at = moment or 0.0
-        return self._last, self._at
 
     def newest(self) -> Image | None:
         """Return the last frame that was taken."""
@@ -128,7 +102,12 @@ class LiveFrames:
         self._thread.start()
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
-        """Return the next frames."""
+        """
+        Return the next frames, whatever the time.
+
+        Raises:
+            UserError: No frame arrives, or one of another format than those before.
+        """
         del at
         found: list[Image] = []
         with self._changed:
@@ -189,7 +168,7 @@ class LiveFrames:
                 source.close()
 
 
-def open_frames(address: Address, camera: Camera) -> FrameSource:
+def open_frames(address: Address, camera: Camera) -> LiveFrames | RecordedFrames:
     """
     Open a source.
 
@@ -213,12 +192,7 @@ class _FrameFormat:
         self._size: tuple[int, int] | None = None
 
     def check(self, image: Any) -> Image:  # noqa: ANN401 - whatever OpenCV gives
-        """
-        Return the frame.
-
-        Raises:
-            UserError: It has another format than those before it.
-        """
+        """Return the frame, or raise a UserError if its format is another than before."""
         is_array = isinstance(image, np.ndarray)
         if not is_array or image.ndim != _DIMENSIONS or image.dtype != np.uint8:
             what = "wrong pixel format; expected eight bits of three colours"

@@ -13,14 +13,19 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.atomic_files import write_together
-from calibration.camera.calibration_output import CalibrationResult, list_faults
-from calibration.camera.layout_on_plane import projection_of
-from calibration.camera.reading_settings import good_index_pixels, risk_curve
-from calibration.camera.shown_cards import ShownReading, card_with_symbol, draw_outline
+from calibration.camera.calibration_output import CalibrationResult, list_faults, write_together
+from calibration.camera.reading_settings_from_shown_cards import (
+    ShownReading,
+    card_with_symbol,
+    draw_outline,
+    good_index_pixels,
+    risk_curve,
+)
+from calibration.camera.table_plane_and_places import projection_of
 from drivers.camera.recognition.confidence import CurvePoint
-from drivers.camera.recognition.index_window import window_quads
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.recognition.corner_index_reader import window_quads
+from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.sources.frame_capture import Image
 
 __all__ = ["render_report", "write_report"]
 
@@ -37,12 +42,7 @@ _PASSED_COLOUR, _FAILED_COLOUR, _MARKER_COLOUR = (84, 160, 60), (38, 30, 200), (
 
 
 def write_report(result: CalibrationResult, path: Path) -> None:
-    """
-    Write the report.
-
-    Raises:
-        UserError: It cannot be written; a previous report is unchanged.
-    """
+    """Write the report; where that fails, a UserError leaves a previous one unchanged."""
     write_together({path: render_report(result).encode()})
 
 
@@ -58,7 +58,7 @@ def render_report(result: CalibrationResult) -> str:
         kind="good" if not wrong else "bad",
         keys=_keys(result),
         faults="".join(f"<li>{escape(each)}</li>" for each in wrong),
-        where="The table and its places" if result.throat is None else "The shoe's mouth",
+        where="The table and its places" if result.throat is None else "The shoe's throat",
         table=_picture(_table(result), "The empty table with its places"),
         markers=_markers(result),
         budget=_budget(result),
@@ -98,9 +98,7 @@ def _table(result: CalibrationResult) -> Image:
     return drawn
 
 
-def _label(
-    image: Image, words: str, at: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-) -> None:
+def _label(image: Image, words: str, at: Floats) -> None:
     x, y = round(float(at[0])) - 10 * len(words), round(float(at[1])) + 9
     for colour, thick in (((0, 0, 0), 5), ((255, 255, 255), 2)):
         cv2.putText(image, words, (x, y), cv2.FONT_HERSHEY_DUPLEX, 0.9, colour, thick, cv2.LINE_AA)
@@ -158,7 +156,7 @@ def _bar(value: float, least: float, most: float) -> str:
     )
 
 
-def _verdict(passed: bool) -> str:  # noqa: FBT001 - the one thing that is told
+def _verdict(passed: bool) -> str:  # noqa: FBT001 - the only argument
     return f'<span class="{"good" if passed else "bad"}">{"passed" if passed else "failed"}</span>'
 
 
@@ -171,12 +169,9 @@ def _cards(result: CalibrationResult) -> str:
         edge = np.array([wide, high], np.float32) * 0.03
         corners = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
         corners += np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], np.float32) * edge
+        colour = _PASSED_COLOUR if sample.passed else _FAILED_COLOUR
         for window in window_quads(corners, result.window):
-            draw_outline(
-                flat,
-                window.astype(np.float64),
-                _PASSED_COLOUR if sample.passed else _FAILED_COLOUR,
-            )
+            draw_outline(flat, window.astype(np.float64), colour)
         picture = _picture(flat, str(sample.card), 180)
         parts.append(
             f"<figure>{picture}<figcaption><b>{card_with_symbol(sample.card)}</b> "
@@ -224,15 +219,16 @@ class _Chart:
 
 
 def _curve(result: CalibrationResult) -> str:
-    """
-    Draw the measured curve of the weights: the proven rarity of wrong cards at each threshold, and
-    the chosen threshold.
-    """
+    """Draw the proven rarity of wrong cards at each threshold, and the chosen threshold."""
     points, chosen = risk_curve(), result.threshold
     if len(points) < 2 or chosen is None:  # noqa: PLR2004 - two make a line
         return ""
     chart = _Chart(points)
-    drawn = [_rarity(power, chart) for power in chart.powers]
+    drawn = [
+        f'<text x="{_CHART_SIZE[2] - 6}" y="{chart.y(power) + 3:.1f}" '
+        f'text-anchor="end">1 in {10**power:,}</text>'
+        for power in chart.powers
+    ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(chart.point_at, range(len(points))))
     drawn.append(f'<polyline points="{line}"/>')
     for number, each in enumerate(points):
@@ -241,13 +237,6 @@ def _curve(result: CalibrationResult) -> str:
     return (
         f'<svg class="curve" role="img" aria-label="{escape(name)}" '
         f'viewBox="0 0 {_CHART_SIZE[0]} {_CHART_SIZE[1]}">{"".join(drawn)}</svg>'
-    )
-
-
-def _rarity(power: int, chart: _Chart) -> str:
-    return (
-        f'<text x="{_CHART_SIZE[2] - 6}" y="{chart.y(power) + 3:.1f}" '
-        f'text-anchor="end">1 in {10**power:,}</text>'
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 
 __all__ = ["Flicker", "mean_brightness", "mean_image", "measure_flicker", "measure_sharpness"]
 
@@ -63,9 +63,7 @@ def _tiles(grey: NDArray[Any]) -> NDArray[Any]:
 
 
 def mean_brightness(image: Image) -> float:
-    """
-    Return the brightness of an image, of 255: the mean of its grey values, without the brightest.
-    """
+    """Return the mean grey value of an image, of 255, without its brightest pixels."""
     grey = np.sort(image[::8, ::8].mean(axis=2).ravel())
     return round(float(grey[: len(grey) * 19 // 20].mean()), 2)
 

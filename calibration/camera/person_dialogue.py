@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from calibration.camera.layout_on_plane import Box, Plane, layout_named
-from calibration.camera.script import (
+from calibration.camera.reading_settings_from_shown_cards import card_with_symbol
+from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
     EmptyStep,
@@ -18,9 +18,9 @@ from calibration.camera.script import (
     ThroatStep,
     missing_ranks,
 )
-from calibration.camera.shown_cards import card_with_symbol
-from calibration.camera.wizard_state import CardPrompt, WizardState
-from drivers.camera.sources.video_frame import Image
+from calibration.camera.table_plane_and_places import Box, Plane, layout_named
+from calibration.camera.wizard_web_page import CardPrompt, WizardState
+from drivers.camera.profile.camera_profile import Point
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 
@@ -36,7 +36,7 @@ _SIDE_RANGE_MM: Final = range(6, 1001)
 """Allowed length of a rectangle's side."""
 
 _OVERHEAD_STAGES: Final = ("plane", "empty table", "boxes", "13 cards", "back", "sample")
-_THROAT_STAGES: Final = ("plane", "empty mouth", "window", "13 cards", "back", "sample")
+_THROAT_STAGES: Final = ("plane", "empty throat", "window", "13 cards", "back", "sample")
 
 _DIRECTIONS: Final = {
     "right": (1.0, 0.0),
@@ -67,7 +67,7 @@ class PromptDialogue:
             side: Side of the markers in millimetres.
             preset: Name of the layout.
             throat: Whether the camera is at the shoe's throat.
-            lines: Answers from the terminal.
+            lines: Answers from the terminal, until it is closed.
         """
         self._state = state
         self._echo = echo
@@ -113,7 +113,16 @@ class PromptDialogue:
     def plane(self) -> PlaneStep:
         """Ask for markers, or for clicked corners."""
         self._state.reach_stage("plane")
-        answer = self._ask("The plane", self._laying(), "markers", "or a size, such as 400x200")
+        text = (
+            f"Lay the printed markers ({self._side:g} mm) flat on the empty table, far apart, and "
+            "go on; or answer with a rectangle's size in mm to click its corners."
+        )
+        if self._throat:
+            text = (
+                "Lay a card into the shoe's throat as it leaves, and answer 88x63 to click its "
+                "corners; or “63x88” where its short side is the upper one."
+            )
+        answer = self._ask("The plane", text, "markers", "or a size, such as 400x200")
         if not answer:
             return PlaneStep(size=self._side)
         width, separator, height = answer.partition("x")
@@ -122,50 +131,33 @@ class PromptDialogue:
                 f"{answer!r}; expected width x height in millimetres, from {_SIDE_RANGE_MM[0]} to "
                 f"{_SIDE_RANGE_MM[-1]}, such as 400x200"
             )
-        return self._clicked(float(width), float(height))
+        return PlaneStep(points=self._clicked_corners(), rectangle=(float(width), float(height)))
 
-    def _laying(self) -> str:
-        if self._throat:
-            return (
-                "Lay a card into the shoe's mouth as it leaves, and answer 88x63 to click its "
-                "corners; or “63x88” where its short side is the upper one."
-            )
-        return (
-            f"Lay the printed markers ({self._side:g} mm) flat on the empty table, far apart, and "
-            "go on; or answer with a rectangle's size in mm to click its corners."
-        )
-
-    def _clicked(self, width: float, height: float) -> PlaneStep:
-        self._state.clicked_points.clear()
-        while (
-            not self._state.clicked_points or len(self._state.clicked_points) % _RECTANGLE_CORNERS
-        ):
-            self._ask("Four points", self._clicking(), "points")
-        points = tuple(self._state.clicked_points)
-        return PlaneStep(points=points, rectangle=(width, height))
-
-    def _clicking(self) -> str:
-        if self._throat:
-            return (
-                "Click the card's corners on the page, clockwise from the upper left one: where "
-                "its edges would meet if they were not round."
-            )
-        return (
+    def _clicked_corners(self) -> tuple[Point, ...]:
+        text = (
             "Click the rectangle's corners on the page, clockwise from the upper left one; then, "
             "better, those of a second one as large, far from it: it tells of the lens."
         )
+        if self._throat:
+            text = (
+                "Click the card's corners on the page, clockwise from the upper left one: where "
+                "its edges would meet if they were not round."
+            )
+        self._state.clicked_points.clear()
+        while not (points := self._state.clicked_points) or len(points) % _RECTANGLE_CORNERS:
+            self._ask("Four points", text, "points")
+        return tuple(points)
 
     def empty(self) -> EmptyStep:
         """Ask for an empty table."""
         self._state.clicked_points.clear()
         self._state.reach_stage(self._state.stages[1])
-        what = "out of the mouth: cards" if self._throat else "off the table: markers, cards"
+        what = "out of the throat: cards" if self._throat else "off the table: markers, cards"
         self._ask(f"The {self._state.stages[1]}", f"Take everything {what}, hands.")
         return EmptyStep()
 
-    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+    def layout(self, plane: Plane) -> LayoutStep:
         """Ask for the positions of the boxes."""
-        del reference
         # In a repeated step the boxes stay where they were left.
         self._state.place_boxes(plane, self._state.boxes or layout_named(self._preset))
         self._state.reach_stage("boxes")
@@ -177,16 +169,15 @@ class PromptDialogue:
         x, y, turn = self._state.shift
         return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._state.boxes))
 
-    def throat(self, plane: Plane, reference: Image) -> ThroatStep:
+    def throat(self, plane: Plane) -> ThroatStep:
         """Ask for the direction in which cards leave, and for the leading side."""
-        del reference
         self._state.place_boxes(plane, (Box(None, 0.0, 0.0, 90),))
         self._state.reach_stage("window")
         text = (
             "Which way do cards leave the shoe in the picture: right, left, up or down? "
             "Where a long side comes first, add “long”: “down long”."
         )
-        answer = self._ask("The shoe's mouth", text, "answer", "right").lower()
+        answer = self._ask("The shoe's throat", text, "answer", "right").lower()
         way, *ahead = answer.split() or ["right"]
         if way not in _DIRECTIONS or ahead not in ([], ["long"]):
             raise UserError(
@@ -207,17 +198,15 @@ class PromptDialogue:
             f"Or answer with the {rank} that you lay; “stop” ends."
         )
         name = f"Card {len(done) + 1} of {len(done) + len(missing)}"
-        card = self._named(name, text, suggested, slot)
-        return None if card is None else CardStep(card=card, slot=slot)
+        return self._named(name, text, suggested, slot)
 
-    def _named(self, name: str, text: str, suggested: Card, slot: Slot | None) -> Card | None:
+    def _named(self, name: str, text: str, suggested: Card, slot: Slot | None) -> CardStep | None:
         """Ask for a card until its name is valid; None where the person stops."""
-        shown = CardPrompt(
-            card_with_symbol(suggested), suggested.suit in "HD", str(slot or "the mouth")
-        )
+        place = str(slot or "the throat")
+        shown = CardPrompt(card_with_symbol(suggested), suggested.suit in "HD", place)
         while (answer := self._ask(name, text, "answer", str(suggested), shown).upper()) != "STOP":
             try:
-                return Card(answer) if answer else suggested
+                return CardStep(card=Card(answer) if answer else suggested, slot=slot)
             except ValueError:
                 self.show(f"{answer!r}; expected a card such as {suggested}")
         return None
@@ -229,7 +218,7 @@ class PromptDialogue:
         """Ask for a card that lies face down."""
         slot = self._slot(0)
         self._state.reach_stage("back")
-        shown = CardPrompt("a back", red=False, slot=str(slot or "the mouth"))
+        shown = CardPrompt("a back", red=False, slot=str(slot or "the throat"))
         text = f"Lay a card face down {_place_text(slot)}; “skip” leaves it out."
         answer = self._ask("The back", text, "answer", "", shown)
         return None if answer.lower() == "skip" else BackStep(slot=slot)
@@ -244,8 +233,7 @@ class PromptDialogue:
             f"Lay the {suggested} {_place_text(slot)}, as a dealer would. "
             "Or name another; “stop” ends."
         )
-        card = self._named(f"Sample {number + 1} of {_SAMPLE_CARDS}", text, suggested, slot)
-        return None if card is None else CardStep(card=card, slot=slot)
+        return self._named(f"Sample {number + 1} of {_SAMPLE_CARDS}", text, suggested, slot)
 
     def ask_retry(self, fault: str) -> bool:
         """Ask whether to repeat a failed step."""
@@ -269,4 +257,4 @@ def _is_side(text: str) -> bool:
 
 
 def _place_text(slot: Slot | None) -> str:
-    return "into the shoe's mouth" if slot is None else f"on {slot}"
+    return "into the shoe's throat" if slot is None else f"on {slot}"

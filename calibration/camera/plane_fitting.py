@@ -2,7 +2,8 @@
 Fits the table's plane to rectangles on it: printed markers, or clicked corners.
 
 The rectangles may lie anywhere at any angle: only their size is known, and that they lie on one
-plane. Two or more determine the lens distortion too, and all together the error.
+plane. Two or more determine the lens distortion too, and all together the error. 0, 0 is in the
+middle of them; x points to the right in the image and y down.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.layout_on_plane import (
+from calibration.camera.printed_markers import Marker
+from calibration.camera.table_plane_and_places import (
     Plane,
     matrix_rows,
     max_distance,
@@ -22,9 +24,8 @@ from calibration.camera.layout_on_plane import (
     projection_of,
     rectangle_corners,
 )
-from calibration.camera.marker_detection import Marker
 from drivers.camera.profile.camera_profile import Lens, Point
-from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.recognition.table_projection import Floats, TableProjection
 from shoe_daemon.errors import UserError
 
 __all__ = ["plane_from_markers", "plane_from_points"]
@@ -33,7 +34,6 @@ _MIN_RECTANGLES_FOR_LENS: Final = 2
 """Number of rectangles from which the lens distortion can be estimated."""
 
 _MAX_ITERATIONS: Final = 60
-"""Maximum number of iterations."""
 
 _CORNER_COUNT: Final = 4
 _MIN_CLICKED_SIDE_PX: Final = 20.0
@@ -58,8 +58,6 @@ def plane_from_points(
     """
     Fit the plane to the corners of rectangles of known width and height.
 
-    0, 0 is in the middle of them; x points to the right in the image and y down.
-
     Args:
         points: Corners in the image: upper left, upper right, lower right, lower left; then
             those of a second rectangle of the same size, and so on.
@@ -78,10 +76,8 @@ def plane_from_points(
 
 def _check_clicked(quads: Floats) -> None:
     for quad in quads:
-        if (
-            not cv2.isContourConvex(quad.astype(np.float32))
-            or abs(_signed_area(quad)) < _MIN_CLICKED_SIDE_PX**2
-        ):
+        is_small = abs(_signed_area(quad)) < _MIN_CLICKED_SIDE_PX**2
+        if is_small or not cv2.isContourConvex(quad.astype(np.float32)):
             raise UserError(
                 "the four points are no rectangle; expected its corners one after the other, "
                 "from the upper left one clockwise"
@@ -93,8 +89,6 @@ def _check_clicked(quads: Floats) -> None:
 def plane_from_markers(markers: Sequence[Marker], side: float, size: tuple[int, int]) -> Plane:
     """
     Fit the plane to markers of known size, which may lie at any angle.
-
-    0, 0 is in the middle of them; x points to the right in the image and y down.
 
     Args:
         markers: The detected markers.
@@ -231,13 +225,12 @@ class _PlaneProblem:
         )
 
     def _card_area(self, solution: Floats) -> Floats:
-        wide, high = self._size
-        grid = np.stack(np.meshgrid(_CARD_AREA_X, _CARD_AREA_Y), axis=-1).reshape(-1, 2) * (
-            wide,
-            high,
-        )
+        shares = np.stack(np.meshgrid(_CARD_AREA_X, _CARD_AREA_Y), axis=-1).reshape(-1, 2)
+        return self._projection(solution).to_table(shares * self._size)
+
+    def _projection(self, solution: Floats) -> TableProjection:
         plane = Plane(self.homography(solution), self.lens(solution), None, None, self._size)
-        return projection_of(plane).to_table(grid)
+        return projection_of(plane)
 
     def _jacobian(self, solution: Floats, off: Floats) -> Floats:
         columns = []
@@ -250,12 +243,9 @@ class _PlaneProblem:
 
     def millimetres(self, solution: Floats) -> Floats:
         """Return the error of each corner on the table."""
-        plane = Plane(self.homography(solution), self.lens(solution), None, None, self._size)
-        there = projection_of(plane).to_table(self._observed.reshape(-1, 2))
-        return np.asarray(
-            np.linalg.norm(there - self._table_corners(solution).reshape(-1, 2), axis=1),
-            np.float64,
-        )
+        there = self._projection(solution).to_table(self._observed.reshape(-1, 2))
+        off = there - self._table_corners(solution).reshape(-1, 2)
+        return np.asarray(np.linalg.norm(off, axis=1), np.float64)
 
     @property
     def _size(self) -> tuple[int, int]:

@@ -10,22 +10,23 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.image_measures import Flicker, mean_brightness, measure_sharpness
-from calibration.camera.registration import TableShift, is_mirrored, max_recognised_shift_mm
+from calibration.camera.image_registration import TableShift, is_mirrored, max_recognised_shift_mm
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 
-__all__ = [
-    "Finding",
-    "FindingKind",
-    "Limits",
-    "brightness_gain",
-    "compare_with_profile",
-    "flicker_finding",
-]
+__all__ = ["Finding", "FindingKind", "brightness_gain", "compare_with_profile", "flicker_finding"]
 
 _MIN_BRIGHTNESS: Final = 8.0
 """Brightness, of 255, below which a frame is black."""
+
+_MAX_SHIFT_MM: Final = 2.0
+"""Allowed shift of the table in the worst place."""
+
+_MIN_SHARPNESS: Final = 0.75
+_MIN_GAIN: Final = 0.75
+_MAX_GAIN: Final = 1.35
+"""Allowed sharpness and brightness, as multiples of the profile's."""
 
 _THROAT_GAIN: Final = 3.5
 
@@ -72,29 +73,31 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     before: float | None = None
 
 
-class Limits(Struct, frozen=True):
-    """
-    Allowed changes.
+_NOTHING_VISIBLE: Final = Finding(
+    FindingKind.NO_PICTURE,
+    "nothing can be seen in the picture: is the lens covered or far out of focus, is a lamp "
+    "out, is the exposure right?",
+)
+_BLACK: Final = Finding(
+    FindingKind.NO_PICTURE,
+    "the picture is black: switch the lamp on, and take the cap off the lens",
+)
+_TOO_BLURRED: Final = Finding(
+    FindingKind.OTHER_SCENE, "the picture is too blurred to tell where the table is"
+)
+_MIRRORED: Final = Finding(
+    FindingKind.MIRRORED,
+    "mirrored: the picture shows the table as in a mirror: switch the camera's mirroring "
+    "(flip) back, and check once more",
+)
 
-    Attributes:
-        millimetres: Shift of the table in the worst place.
-        sharpness: Minimum sharpness, as a share of the profile's.
-        darker, brighter: Brightness, as a multiple of the profile's.
-    """
 
-    millimetres: float = 2.0
-    sharpness: float = 0.75
-    darker: float = 0.75
-    brighter: float = 1.35
-
-
-def compare_with_profile(  # noqa: PLR0913, PLR0917 - what was, what is, and what is known of it
+def compare_with_profile(
     profile: Profile,
     reference: Image,
     now: Image,
     moved: TableShift | None,
-    flicker: Flicker | None = None,
-    limits: Limits | None = None,
+    flicker: Flicker | None,
 ) -> list[Finding]:
     """
     Compare a frame of the table with the profile's reference image.
@@ -104,45 +107,35 @@ def compare_with_profile(  # noqa: PLR0913, PLR0917 - what was, what is, and wha
         reference: Its reference image.
         now: The current frame.
         moved: Shift of the table between them (`find_table_shift`).
-        flicker: Flicker of the lamps.
-        limits: Allowed changes.
+        flicker: Flicker of the lamps; None where it is unknown.
     """
-    limits = limits or Limits()
     if now.shape != reference.shape:
         return [_resolution_finding(now, reference)]
     if mean_brightness(now) < _MIN_BRIGHTNESS:
-        text = "the picture is black: switch the lamp on, and take the cap off the lens"
-        return [Finding(FindingKind.NO_PICTURE, text)]
+        return [_BLACK]
     ratios = _brightness_ratios(profile, reference, now)
     lit = cv2.convertScaleAbs(now, alpha=1 / min(1.0, max(0.2, float(np.nanmedian(ratios)))))
-    blurred = _blur_findings(reference, np.asarray(lit, np.uint8), limits)
+    blurred = _blur_findings(reference, np.asarray(lit, np.uint8))
     if moved is not None:
-        found = _recognised_findings(moved, limits, _brightness_findings(ratios, limits), blurred)
+        found = _recognised_findings(moved, _brightness_findings(ratios), blurred)
     elif blurred and not blurred[0].amount:
-        return [_nothing_visible()]
+        return [_NOTHING_VISIBLE]
     elif blurred:
-        text = "the picture is too blurred to tell where the table is"
-        found = [
-            *_brightness_findings(ratios, limits),
-            *blurred,
-            Finding(FindingKind.OTHER_SCENE, text),
-        ]
+        found = [*_brightness_findings(ratios), *blurred, _TOO_BLURRED]
     elif is_mirrored(profile, reference, now):
-        found = [_mirrored_finding()]
+        found = [_MIRRORED]
     else:
-        found = [*_brightness_findings(ratios, limits), _unrecognised_finding(profile)]
+        found = [*_brightness_findings(ratios), _unrecognised_finding(profile)]
     if flicker is not None and not flicker.steady:
         found.append(flicker_finding(flicker))
     return found
 
 
 def _recognised_findings(
-    moved: TableShift, limits: Limits, light: list[Finding], blurred: list[Finding]
+    moved: TableShift, light: list[Finding], blurred: list[Finding]
 ) -> list[Finding]:
-    """
-    Return the findings for a recognised table; an object over half of it is not a lamp fault.
-    """
-    pushed = _shift_findings(moved, limits)
+    """Return the findings for a recognised table; a cover over half of it is no lamp fault."""
+    pushed = _shift_findings(moved)
     if moved.covered_side is None or blurred or pushed:
         return [*light, *blurred, *pushed]
     text = (
@@ -150,22 +143,6 @@ def _recognised_findings(
         "take away what lies there or hangs before the lens, and check once more"
     )
     return [Finding(FindingKind.COVERED, text)]
-
-
-def _nothing_visible() -> Finding:
-    text = (
-        "nothing can be seen in the picture: is the lens covered or far out of focus, is a lamp "
-        "out, is the exposure right?"
-    )
-    return Finding(FindingKind.NO_PICTURE, text)
-
-
-def _mirrored_finding() -> Finding:
-    text = (
-        "mirrored: the picture shows the table as in a mirror: switch the camera's mirroring "
-        "(flip) back, and check once more"
-    )
-    return Finding(FindingKind.MIRRORED, text)
 
 
 def flicker_finding(flicker: Flicker) -> Finding:
@@ -196,24 +173,21 @@ def _resolution_finding(now: Image, reference: Image) -> Finding:
     )
 
 
-def _brightness_findings(ratios: Floats, limits: Limits) -> list[Finding]:
-    gain = float(np.nanmedian(ratios))
+def _brightness_findings(ratios: Floats) -> list[Finding]:
+    amount = float(np.nanmedian(ratios))
     darkest, where = _worst_side(ratios)
-    if gain > limits.brighter:
-        text = f"brighter: {gain:.2f} times as bright as the profile"
+    if amount > _MAX_GAIN:
+        kind, name = FindingKind.BRIGHTER, "brighter"
         advice = "is the exposure locked, is there a new lamp or daylight?"
-        return [
-            Finding(FindingKind.BRIGHTER, f"{text}: {advice}", amount=round(gain, 3), unit="times")
-        ]
-    if min(gain, darkest) < limits.darker:
-        part = f" {where}" if darkest < gain * 0.9 else ""
-        amount = min(gain, darkest)
-        text = f"darker{part}: {amount:.2f} times as bright as the profile"
+    elif min(amount, darkest) < _MIN_GAIN:
+        kind, name = FindingKind.DARKER, "darker"
+        name += f" {where}" if darkest < amount * 0.9 else ""
+        amount = min(amount, darkest)
         advice = "is a lamp out, is the exposure locked, is the lens free?"
-        return [
-            Finding(FindingKind.DARKER, f"{text}: {advice}", amount=round(amount, 3), unit="times")
-        ]
-    return []
+    else:
+        return []
+    text = f"{name}: {amount:.2f} times as bright as the profile: {advice}"
+    return [Finding(kind, text, amount=round(amount, 3), unit="times")]
 
 
 def brightness_gain(profile: Profile, reference: Image, now: Image) -> float:
@@ -259,9 +233,9 @@ def _worst_side(ratios: Floats) -> tuple[float, str]:
     )
 
 
-def _blur_findings(reference: Image, now: Image, limits: Limits) -> list[Finding]:
+def _blur_findings(reference: Image, now: Image) -> list[Finding]:
     before, after = measure_sharpness(reference), measure_sharpness(now)
-    if after >= before * limits.sharpness:
+    if after >= before * _MIN_SHARPNESS:
         return []
     return [
         Finding(
@@ -285,15 +259,15 @@ def _unrecognised_finding(profile: Profile) -> Finding:
     if profile.throat is not None:
         # A card hides most of the throat, so the shift is unknown.
         text = (
-            "the shoe's mouth is not recognised: the camera was pushed or turned away, it is "
+            "the shoe's throat is not recognised: the camera was pushed or turned away, it is "
             "another shoe or another camera, or something lies over it: check once more with the "
-            "mouth empty"
+            "throat empty"
         )
     return Finding(FindingKind.OTHER_SCENE, text)
 
 
-def _shift_findings(moved: TableShift, limits: Limits) -> list[Finding]:
-    if moved.max_mm < limits.millimetres:
+def _shift_findings(moved: TableShift) -> list[Finding]:
+    if moved.max_mm < _MAX_SHIFT_MM:
         return []
     if abs(moved.rotation_degrees) > _MIN_ROTATION_DEGREES:
         return [_rotation_finding(moved)]

@@ -12,32 +12,31 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.calibration_output import card_folder
+from calibration.camera.deck_comparison import (
+    Certainty,
+    FaceUpCard,
+    ReferenceDeck,
+    compare_deck,
+    load_cards,
+)
 from calibration.camera.image_measures import Flicker, mean_image, measure_flicker
-from calibration.camera.layout_on_plane import Plane, watched_places
+from calibration.camera.image_registration import find_table_shift
 from calibration.camera.profile_check import (
     Finding,
     FindingKind,
     brightness_gain,
     compare_with_profile,
 )
-from calibration.camera.registration import find_table_shift
-from calibration.camera.same_deck_check import (
-    Certainty,
-    FaceUpCard,
-    ReferenceDeck,
-    compare_deck,
-    is_back,
-    load_cards,
-)
-from calibration.camera.shown_cards import find_card_on
+from calibration.camera.reading_settings_from_shown_cards import find_card_on
+from calibration.camera.table_plane_and_places import watched_places
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.card_finder import CardRecogniser
 from drivers.camera.recognition.confidence import crop_card
-from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
+from drivers.camera.recognition.table_projection import Floats, TableProjection
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError
 
-__all__ = ["CheckResult", "check_frames", "check_profile"]
+__all__ = ["CheckResult", "check_profile"]
 
 _MAX_STILL_DIFFERENCE: Final = 24.0
 """Maximum grey difference between two frames of a still table."""
@@ -78,22 +77,10 @@ def check_profile(
         frames: Consecutive frames.
         reader: Returns the reader of cards; called only where a card lies there.
     """
-    reference = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
-    if reference is None:
+    image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
+    if image is None:
         raise UserError(f"{profile.reference}: no picture; calibrate this camera again")
-    return check_frames(
-        profile, np.asarray(reference, np.uint8), frames, load_cards(card_folder(path)), reader
-    )
-
-
-def check_frames(
-    profile: Profile,
-    reference: Image,
-    frames: Sequence[Image],
-    cards: dict[str, Image],
-    reader: Callable[[], CardRecogniser],
-) -> CheckResult:
-    """Compare frames with an empty table and a deck."""
+    reference = np.asarray(image, np.uint8)
     if len({each.shape for each in frames}) != 1:
         raise UserError("pictures of different sizes; expected those of one camera")
     now = mean_image(frames)
@@ -101,7 +88,8 @@ def check_frames(
     found = compare_with_profile(profile, reference, now, shift, _flicker(profile, frames))
     compared = Certainty.NOT
     if shift is not None and shift.max_mm < _MAX_COMPARED_SHIFT_MM:
-        findings, compared = _compare_lying_cards(profile, reference, now, cards, reader)
+        deck = ReferenceDeck(load_cards(card_folder(path)))
+        findings, compared = _compare_lying_cards(profile, reference, now, deck, reader)
         found += findings
     return CheckResult(
         passed=not any(each.bad for each in found),
@@ -127,7 +115,7 @@ def _no_cards_finding(profile: Profile) -> Finding:
     )
     if profile.throat is not None:
         text = (
-            "no whole card is seen in the shoe's mouth: the deck was not compared; show one card "
+            "no whole card is seen in the shoe's throat: the deck was not compared; show one card "
             "at a time, in its middle, one face up and at the next check one face down"
         )
     return Finding(FindingKind.NOTE, text, bad=False)
@@ -137,10 +125,9 @@ def _compare_lying_cards(
     profile: Profile,
     reference: Image,
     now: Image,
-    cards: dict[str, Image],
+    deck: ReferenceDeck,
     reader: Callable[[], CardRecogniser],
 ) -> tuple[list[Finding], Certainty]:
-    deck = ReferenceDeck(cards)
     faces: list[FaceUpCard] = []
     backs: list[Image] = []
     unread: list[str] = []
@@ -151,26 +138,23 @@ def _compare_lying_cards(
             continue
         reading = reader().read(now, np.asarray(quad, np.float32))
         if reading.card is None:
-            unread.append(place.slot or "the shoe's mouth")
+            unread.append(place.slot or "the shoe's throat")
         else:
             faces.append(FaceUpCard(flat, reading.card.rank))
     if not (faces or backs or unread):
         return [_no_cards_finding(profile)], Certainty.NOT
     found, compared = compare_deck(faces, backs, deck, alone=profile.throat is not None)
-    return [*(_unread_finding(name) for name in unread), *found], compared
-
-
-def _unread_finding(name: str) -> Finding:
-    text = f"the card on {name} could not be read surely: it was not compared"
-    return Finding(FindingKind.NOTE, text, bad=False)
+    notes = (
+        f"the card on {name} could not be read surely: it was not compared" for name in unread
+    )
+    return [*(Finding(FindingKind.NOTE, text, bad=False) for text in notes), *found], compared
 
 
 def _lying_cards(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
     """Yield the cards on the places with their corners."""
-    size = profile.camera.width, profile.camera.height
-    plane = Plane(np.array(profile.table.homography), profile.lens, None, None, size)
+    ground = TableProjection(profile)
     gain = brightness_gain(profile, reference, now)
     for place in watched_places(profile.place, profile.throat):
-        quad = find_card_on(plane, place, now, reference, profile.card, gain)
+        quad = find_card_on(ground, place, now, reference, profile.card, gain)
         if quad is not None:
             yield place, quad

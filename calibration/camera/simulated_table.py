@@ -18,8 +18,8 @@ Commands, one per line, each with a lasting effect:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import cv2
 import numpy as np
@@ -27,13 +27,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.camera.marker_detection import DICTIONARY
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from calibration.camera.printed_markers import DICTIONARY
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.animated_round import (
+    FACE,
+    AnimatedRound,
+    CardTrack,
+    Effect,
+    Key,
+    Pose,
+    scene_state,
+)
+from drivers.simulators.camera.camera_projection import create_camera
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
-from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES, Point
 from drivers.simulators.camera.throat_image import ThroatImage
@@ -44,7 +51,6 @@ __all__ = [
     "COMMAND_FORMS",
     "MARKER_SHEETS",
     "LyingCard",
-    "MarkerSheet",
     "SimulatedTable",
     "TableState",
     "marker_corners",
@@ -134,7 +140,7 @@ class SimulatedTable:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.camera = create_camera(settings)
-        self.night = TableState()
+        self.state = TableState()
         overhead = settings.station is Station.OVERHEAD
         self._view = (TableImage if overhead else ThroatImage)(settings, self.camera)
         self._sensor = Sensor(settings)
@@ -146,7 +152,7 @@ class SimulatedTable:
 
     def picture(self, state: TableState | None = None, at: float = 0.0) -> Image:
         """Take a frame of a state, by default the current one."""
-        state = self.night if state is None else state
+        state = self.state if state is None else state
         drawn = self._still(state)
         if state.flicker:
             drawn = self._with_flicker(drawn, state.flicker, at)
@@ -178,16 +184,11 @@ class SimulatedTable:
 
     def _track(self, slot: Slot, card_pose: LyingCard) -> CardTrack:
         turn = 0.0 if card_pose.card is None else FACE
-        if self.settings.station is Station.THROAT:
-            pose = Pose(card_pose.x, card_pose.y, heading=90.0 + card_pose.turn, turn=turn)
-        else:
+        x, y, heading = card_pose.x, card_pose.y, card_pose.turn + 90.0
+        if self.settings.station is Station.OVERHEAD:
             box = PLACES[slot]
-            pose = Pose(
-                box.x + card_pose.x,
-                box.y + card_pose.y,
-                heading=box.turn + card_pose.turn,
-                turn=turn,
-            )
+            x, y, heading = box.x + x, box.y + y, box.turn + card_pose.turn
+        pose = Pose(x, y, heading=heading, turn=turn)
         keys = [Key(0.0, pose), Key(_TRACK_END_S, pose)]
         return CardTrack(keys=keys, card=card_pose.card or Card("AS"), slot=slot)
 
@@ -199,12 +200,9 @@ class SimulatedTable:
 
     def lay_like_dealer(self, card: Card | None) -> LyingCard:
         """Return a card that lies as a dealer lays it."""
-        x, y, turn = self._random.uniform(-1, 1, 3) * (
-            _MAX_OFFSET_MM,
-            _MAX_OFFSET_MM,
-            _MAX_TURN_DEGREES,
-        )
-        return LyingCard(card, float(x), float(y), float(turn))
+        most = _MAX_OFFSET_MM, _MAX_OFFSET_MM, _MAX_TURN_DEGREES
+        x, y, turn = (self._random.uniform(-1, 1, 3) * most).tolist()
+        return LyingCard(card, x, y, turn)
 
     def execute(self, line: str) -> None:
         """
@@ -213,52 +211,38 @@ class SimulatedTable:
         Raises:
             UserError: Not a command.
         """
-        name, *words = line.split() or [""]
-        done = _COMMANDS.get(name)
         try:
-            if done is None:
-                raise ValueError  # noqa: TRY301 - said below, with what is expected
-            self.night = done(self, words)
-        except (ValueError, IndexError, KeyError):
+            self.state = self._state_after(line.split())
+        except ValueError:
             raise UserError(f"{line!r}; expected {COMMAND_FORMS}") from None
 
-    def markers(self, words: Sequence[str]) -> TableState:
-        """Lay printed markers."""
-        return replace(
-            self.night, sheets=MARKER_SHEETS[: int(words[0]) if words else len(MARKER_SHEETS)]
-        )
+    def _state_after(self, words: Sequence[str]) -> TableState:
+        match words:
+            case ["markers", *number]:
+                count = int(number[0]) if number else len(MARKER_SHEETS)
+                changes: dict[str, Any] = {"sheets": MARKER_SHEETS[:count]}
+            case ["empty", *_]:
+                changes = {"sheets": (), "cards": {}}
+            case ["lay", slot, "back", *_]:
+                changes = self._with_card(slot, self.lay_like_dealer(None))
+            case ["lay", slot, card, *_]:
+                changes = self._with_card(slot, self.lay_like_dealer(Card(card.upper())))
+            case ["exactly", slot, card, *_]:
+                changes = self._with_card(slot, LyingCard(Card(card.upper()), 0.0, 0.0, 0.0))
+            case ["push", x, y, *turn]:
+                changes = {"pushed": (float(x), float(y), float(turn[0]) if turn else 0.0)}
+            case ["lamp", "out" | "on" as lamp, *_]:
+                changes = {"lamp_out": lamp == "out"}
+            case [("blur" | "light") as name, amount, *_]:
+                changes = {name: float(amount)}
+            case [("flicker" | "deck") as name, number, *_]:
+                changes = {name: int(number)}
+            case _:
+                raise ValueError
+        return replace(self.state, **changes)
 
-    def lay(self, words: Sequence[str]) -> TableState:
-        """Lay a card."""
-        card = None if words[1] == "back" else Card(words[1].upper())
-        return self._with_card(words[0], self.lay_like_dealer(card))
-
-    def exactly(self, words: Sequence[str]) -> TableState:
-        """Lay a card quite straight."""
-        return self._with_card(words[0], LyingCard(Card(words[1].upper()), 0.0, 0.0, 0.0))
-
-    def _with_card(self, slot: str, card_pose: LyingCard) -> TableState:
-        return replace(self.night, cards={**self.night.cards, Slot(slot.upper()): card_pose})
-
-
-_COMMANDS: Final[dict[str, Callable[[SimulatedTable, Sequence[str]], TableState]]] = {
-    "markers": SimulatedTable.markers,
-    "empty": lambda table, _: replace(table.night, sheets=(), cards={}),
-    "lay": SimulatedTable.lay,
-    "exactly": SimulatedTable.exactly,
-    "push": lambda table, words: replace(table.night, pushed=_parse_push(words)),
-    "blur": lambda table, words: replace(table.night, blur=float(words[0])),
-    "light": lambda table, words: replace(table.night, light=float(words[0])),
-    "lamp": lambda table, words: replace(
-        table.night, lamp_out={"out": True, "on": False}[words[0]]
-    ),
-    "flicker": lambda table, words: replace(table.night, flicker=int(words[0])),
-    "deck": lambda table, words: replace(table.night, deck=int(words[0])),
-}
-
-
-def _parse_push(words: Sequence[str]) -> tuple[float, float, float]:
-    return float(words[0]), float(words[1]), float(words[2]) if words[2:] else 0.0
+    def _with_card(self, slot: str, card_pose: LyingCard) -> dict[str, Any]:
+        return {"cards": {**self.state.cards, Slot(slot.upper()): card_pose}}
 
 
 def _draw_sheet(

@@ -109,7 +109,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
     workers: int,
 ) -> None:
     """Reads both sets of cards with weights and prints what those are worth."""
-    from calibration.training import publish_weights as shipping
+    from calibration.training import measure_and_publish_weights as shipping
     from calibration.training import rendered_test
 
     chosen = weights or folder / "index.onnx"
@@ -127,7 +127,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
 @_FOLDER
 def publish(folder: Path) -> None:
     """Puts what `all` made into the package: weights, figures, curve, picture."""
-    from calibration.training import publish_weights as shipping
+    from calibration.training import measure_and_publish_weights as shipping
     from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
 
     shipping.publish(folder, WEIGHTS_FILE.parent, Path("docs/pictures/recogniser.svg"))

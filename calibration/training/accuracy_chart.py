@@ -10,7 +10,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from calibration.training.confidence_threshold import accepted, readable
-from calibration.training.reading_limits import LIMITS, Limits
+from calibration.training.readable_conditions import LIMITS, Limits
 from calibration.training.rendered_test import Results
 
 __all__ = ["picture"]

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.training.reading_limits import LIMITS, Limits
+from calibration.training.readable_conditions import LIMITS, Limits
 from calibration.training.rendered_test import Results
 from drivers.camera.recognition.confidence import CurvePoint, single_index_threshold
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO

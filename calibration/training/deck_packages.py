@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.card_artwork.card_faces import IndexMasks, Place
+from drivers.simulators.card_artwork.card_drawing import IndexMasks, Place
 from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, SUITS, Card

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from calibration.training.training_patches import NO_INDEX
-from drivers.camera.recognition.index_window import PATCH_SIZE_PX
+from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
 from shoe_daemon.game import SUITS
 
 __all__ = ["RANK_OUTPUTS", "export", "network"]

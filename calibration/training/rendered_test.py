@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from calibration.training.photo_effects import chosen, photograph
 from calibration.training.process_pool import together
-from calibration.training.reading_limits import within
+from calibration.training.readable_conditions import within
 from calibration.training.training_card_faces import Chance, Source, draw_face
 from drivers.camera.recognition.confidence import count_visible_ends
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.recognition.index_window import Image, Quad
+from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game import DECK, Card
 
 __all__ = [

@@ -19,7 +19,7 @@ from torch.nn import functional
 from calibration.training.network import RANK_OUTPUTS, export, network
 from calibration.training.training_patches import NO_INDEX
 from calibration.training.training_shards import Lessons, load, restored
-from drivers.camera.recognition.index_window import PATCH_SIZE_PX
+from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
 from shoe_daemon.errors import UserError
 
 __all__ = ["Plan", "train", "work"]

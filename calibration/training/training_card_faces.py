@@ -22,10 +22,9 @@ from drivers.simulators.card_artwork import (
     outline,
     style,
 )
-from drivers.simulators.card_artwork.card_faces import IndexMasks, Place
+from drivers.simulators.card_artwork.card_drawing import IndexMasks, Place
 from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
-from drivers.simulators.card_artwork.rank_figures import rank_mask
-from drivers.simulators.card_artwork.suit_pips import pip_mask
+from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
 from shoe_daemon.game import DECK, Card
 
 __all__ = ["Chance", "Face", "Source", "draw_back", "draw_face"]

@@ -15,18 +15,18 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from calibration.photo_label_reading import index_window
+from calibration.labelled_photo_reading import index_window
 from calibration.training.photo_effects import Photo, chosen, enlarged, photograph, sharpness_limit
 from calibration.training.training_card_faces import Chance, Face, Source, draw_back, draw_face
-from drivers.camera.recognition.index_window import (
+from drivers.camera.profile.camera_profile import IndexWindow
+from drivers.camera.recognition.corner_index_reader import (
     PATCH_SIZE_PX,
-    CropWindow,
-    Image,
     Quad,
     crop_window,
     window_quads,
 )
-from drivers.simulators.card_artwork.card_faces import Place
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.card_artwork.card_drawing import Place
 from shoe_daemon.game import RANKS, SUITS
 
 __all__ = ["NO_INDEX", "Patch", "lesson", "patches"]
@@ -110,7 +110,7 @@ def _fitted(chance: Chance, photo: Photo, end: int) -> Quad:
     both = float(np.exp(chance.uniform(np.log(0.75), np.log(1.65))))
     across, along = (both * float(np.exp(chance.normal(0, 0.08))) for _ in range(2))
     off = chance.normal(0, 0.015 if chance.random() < 0.7 else 0.035, 2)  # noqa: PLR2004 - most are well aligned
-    window = CropWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
+    window = IndexWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
     return _shaken(chance, photo, window_quads(photo.quad, window)[end])
 
 
@@ -123,7 +123,7 @@ def _loose(chance: Chance, photo: Photo, face: Face, end: int) -> Quad:
     middle = np.array([x + wide / 2, y + tall / 2]) / 2
     shift = middle * (1 - np.array([across, along])) * chance.uniform(0.3, 1)
     off = chance.normal(0, 0.018 if chance.random() < 0.6 else 0.035, 2) + shift  # noqa: PLR2004 - as above
-    window = CropWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
+    window = IndexWindow(x=float(off[0]), y=float(off[1])).scaled(across, along)
     return _shaken(chance, photo, window_quads(photo.quad, window)[end])
 
 
@@ -229,10 +229,10 @@ def _elsewhere(chance: Chance, photo: Photo) -> Patch:
     quad = photo.quad
     if chance.random() < 0.5:  # noqa: PLR2004 - as above
         quad = np.asarray(np.roll(quad, int(chance.choice([1, 3])), 0), np.float32)
-        window = CropWindow()
+        window = IndexWindow()
     else:
         x, y = chance.uniform(0.28, 0.6), chance.uniform(0.3, 0.5)
-        window = CropWindow(x=float(x), y=float(y))
+        window = IndexWindow(x=float(x), y=float(y))
     return _nothing(crop_window(photo.image, window_quads(quad, window)[0]))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calibration.training.process_pool import together
 from calibration.training.training_card_faces import Source
 from calibration.training.training_patches import Patch, patches
-from drivers.camera.recognition.index_window import PATCH_SIZE_PX, normalise_patch
+from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX, normalise_patch
 
 __all__ = ["SHARD", "Lessons", "generate", "load", "restored"]
 

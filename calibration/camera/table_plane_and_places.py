@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from msgspec.structs import replace
 
 from drivers.camera.profile.camera_profile import (
     Camera,
+    CardSize,
+    IndexWindow,
     Lens,
     Place,
     Point,
@@ -21,19 +23,27 @@ from drivers.camera.profile.camera_profile import (
     Table,
     Throat,
 )
+from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Slot
 
 __all__ = [
     "LAYOUTS",
+    "MORE_PIXELS_ADVICE",
+    "NO_SHIFT",
     "Box",
+    "LayoutOverlay",
+    "LayoutShift",
+    "PixelBudget",
     "Plane",
+    "index_pixels",
     "layout_named",
     "leaves_along_x",
     "matrix_rows",
     "max_distance",
     "normalise_homography",
+    "pixel_budgets",
     "places_of",
     "projection_of",
     "rectangle_corners",
@@ -70,19 +80,13 @@ class Plane(NamedTuple):
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Plane:
         """Return the same plane with another origin and other axes."""
         turn = math.radians(degrees)
-        frame = np.array(
-            [
-                [math.cos(turn), -math.sin(turn), x],
-                [math.sin(turn), math.cos(turn), y],
-                [0.0, 0.0, 1.0],
-            ]
-        )
+        cos, sin = math.cos(turn), math.sin(turn)
+        frame = np.array([[cos, -sin, x], [sin, cos, y], [0.0, 0.0, 1.0]])
         return self._replace(homography=normalise_homography(self.homography @ frame))
 
 
 def projection_of(plane: Plane) -> TableProjection:
     """Return the projection between a plane and its image."""
-    nowhere: tuple[Place, ...] = ()
     return TableProjection(
         Profile(
             version=1,
@@ -90,15 +94,12 @@ def projection_of(plane: Plane) -> TableProjection:
             camera=Camera(width=plane.size[0], height=plane.size[1]),
             table=Table(homography=plane.rows, reference=""),
             lens=plane.lens,
-            place=nowhere,
         )
     )
 
 
 def rectangle_corners(width: float, height: float) -> Floats:
-    """
-    Return the corners of a rectangle about 0, 0: upper left, upper right, lower right, lower left.
-    """
+    """Return the corners of a rectangle about 0, 0, clockwise from the upper left one."""
     return np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * (width / 2, height / 2)
 
 
@@ -143,13 +144,9 @@ class Box(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def corners(self) -> Polygon:
         """Its corners, starting at the upper left."""
-        wide, high = _SIDEWAYS_BOX_MM if self.turn else _UPRIGHT_BOX_MM
-        left, right = self.x - wide / 2, self.x + wide / 2
-        top, bottom = self.y - high / 2, self.y + high / 2
-        return tuple(
-            (round(x, 1), round(y, 1))
-            for x, y in ((left, top), (right, top), (right, bottom), (left, bottom))
-        )
+        size = _SIDEWAYS_BOX_MM if self.turn else _UPRIGHT_BOX_MM
+        corners = rectangle_corners(*size) + np.array((self.x, self.y))
+        return tuple((round(x, 1), round(y, 1)) for x, y in corners.tolist())
 
     def at(self, middle: Point) -> Box:
         """Return the box at another position."""
@@ -209,3 +206,109 @@ def watched_places(places: tuple[Place, ...], throat: Throat | None) -> tuple[Pl
 def leaves_along_x(direction: Point) -> bool:
     """True if cards leave the shoe along x rather than y."""
     return abs(direction[0]) > abs(direction[1])
+
+
+MORE_PIXELS_ADVICE: Final = "bring the camera nearer, zoom in, or choose a mode with more pixels"
+"""Advice where an index has too few pixels."""
+
+
+class PixelBudget(Struct, frozen=True):
+    """Pixels that an index has on a place, and the minimum."""
+
+    slot: str
+    pixels: float
+    least: float
+
+    @property
+    def passed(self) -> bool:
+        """True if the pixels suffice."""
+        return self.pixels >= self.least
+
+    @property
+    def fault(self) -> str:
+        """The missing pixels, with advice."""
+        few = f"{self.pixels:.0f} pixels for an index, at least {self.least:.0f} are needed"
+        return f"{few}: {MORE_PIXELS_ADVICE}"
+
+
+def index_pixels(quad: Floats, window: IndexWindow) -> float:
+    """Return the height of the smaller index window of a card in pixels."""
+    ends = window_quads(np.asarray(quad, np.float32), window)
+    return min(float(np.linalg.norm(each[3] - each[0])) for each in ends)
+
+
+def pixel_budgets(
+    plane: Plane, places: Iterable[Place], card: CardSize, least: float, other: str = "other"
+) -> list[PixelBudget]:
+    """Return the pixels that an index will have on each place."""
+    ground = projection_of(plane)
+    budgets = []
+    for place in places:
+        quad = rectangle_corners(card.width, card.height)
+        if place.turn:
+            quad = quad @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+        pixels = index_pixels(ground.to_pixels(quad + np.array(place.centre)), IndexWindow())
+        budgets.append(PixelBudget(place.slot or other, round(pixels, 1), least))
+    return budgets
+
+
+LayoutShift = tuple[float, float, float]
+"""Shift of a layout: millimetres to the right and down, and degrees."""
+
+NO_SHIFT: Final[LayoutShift] = (0.0, 0.0, 0.0)
+
+
+class LayoutOverlay:
+    """
+    Boxes of a layout on the plane, drawn over the image and dragged there.
+
+    Attributes:
+        boxes: Positions of the boxes on the plane, without the common shift.
+        shift: Common shift of all boxes.
+    """
+
+    def __init__(
+        self, plane: Plane, boxes: Sequence[Box], least: float, shift: LayoutShift
+    ) -> None:
+        self.boxes = list(boxes)
+        self.shift = shift
+        self._plane = plane
+        self._min_pixels = least
+
+    def turn(self, degrees: float) -> None:
+        """Turn all boxes."""
+        x, y, before = self.shift
+        self.shift = (x, y, max(-180.0, min(180.0, before + degrees)))
+
+    def push(self, x: float, y: float) -> None:
+        """Drag all boxes by a number of pixels."""
+        right, down, degrees = self.shift
+        ground = projection_of(self._plane)
+        middle = ground.to_pixels([(right, down)])[0]
+        to = ground.to_table([(middle[0] + x, middle[1] + y)])[0]
+        self.shift = (float(to[0]), float(to[1]), degrees)
+
+    def put(self, index: int, at: Point) -> None:
+        """Drag the middle of one box, if it exists, to a pixel."""
+        if index < len(self.boxes):
+            to = projection_of(self._shifted()).to_table([at])[0]
+            there = (round(float(to[0]), 1), round(float(to[1]), 1))
+            self.boxes[index] = self.boxes[index].at(there)
+
+    def _shifted(self) -> Plane:
+        return self._plane.moved(*self.shift)
+
+    def drawn(self) -> list[dict[str, Any]]:
+        """Return the outline of each box in the image, and its index height in pixels."""
+        plane = self._shifted()
+        ground, places = projection_of(plane), places_of(self.boxes)
+        snapshot = pixel_budgets(plane, places, CardSize(), self._min_pixels)
+        return [
+            {
+                "name": budget.slot,
+                "points": np.round(ground.to_pixels(place.polygon), 1).tolist(),
+                "pixels": round(budget.pixels),
+                "least": round(budget.least),
+            }
+            for place, budget in zip(places, snapshot, strict=True)
+        ]

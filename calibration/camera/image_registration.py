@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 
 __all__ = ["TableShift", "find_table_shift", "is_mirrored", "max_recognised_shift_mm"]
 
@@ -44,7 +44,6 @@ second match, error, and minimum of matches. Few are enough, because the points 
 
 _MAX_SHIFT_SHARE: Final = 0.15
 """Share of the image's height: all simulated tables that moved by less are recognised."""
-
 
 _MIN_VISIBLE_SHARE: Final = 0.2
 _MIN_SIDE_POINTS: Final = 8
@@ -118,11 +117,8 @@ def is_mirrored(profile: Profile, reference: Image, now: Image) -> bool:
 def max_recognised_shift_mm(profile: Profile) -> float:
     """Return the shift up to which a table is certainly recognised."""
     x, y = _place_centres(profile).mean(axis=0)
-    return (
-        _MAX_SHIFT_SHARE
-        * profile.camera.height
-        / TableProjection(profile).scale((float(x), float(y)))
-    )
+    scale = TableProjection(profile).scale((float(x), float(y)))
+    return _MAX_SHIFT_SHARE * profile.camera.height / scale
 
 
 def _rotation_degrees(before: Floats, after: Floats) -> float:
@@ -202,10 +198,7 @@ def _without_lighting(grey: Grey, mask: Grey | None = None) -> Grey:
 def _local_mean(
     values: NDArray[Any], share: NDArray[np.float32], wide: float
 ) -> NDArray[np.float32]:
-    """
-    Return the mean around each pixel of the visible area, from a smaller image: as exact, in a
-    tenth of the time.
-    """
+    """Return the mean around each pixel of the visible area, from a smaller image for speed."""
     size = values.shape[1], values.shape[0]
     small = max(1, size[0] // _SHRINK_FACTOR), max(1, size[1] // _SHRINK_FACTOR)
     tracked, part = (

@@ -1,5 +1,5 @@
 """
-Messages and bytes that one table publishes in an hour: `python -m bench.traffic`.
+Messages and bytes that one table publishes in an hour: `python -m bench.mqtt_traffic`.
 
 Real daemons read simulated shoes at the speed of a real table, by default for an hour:
 half of the shoes disclose each face at the draw, half with the result. A subscriber to

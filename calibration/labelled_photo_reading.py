@@ -1,21 +1,146 @@
-"""Reads a labelled card: by its corners, by two points of its index, or within a box."""
+"""
+Photo labels: which card is where in which photo. Reads the file of labels, and the labelled cards.
+
+The file is CSV of a program or spreadsheet, in UTF-8 or Excel's Unicode text, with commas,
+semicolons or tabs, and decimal points or commas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
 from typing import Final
 
 import cv2
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.photo_label_file import Kind, Label
 from drivers.camera.recognition.confidence import count_visible_ends
-from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.recognition.index_window import Image, Quad
+from drivers.camera.recognition.corner_index_reader import CardReading, Quad, Recogniser
+from drivers.camera.sources.frame_capture import Image
+from shoe_daemon.errors import UserError
+from shoe_daemon.game import Card
 
-__all__ = ["index_window", "index_windows", "read_label"]
+__all__ = ["Label", "index_window", "index_windows", "read_label", "read_labels"]
+
+
+class Kind(StrEnum):
+    """
+    The meaning of a row's points.
+
+    ``quad``: the card's four corners in reading order; ``bbox``: a box around the whole card,
+    which may be partly hidden; ``corner``: the centres of the rank's figure and of the small pip
+    below it, for cards of which only the index is visible.
+    """
+
+    QUAD = "quad"
+    BBOX = "bbox"
+    CORNER = "corner"
+
+
+_POINTS: Final = {Kind.QUAD: 4, Kind.BBOX: 2, Kind.CORNER: 2}
+_NEEDED: Final = ("file", "kind", "rank", "suit", "x0", "y0", "x1", "y1")
+_DELIMITERS: Final = ",;\t"
+_MAX_COORDINATE_PX: Final = 1e6
+"""Pixel coordinates beyond any picture."""
+
+Row = Mapping[str, str]
+
+
+class Label(Struct, frozen=True):
+    """One row: a card in a photo."""
+
+    file: str
+    kind: Kind
+    card: Card
+    points: tuple[tuple[float, float], ...]
+    tags: tuple[str, ...]
+    source: str
+
+
+def read_labels(path: Path) -> Iterator[Label]:
+    """
+    Read a labels file; extra columns and empty rows are ignored.
+
+    Raises:
+        UserError: The file or a row is invalid.
+    """
+    try:
+        lines, delimiter = _lines(_text(path))
+        rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+        names = [name.strip().lower() for name in next(filter(any, rows), [])]
+        missing = [name for name in _NEEDED if name not in names]
+        if missing:
+            raise UserError(f"{path}: no column {', '.join(missing)}")
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield _label(dict(zip(names, cells, strict=False)), f"{path}:{rows.line_num}")
+    except (OSError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+
+
+def _text(path: Path) -> str:
+    data = path.read_bytes()
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: no text in UTF-8; expected a CSV file of labels") from error
+
+
+def _lines(text: str) -> tuple[io.StringIO, str]:
+    """Return the lines from the header on, and the separator."""
+    lines = io.StringIO(text, newline="")
+    while (line := lines.readline()) and not line.strip():
+        pass
+    if line.lower().startswith("sep="):
+        return lines, line[4:5].strip() or ","
+    lines.seek(0)
+    return lines, max(_DELIMITERS, key=line.count)
+
+
+def _label(row: Row, where: str) -> Label:
+    try:
+        kind = Kind(row["kind"].lower())
+    except (KeyError, ValueError) as error:
+        found = row.get("kind", "")
+        raise UserError(f"{where}: kind: {found!r}; expected quad, bbox or corner") from error
+    file = row.get("file", "")
+    tags = tuple(dict.fromkeys(filter(None, map(str.strip, row.get("tags", "").split(",")))))
+    source = row.get("source") or row.get("source_repo") or file.lstrip("/").partition("/")[0]
+    points = tuple(
+        (_pixels(row, f"x{n}", where), _pixels(row, f"y{n}", where)) for n in range(_POINTS[kind])
+    )
+    return Label(file, kind, _card(row, where), points, tags, source)
+
+
+def _card(row: Row, where: str) -> Card:
+    found = f"{row.get('rank', '')}{row.get('suit', '')}".upper()
+    try:
+        return Card(found)
+    except ValueError as error:
+        message = f"rank and suit: {found!r}; expected a card such as 9 and h"
+        raise UserError(f"{where}: {message}") from error
+
+
+def _pixels(row: Row, name: str, where: str) -> float:
+    found = row.get(name, "")
+    try:
+        value = float(found.replace(",", "."))
+    except ValueError:
+        value = _MAX_COORDINATE_PX
+    # Also false for nan.
+    if abs(value) < _MAX_COORDINATE_PX:
+        return value
+    raise UserError(f"{where}: {name}: {found!r}; expected pixels of the photo")
+
 
 _Points = NDArray[np.float32]
 # Index windows in units of the distance from rank to pip: height, and position of the rank's
@@ -38,19 +163,21 @@ _CERTAIN_CONFIDENCE: Final = 0.98
 
 def read_label(recogniser: Recogniser, image: Image, label: Label) -> CardReading:
     """Read the card of a label in its photo."""
-    return _READERS[label.kind](recogniser, image, np.array(label.points, np.float32))
+    points = np.array(label.points, np.float32)
+    match label.kind:
+        case Kind.QUAD:
+            return _read_by_corners(recogniser, image, points)
+        case Kind.BBOX:
+            return _read_in_box(recogniser, image, points)
+        case Kind.CORNER:
+            return recogniser.read_windows(image, list(index_windows(points)))
 
 
-def _corners(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
+def _read_by_corners(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
     """Read a card by its corners; corners in the opposite direction are only listed so."""
     (x, y) = (points - points.mean(0)).T
     clockwise = np.dot(x, np.roll(y, -1)) >= np.dot(y, np.roll(x, -1))
     return recogniser.read(image, points if clockwise else points[[0, 3, 2, 1]])
-
-
-def _index(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
-    """Read an index by the centres of figure and pip, in several sizes."""
-    return recogniser.read_windows(image, list(index_windows(points)))
 
 
 def index_windows(points: _Points) -> Iterator[Quad]:
@@ -81,7 +208,7 @@ def index_window(
     return np.asarray(origin + _UNIT[:, :1] * across + _UNIT[:, 1:] * down * height, np.float32)
 
 
-def _box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
+def _read_in_box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
     """
     Read a card within a box, after searching its outline in any orientation.
 
@@ -100,14 +227,11 @@ def _box(recogniser: Recogniser, image: Image, points: _Points) -> CardReading:
 
 def _outlines(image: Image, points: _Points) -> Iterator[Quad]:
     """Yield candidates for the card's corners: the paper in the box, then the box itself."""
-    for quad in (*_papers(image, points), _boxed(points)):
+    (x0, y0), (x1, y1) = points
+    box = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], np.float32)
+    for quad in (*_papers(image, points), box):
         for turn in (0, 1):
             yield np.asarray(np.roll(quad, turn, 0), np.float32)
-
-
-def _boxed(points: _Points) -> Quad:
-    (x0, y0), (x1, y1) = points
-    return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], np.float32)
 
 
 def _papers(image: Image, points: _Points) -> Iterator[Quad]:
@@ -151,10 +275,3 @@ def _upright(quad: Quad) -> Quad:
     sides = np.linalg.norm(np.roll(ordered, -1, 0) - ordered, axis=1)
     long_first = sides[0] + sides[2] > sides[1] + sides[3]
     return np.asarray(np.roll(ordered, -1, 0) if long_first else ordered, np.float32)
-
-
-_READERS: Final[dict[Kind, Callable[[Recogniser, Image, _Points], CardReading]]] = {
-    Kind.QUAD: _corners,
-    Kind.BBOX: _box,
-    Kind.CORNER: _index,
-}

@@ -24,7 +24,6 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.toml_validation import convert_toml, plain_error
 
 __all__ = [
-    "ControlDevice",
     "ControlLock",
     "camera_finding",
     "camera_fingerprint",
@@ -39,16 +38,14 @@ _SETTLING_FRAMES: Final = 30
 """Frames until automatic settings have settled and can be locked."""
 
 
-class ControlDevice(Protocol):
-    """The used part of OpenCV's capture."""
+class _ControlDevice(Protocol):
+    """
+    The used part of OpenCV's capture: a missing property is 0 or -1, and a property that was set
+    with success may still have been refused by the device.
+    """
 
-    def get(self, number: int, /) -> float:
-        """Read a property; 0 or -1 where it does not exist."""
-        ...
-
-    def set(self, number: int, value: float, /) -> bool:
-        """Set a property; success does not mean that the device accepted it."""
-        ...
+    def get(self, number: int, /) -> float: ...
+    def set(self, number: int, value: float, /) -> bool: ...
 
 
 class _Control(Struct, frozen=True):
@@ -71,15 +68,18 @@ class ControlLock(Struct, frozen=True):
 
     Attributes:
         name: Its name, for people.
-        locked: Whether the device holds the value.
-        controls: Values to set each time the camera is opened.
-        said: What the device did, and advice where it refused.
+        said: Result for people, with advice where the device refused.
+        controls: Values to set each time the camera is opened; empty where the device refused.
     """
 
     name: str
-    locked: bool
-    controls: dict[str, float]
     said: str
+    controls: dict[str, float] = {}
+
+    @property
+    def locked(self) -> bool:
+        """True if the device holds the value."""
+        return bool(self.controls)
 
 
 def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
@@ -101,37 +101,32 @@ def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
         raise UserError(f"{error}") from error
 
 
-def lock_controls(device: ControlDevice) -> list[ControlLock]:
+def lock_controls(device: _ControlDevice) -> list[ControlLock]:
     """Keep the values of the automatic settings, and switch these off."""
     return [_lock_control(device, control) for control in _CONTROLS]
 
 
-def _lock_control(device: ControlDevice, control: _Control) -> ControlLock:
+def _lock_control(device: _ControlDevice, control: _Control) -> ControlLock:
     automatic, value = _property_number(control.automatic), _property_number(control.value)
     found = device.get(value)
     if device.get(automatic) < 0 or (device.get(automatic) == 0 and found <= 0):
         advice = "set it on the camera itself, or take one that lets it be set"
-        return ControlLock(
-            control.name, locked=False, controls={}, said=f"the device has none: {advice}"
-        )
+        return ControlLock(control.name, f"the device has none: {advice}")
     device.set(automatic, control.manual)
     device.set(value, found)
     held, kept = device.get(automatic), device.get(value)
     if abs(held - control.manual) > _VALUE_TOLERANCE:
         said = f"refused: its automatic stays at {held:g}: it may drift with the light"
-        return ControlLock(control.name, locked=False, controls={}, said=said)
+        return ControlLock(control.name, said)
     controls = {control.automatic: control.manual, control.value: kept}
+    said = f"locked at {kept:g}"
     if abs(kept - found) > _VALUE_TOLERANCE * max(1.0, abs(found)):
         said = f"locked, but at {kept:g} instead of {found:g}"
-        return ControlLock(control.name, locked=True, controls=controls, said=said)
-    return ControlLock(control.name, locked=True, controls=controls, said=f"locked at {kept:g}")
+    return ControlLock(control.name, said, controls)
 
 
 def _property_number(name: str) -> int:
     return int(getattr(cv2, f"CAP_PROP_{name.upper()}"))
-
-
-_DEFAULT_MODE: Final = Camera(width=1280, height=720)
 
 
 _MODE_TEXT: Final = re.compile(r"(\d+)x(\d+)(?:@(\d+(?:\.\d+)?))?(?::(\w{4}))?", re.ASCII)
@@ -147,13 +142,13 @@ def port_text(address: Address) -> str | None:
 
 def parse_mode(text: str | None) -> Camera:
     """
-    Parse a mode, such as ``1280x720@30:MJPG``; None for the default.
+    Parse a mode, such as ``1280x720@30:MJPG``; None for 1280x720.
 
     Raises:
         UserError: Not a mode.
     """
     if text is None:
-        return _DEFAULT_MODE
+        return Camera(width=1280, height=720)
     found = _MODE_TEXT.fullmatch(text)
     if found is None:
         raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")

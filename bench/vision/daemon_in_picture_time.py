@@ -18,19 +18,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from bench.vision.round_verdicts import Dealt
-from bench.vision.simulated_clock_camera import Film, FilmDriver
-from bench.vision.table_staff import TableStaff
+from bench.vision.simulated_camera_and_clock import Film, FilmDriver
+from bench.vision.simulated_table_staff import TableStaff
 from drivers import ReaderEnvironment
 from drivers.camera.options import CameraOptions
-from drivers.simulators.camera.ground_truth import Truth
-from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
-from drivers.simulators.camera.scene_renderer import Scene
+from drivers.simulators.camera.scene_renderer import Scene, Truth
 from drivers.simulators.camera.scene_settings import Settings, Station
+from drivers.simulators.camera.simulation_files import PROFILE, write_simulated_profile
 from drivers.simulators.simulated_shoe import DealtRound
-from shoe_daemon.clock import Clock
 from shoe_daemon.config import Config, ReaderSettings, Setup, TableSettings, set_up
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon
 from shoe_daemon.table import Event, ResultOn, RoundEnd
 

@@ -1,5 +1,5 @@
 """
-Finds the speed of a serial line and writes its configuration.
+Finds the speed of a serial line and writes its configuration; lists the serial ports.
 
 A reader sends only when a card is drawn, and at a wrong speed its bytes are garbage. So a speed is
 kept while nothing arrives, and abandoned after some bytes without a frame.
@@ -8,8 +8,10 @@ kept while nothing arrives, and abandoned after some bytes without a frame.
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 from threading import Event
@@ -17,8 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
+from serial.tools.list_ports import comports
 
-from calibration.serial_ports import stable_name
 from drivers import (
     Driver,
     EndOfCaptureError,
@@ -32,7 +34,20 @@ from drivers import (
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import encode_observation
 
-__all__ = ["SPEEDS", "ByteLog", "Finding", "configuration", "listen", "silence_hints", "speeds_of"]
+__all__ = [
+    "SPEEDS",
+    "STABLE_FOLDERS",
+    "ByteLog",
+    "Finding",
+    "Port",
+    "configuration",
+    "list_ports",
+    "listen",
+    "silence_hints",
+    "speeds_of",
+    "stable_name",
+    "stable_names",
+]
 
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 """Usual speeds of serial readers in bit/s."""
@@ -42,7 +57,6 @@ MIN_VALID_FRAMES: Final = 6
 
 MAX_UNDECODED_BYTES: Final = 16
 """Bytes without a frame after which the next speed is tried: two short reports."""
-
 
 LINE_BYTES: Final = 32
 """Bytes per output line."""
@@ -111,7 +125,7 @@ class ByteLog:
             lines = self._garbage(frame.kind, len(frame.raw), frame.note)
         else:
             self._understood += len(frame.raw)
-            lines = [_told(frame)]
+            lines = [_frame_text(frame)]
         self._drop(len(frame.raw))
         return lines
 
@@ -143,10 +157,8 @@ class ByteLog:
 
 
 def speeds_of(port: str, usual: int) -> tuple[int, ...]:
-    """
-    Return the speeds to try, the usual one first; only that one if the line has no speed
-    (pseudo-terminal, raw TCP, capture).
-    """
+    """Return the speeds to try, the usual one first; only that one if the line has no speed."""
+    # A pseudo-terminal, raw TCP and a capture have no speed.
     is_serial = port.startswith("rfc2217:") or (
         port.startswith("/") and Path("/dev/pts") not in Path(port).resolve().parents
     )
@@ -155,11 +167,7 @@ def speeds_of(port: str, usual: int) -> tuple[int, ...]:
 
 
 def listen(
-    port: str,
-    driver: Driver,
-    seconds: float,
-    echo: Callable[[str], None],
-    stopping: Event,
+    port: str, driver: Driver, seconds: float, echo: Callable[[str], None], stopping: Event
 ) -> Finding:
     """
     Listen for at most `seconds`, and report each line of output.
@@ -169,24 +177,23 @@ def listen(
     """
     speeds = speeds_of(port, driver.line.baudrate)
     end = time.monotonic() + seconds
-    finding = Finding(stable_name(port))
-    for speed in cycle(speeds):
+    name, received, tried = stable_name(port), 0, cycle(speeds)
+    while True:
+        speed = next(tried)
         echo(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
         log = ByteLog(driver)
         trial = _Trial(log, end, echo, stopping, may_give_up=len(speeds) > 1)
-        gave_up = _on_line(port, driver, speed, trial)
-        known_speed = speed if log.frames and len(speeds) > 1 else None
-        finding = replace(
-            finding,
-            speed=known_speed,
-            frames=log.frames,
-            repeats=log.repeats,
-            strange=log.strange,
-            bytes=finding.bytes + log.bytes,
-        )
+        try:
+            with closing(open_transport(port, replace(driver.line, baudrate=speed))) as line:
+                gave_up = trial.run(line)
+        except EndOfCaptureError:
+            gave_up = False
+        except LineError as error:
+            raise UserError(str(error)) from error
+        received += log.bytes
         if not gave_up:
-            break
-    return finding
+            found = speed if log.frames and len(speeds) > 1 else None
+            return Finding(name, found, log.frames, log.repeats, log.strange, received)
 
 
 def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
@@ -216,11 +223,8 @@ class _Trial(Struct):
                 self.echo(line_text)
             if self.log.frames >= MIN_VALID_FRAMES:
                 return False
-            if (
-                self.may_give_up
-                and not self.log.frames
-                and self.log.strange >= MAX_UNDECODED_BYTES
-            ):
+            is_garbage = not self.log.frames and self.log.strange >= MAX_UNDECODED_BYTES
+            if self.may_give_up and is_garbage:
                 self.echo("no valid frame among these bytes")
                 return True
         return False
@@ -249,20 +253,7 @@ def silence_hints(port: str) -> list[str]:
     ]
 
 
-def _on_line(port: str, driver: Driver, speed: int, trial: _Trial) -> bool:
-    try:
-        line = open_transport(port, replace(driver.line, baudrate=speed))
-        try:
-            return trial.run(line)
-        finally:
-            line.close()
-    except EndOfCaptureError:
-        return False
-    except LineError as error:
-        raise UserError(str(error)) from error
-
-
-def _told(frame: Frame) -> str:
+def _frame_text(frame: Frame) -> str:
     observations = "  ".join(encode_observation(each).decode() for each in frame.observations)
     more = "" if len(frame.raw) <= LINE_BYTES else f" … {len(frame.raw)} bytes"
     raw = f"{frame.kind:7} {_hex(frame.raw[:LINE_BYTES])}{more}"
@@ -271,3 +262,47 @@ def _told(frame: Frame) -> str:
 
 def _hex(data: bytes) -> str:
     return data.hex(" ").upper()
+
+
+STABLE_FOLDERS: Final = ("/dev/shoe", "/dev/serial/by-id", "/dev/serial/by-path")
+"""Folders of stable names, best first: chosen by hand, by device, by socket."""
+
+
+class Port(Struct, frozen=True):
+    """
+    One serial port.
+
+    Attributes:
+        device: Its current path, such as ``/dev/ttyUSB0``.
+        description: The adapter's description.
+        stable: Its stable names, best first.
+    """
+
+    device: str
+    description: str
+    stable: tuple[str, ...]
+
+
+def list_ports() -> list[Port]:
+    """Return the existing ports, ordered by path."""
+    return [
+        Port(found.device, found.description or "", stable_names(found.device))
+        for found in sorted(comports(), key=lambda found: found.device)
+    ]
+
+
+def stable_names(device: str, folders: Iterable[str] = STABLE_FOLDERS) -> tuple[str, ...]:
+    """Return a port's stable names, best first."""
+    target = os.path.realpath(device)
+    names: list[str] = []
+    for folder in folders:
+        links = sorted(Path(folder).iterdir()) if Path(folder).is_dir() else []
+        names += [str(link) for link in links if os.path.realpath(link) == target]
+    return tuple(names)
+
+
+def stable_name(port: str) -> str:
+    """Return a port's best stable name, or the given name."""
+    if not port.startswith("/") or port.startswith(STABLE_FOLDERS):
+        return port
+    return next(iter(stable_names(port)), port)

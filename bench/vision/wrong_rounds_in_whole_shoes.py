@@ -1,9 +1,9 @@
 """
 Rounds published wrong without an alert, in whole simulated shoes read by a camera.
 
-    python -m bench.vision.camera_shoes --station overhead --shoes 200 --jobs 2 --out shoes.jsonl
-    python -m bench.vision.camera_shoes --station throat --shoes 200 --jobs 2 --out shoes.jsonl
-    python -m bench.vision.camera_shoes --station overhead --seed 17 --shoes 1 --why    # again
+    python -m bench.vision.wrong_rounds_in_whole_shoes --shoes 200 --jobs 2 --out shoes.jsonl
+    python -m bench.vision.wrong_rounds_in_whole_shoes --station throat --shoes 200 --jobs 2
+    python -m bench.vision.wrong_rounds_in_whole_shoes --seed 17 --shoes 1 --why    # again
 
 Each shoe has its own table, lamps, camera and deck, none of them seen in training, and faults:
 hands on cards, lamps that go out, a pushed camera. A round is *exact* if its result was published
@@ -36,10 +36,10 @@ import msgspec
 import structlog
 
 from bench.harness import mosquitto
-from bench.vision.picture_clock_daemon import play_shoe
-from bench.vision.pushed_cameras import print_pushed, push
+from bench.vision.daemon_in_picture_time import play_shoe
+from bench.vision.pushed_camera_detection import print_pushed, push
 from bench.vision.round_verdicts import Verdict, judge
-from bench.vision.simulated_clock_camera import BEGIN
+from bench.vision.simulated_camera_and_clock import BEGIN
 from drivers.simulators.camera.scene_settings import (
     OVERHEAD_FAULTS,
     THROAT_FAULTS,
@@ -120,7 +120,7 @@ def main() -> int:
 
 
 def _wishes() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.vision.camera_shoes")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.wrong_rounds_in_whole_shoes")
     parser.add_argument("--station", choices=["overhead", "throat"], default="overhead")
     parser.add_argument("--shoes", type=int, default=2)
     parser.add_argument("--rounds", type=int, help="of each shoe; all without it")

@@ -1,7 +1,4 @@
-"""
-Practice calibrations on a simulated table: as a video with its script, or live with typed
-commands.
-"""
+"""Practice calibrations on a simulated table: a video with its script, or live commands."""
 
 from __future__ import annotations
 
@@ -9,24 +6,24 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from queue import Empty, Queue
+from queue import Queue
 from threading import Event, Thread
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import cv2
 import numpy as np
 
-from calibration.camera.atomic_files import write_together
-from calibration.camera.layout_on_plane import rectangle_corners
+from calibration.camera.calibration_output import write_together
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, marker_corners
-from drivers.simulators.camera.live_sender import open_sender
+from calibration.camera.table_plane_and_places import rectangle_corners
+from drivers.simulators.camera.live_picture_sender import open_sender
 from drivers.simulators.camera.scene_settings import Station
-from drivers.simulators.camera.table_layout import CARD, Point
-from drivers.simulators.camera.video_writer import check_whole
+from drivers.simulators.camera.simulation_files import check_whole
+from drivers.simulators.camera.table_layout import CARD
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, RANKS
 
-__all__ = ["layout_position", "play_live", "record_video", "throat_card_corners"]
+__all__ = ["layout_position", "play_live", "record_video"]
 
 _SCENE_FRAMES: Final = 8
 _EMPTY_TABLE_FRAMES: Final = 30
@@ -89,11 +86,12 @@ def _open_video(path: Path, table: SimulatedTable) -> cv2.VideoWriter:
 
 def _scenes(table: SimulatedTable) -> Iterator[_ScriptedScene]:
     if table.settings.station is Station.THROAT:
-        points = [[round(x, 2), round(y, 2)] for x, y in throat_card_corners(table)]
+        corners = table.camera.on_table(rectangle_corners(*CARD[::-1]))
+        points = [[round(x, 2), round(y, 2)] for x, y in corners.tolist()]
         size = f"rectangle = [{CARD[1]:g}, {CARD[0]:g}]"
         yield _ScriptedScene(("exactly P1 AS",), "[plane]", (f"points = {points}", size))
     else:
-        yield _ScriptedScene(("markers",), "[plane]", (f"size = {table.night.side:g}",))
+        yield _ScriptedScene(("markers",), "[plane]", (f"size = {table.state.side:g}",))
     yield _ScriptedScene(("empty",), "[empty]")
     for number, rank in enumerate(RANKS):
         yield _card_scene(number, f"{rank}{'SHDC'[number % 4]}", "[[card]]")
@@ -113,7 +111,7 @@ def _card_scene(number: int, card: str, answer: str) -> _ScriptedScene:
 def _layout_text(table: SimulatedTable) -> str:
     """Return the exact layout as a section of the script."""
     if table.settings.station is Station.THROAT:
-        return "# The shoe's mouth: all that its camera sees of it is watched.\n"
+        return "# The shoe's throat: all that its camera sees of it is watched.\n"
     x, y, turn = layout_position(table)
     return f'[layout]\npreset = "six"\nx = {x:.2f}\ny = {y:.2f}\nturn = {turn:.3f}\n'
 
@@ -123,7 +121,7 @@ def layout_position(table: SimulatedTable) -> tuple[float, float, float]:
     Return the middle and rotation of the places, relative to the middle of the markers, as
     `plane_from_markers` measures them.
     """
-    side = table.night.side
+    side = table.state.side
     corners = np.concatenate([marker_corners(sheet, side) for sheet in MARKER_SHEETS])
     middle = corners.mean(axis=0)
     camera = table.camera
@@ -135,12 +133,6 @@ def layout_position(table: SimulatedTable) -> tuple[float, float, float]:
     back = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
     x, y = back @ -middle
     return float(x), float(y), -math.degrees(turn)
-
-
-def throat_card_corners(table: SimulatedTable) -> tuple[Point, ...]:
-    """Return the corners of a card in the throat, in the image."""
-    quad = rectangle_corners(*CARD[::-1])
-    return tuple((float(x), float(y)) for x, y in table.camera.on_table(quad))
 
 
 def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears what
@@ -173,20 +165,18 @@ def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears 
         sender.close()
 
 
-def _listen(lines: Iterable[str], lines_queue: Queue[Any]) -> None:
+def _listen(lines: Iterable[str], lines_queue: Queue[str | None]) -> None:
     for line in lines:
         lines_queue.put(line.strip())
     lines_queue.put(None)
 
 
 def _execute_lines(
-    table: SimulatedTable, lines_queue: Queue[Any], echo: Callable[[str], None]
+    table: SimulatedTable, lines_queue: Queue[str | None], echo: Callable[[str], None]
 ) -> bool:
-    while True:
-        try:
-            line = lines_queue.get_nowait()
-        except Empty:
-            return True
+    """Execute the typed commands so far; return False after the last one."""
+    while not lines_queue.empty():
+        line = lines_queue.get()
         if line is None:
             return False
         try:
@@ -194,3 +184,4 @@ def _execute_lines(
             echo(f"done: {line}")
         except UserError as error:
             echo(str(error))
+    return True

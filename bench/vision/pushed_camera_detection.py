@@ -1,9 +1,10 @@
 """
 Whether `calibrate camera --check` finds that a camera was pushed before the shoe.
 
-    python -m bench.vision.pushed_cameras --shoes 200 --seed 5000
+    python -m bench.vision.pushed_camera_detection --shoes 200 --seed 5000
 
-pushes the overhead cameras of `bench.vision.camera_shoes` without playing their shoes.
+pushes the overhead cameras of `bench.vision.wrong_rounds_in_whole_shoes`; their shoes are not
+played.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from calibration.camera.profile_check import FindingKind
 from calibration.camera.shoe_start_check import check_profile
 from drivers.camera.camera_as_line import load_recogniser
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_finder import CardRecogniser
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from drivers.camera.recognition.find_and_read_card import CardRecogniser
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.animated_round import AnimatedRound, Effect, scene_state
+from drivers.simulators.camera.camera_projection import create_camera
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
-from drivers.simulators.camera.sensor_effects import Sensor
+from drivers.simulators.camera.simulation_files import PROFILE, write_simulated_profile
 from drivers.simulators.camera.table_image import TableImage
 
 __all__ = ["Pushed", "print_pushed", "push"]
@@ -120,7 +121,7 @@ def _line(push: Pushed) -> str:
 
 def main() -> int:
     """Push each table's camera; return 1 if a check was wrong."""
-    parser = argparse.ArgumentParser(prog="python -m bench.vision.pushed_cameras")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.pushed_camera_detection")
     parser.add_argument("--shoes", type=int, default=20)
     parser.add_argument("--seed", type=int, default=5000, help="of the first shoe")
     wishes = parser.parse_args()

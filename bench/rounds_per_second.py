@@ -1,6 +1,6 @@
 """
 Rounds per second through the table, and through the drawing rules alone: `python -m
-bench.throughput`.
+bench.rounds_per_second`.
 
 Three measurements, alternating over the same eight-deck shoes in one run:
 

@@ -1,7 +1,7 @@
 """
 Baseline of the display benchmark: forwards one topic to a page that shows the message number.
 
-`python -m bench.bare_page BROKER_PORT TOPIC PORT`
+`python -m bench.baseline_web_page BROKER_PORT TOPIC PORT`
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Sheets of markers to print at true size: PDF, SVG or HTML, with a ruler to check the print.
+Printed markers: sheets to print at true size, and the detection of the markers in an image.
 
-A page is drawn once, in millimetres, as rectangles and lines of text; each file format writes
-the same page.
+A page is drawn once, in millimetres, as rectangles and lines of text; each file format (PDF, SVG,
+HTML) writes the same page.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from calibration.camera.marker_detection import DICTIONARY
+from drivers.camera.recognition.table_projection import Floats
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["FILE_SUFFIXES", "PAPER_SIZES_MM", "SheetPage", "draw_sheets", "write_sheets"]
+__all__ = ["DICTIONARY", "Marker", "SheetPage", "draw_sheets", "find_markers", "write_sheets"]
 
-PAPER_SIZES_MM: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
-FILE_SUFFIXES: Final = (".pdf", ".svg", ".html")
+_PAPER_SIZES_MM: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
+_FILE_SUFFIXES: Final = (".pdf", ".svg", ".html")
 
 _MARGIN_MM: Final = 14.0
 _FOOTER_MM: Final = 62.0
@@ -90,12 +92,12 @@ def draw_sheets(count: int, side: float, paper: str) -> list[SheetPage]:
     Args:
         count: Number of markers; they are numbered from 0.
         side: Side of the black edge of each, in millimetres.
-        paper: One of `PAPER_SIZES_MM`.
+        paper: One of ``a4`` and ``letter``.
 
     Raises:
         UserError: They are too large for the paper.
     """
-    size = PAPER_SIZES_MM[paper]
+    size = _PAPER_SIZES_MM[paper]
     across = int((size[0] - 2 * _MARGIN_MM + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE)))
     down = int(
         (size[1] - _MARGIN_MM - _FOOTER_MM - 10 + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE))
@@ -134,17 +136,10 @@ def _marker_rectangles(number: int, x: float, y: float, side: float) -> Iterator
     )
     cell = side / _MARKER_CELLS
     for row, line in enumerate(np.asarray(drawn) == 0):
-        first = 0
-        while first < _MARKER_CELLS:
-            if not line[first]:
-                first += 1
-                continue
-            last = first
-            while last < _MARKER_CELLS and line[last]:
-                last += 1
+        ends = np.flatnonzero(np.diff(np.pad(line, 1).astype(np.int8))).tolist()
+        for first, last in zip(ends[::2], ends[1::2], strict=True):
             # Rows overlap slightly, so that no printer leaves white lines between them.
             yield _Rectangle(x + first * cell, y + row * cell, (last - first) * cell, cell + 0.02)
-            first = last
 
 
 def _draw_footer(sheet: SheetPage, side: float) -> None:
@@ -175,16 +170,14 @@ def write_sheets(sheets: Sequence[SheetPage], path: Path) -> list[Path]:
         UserError: The suffix is unknown, or the file cannot be written.
     """
     form = path.suffix.lower()
-    if form not in FILE_SUFFIXES:
-        raise UserError(f"{path}: expected a name ending in {', '.join(FILE_SUFFIXES)}")
-    files = {path: _pdf(sheets)} if form == ".pdf" else {path: _html(sheets).encode()}
+    if form not in _FILE_SUFFIXES:
+        raise UserError(f"{path}: expected a name ending in {', '.join(_FILE_SUFFIXES)}")
     if form == ".svg":
-        files = {
-            path if not number else path.with_stem(f"{path.stem}-{number + 1}"): _svg(
-                sheet
-            ).encode()
-            for number, sheet in enumerate(sheets)
-        }
+        others = (path.with_stem(f"{path.stem}-{number}") for number in range(2, len(sheets) + 1))
+        pages = (_svg(sheet).encode() for sheet in sheets)
+        files = dict(zip((path, *others), pages, strict=True))
+    else:
+        files = {path: _pdf(sheets) if form == ".pdf" else _html(sheets).encode()}
     for file, data in files.items():
         try:
             file.write_bytes(data)
@@ -248,17 +241,10 @@ def _pdf(sheets: Sequence[SheetPage]) -> bytes:
     ]
     for page, sheet in zip(pages, sheets, strict=True):
         box = " ".join(f"{side * _POINTS_PER_MM:.3f}" for side in sheet.paper)
-        objects += [
-            _pdf_page(box, page + 1),
-            _pdf_content(sheet),
-        ]
+        fonts = "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >>"
+        kind = f"/Type /Page /Parent 2 0 R /MediaBox [0 0 {box}]"
+        objects += [f"<< {kind} /Contents {page + 1} 0 R {fonts} >>", _pdf_content(sheet)]
     return _pdf_document(objects)
-
-
-def _pdf_page(box: str, contents: int) -> str:
-    fonts = "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >>"
-    kind = f"/Type /Page /Parent 2 0 R /MediaBox [0 0 {box}]"
-    return f"<< {kind} /Contents {contents} 0 R {fonts} >>"
 
 
 def _pdf_content(sheet: SheetPage) -> str:
@@ -289,3 +275,88 @@ def _pdf_document(objects: Sequence[str]) -> bytes:
     count = len(objects) + 1
     data += f"xref\n0 {count}\n0000000000 65535 f \n{table}".encode()
     return data + f"trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n".encode()
+
+
+DICTIONARY: Final = cv2.aruco.DICT_4X4_50
+
+_EDGE_POSITIONS: Final = np.linspace(0.12, 0.88, 40)
+_EDGE_OFFSETS_PX: Final = np.arange(-4.0, 4.01, 0.25)
+"""Positions along an edge, and offsets in pixels to either side, at which it is sampled."""
+
+_MIN_SLOPE_SHARE: Final = 0.3
+"""Minimum slope of an edge, as a share of the steepest."""
+
+_MAX_CORRECTION_PX: Final = 2.0
+"""Maximum correction of a corner."""
+
+
+class Marker(NamedTuple):
+    """A detected marker: its number, and its corners in the image, starting at the upper left."""
+
+    number: int
+    corners: Floats
+
+
+def find_markers(image: Image) -> list[Marker]:
+    """Detect the printed markers in an image, each once, sorted by number."""
+    settings = cv2.aruco.DetectorParameters()
+    settings.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
+    detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(DICTIONARY), settings)
+    found: Any = detector.detectMarkers(image)
+    corners, numbers = found[0], found[1]
+    if numbers is None:
+        return []
+    soft = cv2.GaussianBlur(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), (0, 0), 0.8)
+    grey = np.asarray(soft, np.float32)
+    markers = {
+        int(number): Marker(int(number), _refine_corners(grey, np.asarray(quad, np.float64)[0]))
+        for number, quad in zip(np.asarray(numbers).ravel(), corners, strict=True)
+    }
+    return [markers[number] for number in sorted(markers)]
+
+
+def _refine_corners(grey: NDArray[np.float32], quad: Floats) -> Floats:
+    """
+    Return the corners as intersections of the edges.
+
+    A blurred corner is round and appears too far inside: all markers would be measured too
+    small, and the table too large.
+    """
+    lines = [
+        _fit_edge(grey, quad[side], quad[(side + 1) % 4], quad.mean(axis=0)) for side in range(4)
+    ]
+    if any(line is None for line in lines):
+        return quad
+    found = np.stack([_intersection(lines[side - 1], lines[side]) for side in range(4)])
+    return found if np.linalg.norm(found - quad, axis=1).max() < _MAX_CORRECTION_PX else quad
+
+
+def _fit_edge(
+    grey: NDArray[np.float32], first: Floats, last: Floats, middle: Floats
+) -> tuple[Floats, Floats] | None:
+    """Fit a line to the change from dark inside to bright outside: a point and a direction."""
+    along = (last - first) / np.linalg.norm(last - first)
+    outwards = np.array([-along[1], along[0]])
+    if outwards @ ((first + last) / 2 - middle) < 0:
+        outwards = -outwards
+    base = first + (last - first) * _EDGE_POSITIONS[:, None]
+    points = base[:, None] + _EDGE_OFFSETS_PX[None, :, None] * outwards
+    x, y = (points[..., axis].astype(np.float32) for axis in (0, 1))
+    seen = cv2.remap(grey, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    climb: Floats = np.asarray(np.gradient(np.asarray(seen, np.float64), axis=1), np.float64)
+    slopes: Floats = np.clip(climb, 0, None)
+    slopes[slopes < slopes.max() * _MIN_SLOPE_SHARE] = 0
+    weight = slopes.sum(axis=1)
+    clear = weight > 0
+    if clear.sum() < len(_EDGE_POSITIONS) / 2:
+        return None
+    off = np.asarray(slopes @ _EDGE_OFFSETS_PX, np.float64)[clear] / weight[clear]
+    line = (base[clear] + off[:, None] * outwards).astype(np.float32)
+    right, down, left, top = cv2.fitLine(line, cv2.DIST_HUBER, 0, 0.01, 0.01).ravel()
+    return np.array([left, top], np.float64), np.array([right, down], np.float64)
+
+
+def _intersection(one: Any, other: Any) -> Floats:  # noqa: ANN401 - two lines
+    (point, way), (other_point, across) = one, other
+    steps = np.linalg.solve(np.column_stack([way, -across]), other_point - point)
+    return np.asarray(point + way * steps[0], np.float64)

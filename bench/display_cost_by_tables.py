@@ -1,9 +1,9 @@
 """
 Processor and memory of one display with many tables, compared with a bare subscriber.
 
-`python -m bench.display_load BROKER_PORT TABLES` simulates the tables: a card every three seconds,
-a heartbeat every ten, each table at another point of its shoe. `python -m bench.display_load URL
-BOARDS` simulates browsers: one pit view, and some boards.
+`python -m bench.display_cost_by_tables BROKER_PORT TABLES` simulates the tables: a card
+every three seconds, a heartbeat every ten, each table at another point of its shoe.
+`python -m bench.display_cost_by_tables URL BOARDS` simulates browsers: one pit view, some boards.
 """
 
 from __future__ import annotations
@@ -19,11 +19,19 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.display_process import Cost, cost, is_there, show
+from bench.display_and_chromium import Cost, cost, is_there, show
 from bench.harness import child_processes, mosquitto, mosquitto_pid, wait_for
 from bench.paint_latency import StatePublisher
-from bench.simulated_messages import SESSION, SITE, TABLE, Message, Step, simulated_steps, status
-from shoe_daemon.mqtt import documents_and_replies
+from bench.simulated_mqtt_messages import (
+    SESSION,
+    SITE,
+    TABLE,
+    Message,
+    Step,
+    simulated_steps,
+    status,
+)
+from shoe_daemon.mqtt import document_and_reply_types
 
 __all__ = ["latest", "measure_display_load"]
 
@@ -85,7 +93,7 @@ def _measure(count: int, seconds: float, folder: Path) -> tuple[Load, Load, Cost
         show(folder, port) as there,
     ):
         bare = start(sys.executable, "-c", _LISTEN, str(port))
-        start(sys.executable, "-m", "bench.display_load", str(port), str(count))
+        start(sys.executable, "-m", "bench.display_cost_by_tables", str(port), str(count))
         wait_for(lambda: is_there(f"{there.url}/health", f'"live":{count},'), "all tables")
         broker_pid = mosquitto_pid(folder)
         processes = (there.process, bare.pid, broker_pid)
@@ -107,7 +115,7 @@ def _load(processes: tuple[int, ...], seconds: float) -> Load:
 @contextmanager
 def _browsers(url: str, boards: int) -> Iterator[None]:
     with child_processes() as start:
-        start(sys.executable, "-m", "bench.display_load", url, str(boards))
+        start(sys.executable, "-m", "bench.display_cost_by_tables", url, str(boards))
         wait_for(lambda: is_there(f"{url}/health", f'"streams":{boards + 1},'), "all browsers")
         yield
 
@@ -152,7 +160,7 @@ def _states(step: Step) -> list[Message]:
 
 
 def _device() -> Message:
-    device = documents_and_replies.Device(
+    device = document_and_reply_types.Device(
         byte_age=12,
         bytes=4096,
         event_age=40,
@@ -164,7 +172,7 @@ def _device() -> Message:
         session=SESSION,
         state="connected",
     )
-    return Message("device/shoe", documents_and_replies.encode_message(device))
+    return Message("device/shoe", document_and_reply_types.encode_message(device))
 
 
 def _publish(publisher: StatePublisher, table: int, message: Message) -> None:

@@ -1,7 +1,7 @@
 """
 Cards reported, missed and invented at a shoe's exit, with every kind of disturbance.
 
-    python -m bench.vision.throat --passages 3000
+    python -m bench.vision.throat_card_counts --passages 3000
 
 For each disturbance: the number of acts and cards; and of the acts, the share *right* (each card
 is named, nothing else reported), *told* (cards are reported as unreadable, or a fault is
@@ -25,17 +25,17 @@ from msgspec import Struct
 
 from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
 from bench.vision.throat_disturbances import DISTURBANCES
-from bench.vision.throat_passages import PASSAGES
+from bench.vision.throat_kinds_of_passages import PASSAGES
 from drivers import LineError
 from drivers.camera.camera_as_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_finder import CardRecogniser
-from drivers.camera.sources.video_frame import FrameCheck, VideoFrame
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.camera.recognition.find_and_read_card import CardRecogniser
+from drivers.camera.sources.frame_capture import FrameCheck, VideoFrame
 from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.simulation_files import write_simulated_profile
 
 TROUBLES: Final = PASSAGES | DISTURBANCES
 _BAD: Final = ("silent", "invented", "wrong")
@@ -155,7 +155,7 @@ def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.vision.throat")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.throat_card_counts")
     parser.add_argument("--passages", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--width", type=int, default=_WIDTH, help="of the pictures")

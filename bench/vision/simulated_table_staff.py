@@ -11,7 +11,7 @@ from typing import Final, Self
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
-from shoe_daemon.demo.subscriber import leave
+from shoe_daemon.demo.mqtt_clients import leave
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, Irregularity, IrregularityClosed, ReaderStatus, decode_event
 

@@ -1,5 +1,5 @@
 """
-Latency from the last byte of a card's frame to an MQTT subscriber: `python -m bench.latency`.
+Latency from the last byte of a card's frame to an MQTT subscriber: `python -m bench.card_latency`.
 
 Four measurements, alternating card by card, in one run on one disk:
 

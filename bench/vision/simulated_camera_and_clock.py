@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from drivers import LineError
-from drivers.camera.camera_as_line import CameraLine, frame_check_for, start_line
-from drivers.camera.driver import CameraDriver
-from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.ground_truth import Truth
-from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.camera.camera_as_line import CameraLine, start_line
+from drivers.camera.camera_driver import CameraDriver
+from drivers.camera.sources.frame_capture import CapturePace, CaptureThread, FrameCheck, Image
+from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.table import to_microseconds
@@ -225,7 +223,7 @@ class FilmDriver(CameraDriver):
         capture = CaptureThread(
             url,
             lambda: _Source(film, turns),
-            frame_check_for(url, profile, frozen_after=_FROZEN),
+            FrameCheck(url, profile.camera.size, frozen_after=_FROZEN),
             # Lossless: wait for each picture to be processed.
             CapturePace(live=False, real_time=False),
         )

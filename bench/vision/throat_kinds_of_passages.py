@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bench.vision.throat_acts import Act, Acts
-from drivers.simulators.camera.motion_tracks import Key
+from drivers.simulators.camera.animated_round import Key
 
 __all__ = ["PASSAGES"]
 

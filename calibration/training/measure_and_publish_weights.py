@@ -18,7 +18,7 @@ from calibration.training.confidence_threshold import (
     readable,
     shipped_threshold,
 )
-from calibration.training.reading_limits import LIMITS
+from calibration.training.readable_conditions import LIMITS
 from calibration.training.rendered_test import Results
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, checksum
 

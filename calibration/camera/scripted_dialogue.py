@@ -1,6 +1,6 @@
 """
-Steps of a calibration, and the dialogues that supply them: a script here, a person in
-`person_dialogue`.
+Steps of a calibration, and the dialogue that supplies them from a script (a person:
+`person_dialogue`).
 
 A script is a TOML file; `at` is a time in the recording, in seconds:
 
@@ -30,13 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, Protocol
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from calibration.camera.layout_on_plane import Box, Plane, layout_named, leaves_along_x
-from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.video_frame import Image
+from calibration.camera.table_plane_and_places import Box, Plane, layout_named, leaves_along_x
+from drivers.camera.profile.camera_profile import Point, Polygon
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
@@ -44,7 +43,6 @@ from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 __all__ = [
     "BackStep",
     "CardStep",
-    "Dialogue",
     "EmptyStep",
     "LayoutStep",
     "PlaneStep",
@@ -121,12 +119,13 @@ class ThroatStep(_Step, frozen=True):
     turn: Literal[0, 90] = 0
 
     @property
-    def window_size(self) -> tuple[float, float]:
-        """The given size, or that of a card with room before and behind it."""
-        if self.size is not None:
-            return self.size
+    def corners(self) -> Polygon:
+        """Corners of a window of the given size, or of a card with room before and behind it."""
         along, across = (79.0, 94.0) if self.turn else (104.0, 69.0)
-        return (along, across) if leaves_along_x(self.direction) else (across, along)
+        usual = (along, across) if leaves_along_x(self.direction) else (across, along)
+        wide, high = self.size or usual
+        left, top = self.x - wide / 2, self.y - high / 2
+        return ((left, top), (left + wide, top), (left + wide, top + high), (left, top + high))
 
 
 class CardStep(_Step, frozen=True):
@@ -163,55 +162,11 @@ def load_script(path: Path) -> Script:
         raise UserError(plain_error(str(error))) from error
 
 
-class Dialogue(Protocol):
-    """
-    Supplies the steps of a calibration. Each method raises a UserError where there is no answer,
-    or an invalid one; `ask_retry` then returns whether to repeat the step.
-    """
-
-    def show(self, text: str) -> None:
-        """Show a line."""
-        ...
-
-    def plane(self) -> PlaneStep:
-        """Return the step for markers or clicked points."""
-        ...
-
-    def empty(self) -> EmptyStep:
-        """Return the step for the empty table."""
-        ...
-
-    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
-        """Return the positions of the boxes."""
-        ...
-
-    def throat(self, plane: Plane, reference: Image) -> ThroatStep:
-        """Return the window of the throat."""
-        ...
-
-    def card(self, done: Sequence[Card]) -> CardStep | None:
-        """Return the next card to show; None where there is none."""
-        ...
-
-    def back(self) -> BackStep | None:
-        """Return the card to show face down."""
-        ...
-
-    def sample(self, number: int) -> CardStep | None:
-        """Return a sample card for verification."""
-        ...
-
-    def ask_retry(self, fault: str) -> bool:
-        """Return whether to repeat a failed step."""
-        ...
-
-    def finish(self, faults: Sequence[str], profile: str) -> None:
-        """Show the result."""
-        ...
-
-
 class ScriptedDialogue:
-    """Supplies the steps of a script, each once."""
+    """
+    Supplies the steps of a script, each once. As in any dialogue, a method raises a UserError
+    where the answer is invalid; `ask_retry` then returns whether to repeat the step.
+    """
 
     def __init__(
         self, script: Script, preset: str | None, echo: Callable[[str], None] = lambda _: None
@@ -223,7 +178,7 @@ class ScriptedDialogue:
         self._samples = iter(script.sample)
 
     def show(self, text: str) -> None:
-        """Pass the line on."""
+        """Show a line."""
         self._echo(text)
 
     def plane(self) -> PlaneStep:
@@ -234,14 +189,14 @@ class ScriptedDialogue:
         """Return the script's step."""
         return self._script.empty
 
-    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+    def layout(self, plane: Plane) -> LayoutStep:
         """Return the script's step, or the preset of the command line."""
-        del plane, reference
+        del plane
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
-    def throat(self, plane: Plane, reference: Image) -> ThroatStep:
+    def throat(self, plane: Plane) -> ThroatStep:
         """Return the script's step."""
-        del plane, reference
+        del plane
         return self._script.mouth
 
     def card(self, done: Sequence[Card]) -> CardStep | None:

@@ -1,5 +1,5 @@
 """
-Latency, load and memory growth of the display: `python -m bench.display`.
+Latency, load and memory growth of the display: `python -m bench.display_all_measurements`.
 
 Three measurements: the time from a message to its painting in Chromium, compared with a bare page
 that shows the number of the same message; processor and memory of one display for 1, 60 and 500
@@ -15,7 +15,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from bench.display_load import measure_display_load
+from bench.display_cost_by_tables import measure_display_load
 from bench.page_memory_growth import measure_soak
 from bench.paint_latency import measure_paint_latency
 

@@ -1,0 +1,340 @@
+"""
+Cards shown to the camera one by one: found on their place, measured, read; and the settings of a
+reading that follow: minimum pixels, threshold, and the index window that fits the deck.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import cv2
+import numpy as np
+from msgspec import Struct
+
+from calibration.camera.table_plane_and_places import (
+    MORE_PIXELS_ADVICE,
+    PixelBudget,
+    index_pixels,
+)
+from drivers.camera.profile.camera_profile import CardSize, IndexWindow, Place
+from drivers.camera.recognition.card_outline_search import CardBounds, find_card
+from drivers.camera.recognition.confidence import (
+    CURVE_FILE,
+    CurvePoint,
+    combine_ends,
+    crop_card,
+    load_curve,
+    measure_blur,
+    threshold_for,
+)
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
+from drivers.camera.recognition.find_and_read_card import CardRecogniser
+from drivers.camera.recognition.table_projection import Floats, TableProjection, place_patch
+from drivers.camera.sources.frame_capture import Image
+from shoe_daemon.game import RANKS, SUITS, Card
+
+__all__ = [
+    "ShownCard",
+    "ShownReading",
+    "Threshold",
+    "WindowFit",
+    "best_proven_point",
+    "card_with_symbol",
+    "choose_threshold",
+    "draw_outline",
+    "find_card_on",
+    "fit_window",
+    "good_index_pixels",
+    "min_index_pixels",
+    "read_shown_card",
+    "risk_curve",
+]
+
+_SUIT_SYMBOLS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+
+_MAX_STRAY_MM: Final = 28.0
+"""Maximum distance of a shown card from its place."""
+
+_MIN_DIFFERENCE: Final = 28
+_MIN_DIFFERENT_SHARE: Final = 0.4
+"""Grey difference from the empty table, and the share of a card's surface that has to have it."""
+
+_RIM_PX: Final = 3
+_MIN_RIM_SHARE: Final = 0.33
+"""Width of a rim along the sides of an upright card, and its minimum difference as a share of the
+whole card's: no card on 32 simulated places had less than 0.7."""
+
+
+class ShownCard(NamedTuple):
+    """
+    A card that lay on a place.
+
+    Attributes:
+        card: The card, as named by the person.
+        slot: The place, for people.
+        image: The frame.
+        quad: Its corners in the frame, in reading order.
+    """
+
+    card: Card
+    slot: str
+    image: Image
+    quad: Floats
+
+    def upright_image(self, width: int) -> Image:
+        """Return the image of the card, upright and of a width in pixels."""
+        return crop_card(self.image, self.quad, width=width)
+
+
+class ShownReading(Struct, frozen=True):
+    """
+    Reading of a shown card.
+
+    Attributes:
+        card: The shown card.
+        read: The accepted card; None where none was accepted.
+        best: The most likely card.
+        pixels: Height of its index window.
+        blur: As a share of the card's width.
+        fault: Why it did not pass, with advice; empty where it did.
+    """
+
+    card: Card
+    slot: str
+    read: Card | None
+    best: Card
+    confidence: float
+    pixels: float
+    blur: float
+    fault: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True if the card was read correctly."""
+        return not self.fault
+
+
+def find_card_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and with what light
+    ground: TableProjection, place: Place, image: Image, empty: Image, card: CardSize, gain: float
+) -> Floats | None:
+    """Find the corners, in the frame, of the whole card on a place; None without one."""
+    patch = place_patch(ground, place, card)
+    bounds = CardBounds(patch.scale, (card.width, card.height), _MAX_STRAY_MM)
+    found = find_card(patch.cut(image), patch.cut(empty), bounds, gain)
+    if found is None:
+        return None
+    quad = patch.to_picture(found.quad)
+    return quad if _is_card_there(image, empty, quad) else None
+
+
+def _is_card_there(image: Image, empty: Image, quad: Floats) -> bool:
+    """
+    Whether a card differs from the empty table on its surface and at each side, beyond a change
+    of light.
+
+    The throat is as dark as print and hides parts of cards: an outline may begin where no card
+    does.
+    """
+    apart = cv2.absdiff(crop_card(image, quad), crop_card(empty, quad)).max(axis=2)
+    sides = apart[:_RIM_PX], apart[-_RIM_PX:], apart[:, :_RIM_PX], apart[:, -_RIM_PX:]
+    least = min(float(np.median(side)) for side in sides)
+    lies = float(np.mean(apart > _MIN_DIFFERENCE)) > _MIN_DIFFERENT_SHARE
+    return lies and least > _MIN_RIM_SHARE * float(np.median(apart))
+
+
+def read_shown_card(
+    shown: ShownCard, reader: CardRecogniser, window: IndexWindow, least: float, most_blur: float
+) -> ShownReading:
+    """Read a card whose identity is known."""
+    reading = reader.read(shown.image, np.asarray(shown.quad, np.float32))
+    budget = PixelBudget(shown.slot, round(index_pixels(shown.quad, window), 1), least)
+    blur = round(measure_blur(shown.upright_image(120)), 4)
+    sharp = blur <= most_blur
+    return ShownReading(
+        card=shown.card,
+        slot=shown.slot,
+        read=reading.card if sharp else None,
+        best=reading.best,
+        confidence=round(float(reading.confidence), 4),
+        pixels=budget.pixels,
+        blur=blur,
+        fault=_fault(shown.card, reading.card, reading.best, budget, sharp=sharp),
+    )
+
+
+def _fault(card: Card, read: Card | None, best: Card, budget: PixelBudget, *, sharp: bool) -> str:
+    if read not in {None, card}:
+        return f"read as {read}: is the shown card named right? Else do not use this camera"
+    if not budget.passed:
+        needed = f"at least {budget.least:.0f} are needed"
+        return f"{budget.pixels:.0f} pixels, {needed}: {MORE_PIXELS_ADVICE}"
+    if not sharp:
+        return "blurred: focus the lens, give more light or a shorter exposure"
+    if read is None:
+        unlike = "" if best == card else f", looks like {best}"
+        return f"not certain{unlike}: is its index free, without glare and shadow?"
+    return ""
+
+
+def card_with_symbol(card: Card) -> str:
+    """Format a card with its suit's symbol."""
+    return f"{card.rank}{_SUIT_SYMBOLS[card.suit]}"
+
+
+def draw_outline(image: Image, quad: Floats, colour: tuple[int, int, int]) -> None:
+    """Draw the outline of a card into an image."""
+    points = np.round(np.asarray(quad)).astype(np.int32)
+    cv2.polylines(image, [points], isClosed=True, color=colour, thickness=2, lineType=cv2.LINE_AA)
+
+
+_DEFAULT_GOOD_PX: Final = 36.0
+"""Pixels from which nearly all cards are read, where the weights state no value."""
+
+
+def min_index_pixels() -> float:
+    """Return the minimum height of an index window in the image."""
+    return float(WEIGHTS_INFO.pixels)
+
+
+def good_index_pixels() -> float:
+    """Return the height from which nearly all cards of the test were read."""
+    known = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())
+    pixels = known.get("test", {}).get("limits", {}).get("pixels", _DEFAULT_GOOD_PX)
+    return max(float(pixels), min_index_pixels())
+
+
+def risk_curve() -> tuple[CurvePoint, ...]:
+    """Return the measured curve of the weights; empty where there is none."""
+    return load_curve() if CURVE_FILE.is_file() else ()
+
+
+class Threshold(Struct, frozen=True):
+    """
+    A threshold, and its measured risk.
+
+    Attributes:
+        value: Minimum confidence of an accepted card.
+        stated: Requested share of wrong cards; None for the threshold of the weights.
+        risk: Upper limit of the share of wrong cards, at 95 per cent; None where it was not
+            measured.
+        accepted: Share of readable cards that it accepts; None where it was not measured.
+    """
+
+    value: float
+    stated: float | None
+    risk: float | None = None
+    accepted: float | None = None
+
+    @property
+    def is_proven(self) -> bool:
+        """True if the measurement proves the requested risk."""
+        return self.stated is None or (self.risk is not None and self.risk <= self.stated)
+
+    @property
+    def summary(self) -> str:
+        """Description for people."""
+        head = f"{self.value:g}, that of the weights"
+        if self.stated is not None:
+            head = f"{self.value:g} for at most one wrong card in {1 / self.stated:,.0f}"
+        if self.risk is None or self.accepted is None:
+            return f"{head}; no curve was measured with these weights"
+        found = (
+            f"at most one in {1 / self.risk:,.0f} wrong (95% sure), {self.accepted:.1%} accepted"
+        )
+        return f"{head}; measured: {found}" + ("" if self.is_proven else "; NOT proven")
+
+
+def best_proven_point() -> CurvePoint | None:
+    """Return the point of the curve with the smallest proven risk."""
+    return min(risk_curve(), key=lambda point: point.risk, default=None)
+
+
+def choose_threshold(risk: float | None) -> Threshold:
+    """
+    Choose the lowest threshold whose measured risk is at most the requested one.
+
+    Without a request, that of the weights is used; where the measurement is too small to
+    prove the requested risk, the strictest.
+    """
+    if not CURVE_FILE.is_file():
+        return Threshold(WEIGHTS_INFO.threshold, risk)
+    value = WEIGHTS_INFO.threshold if risk is None else threshold_for(risk)
+    for point in load_curve():
+        if point.threshold == value:
+            return Threshold(value, risk, point.risk, point.accepted)
+    return Threshold(value, risk)
+
+
+_SCALES: Final = (0.72, 0.85, 1.0, 1.18, 1.4)
+"""Multiples of the default window's width and height that are tried."""
+
+_MIN_GAIN: Final = 0.004
+"""Minimum gain of a window over the default one."""
+
+_MIN_BELIEF: Final = 1e-4
+"""Probability below which a card that is not read counts no less."""
+
+
+class WindowFit(Struct, frozen=True):
+    """
+    A window that fits a deck.
+
+    Attributes:
+        window: The best window.
+        across, along: Its width and height, as multiples of the default ones.
+        usual: Geometric mean of the cards' confidences with the default window.
+        fitted: The same with the best window.
+    """
+
+    window: IndexWindow
+    across: float
+    along: float
+    usual: float
+    fitted: float
+
+    @property
+    def summary(self) -> str:
+        """Description for people."""
+        if (self.across, self.along) == (1, 1):
+            return f"the usual one fits this deck (confidence {self.fitted:.3f})"
+        size = f"{self.across:g} times the usual width, {self.along:g} the height"
+        return f"{size} fit this deck (confidence {self.usual:.3f}, now {self.fitted:.3f})"
+
+
+def fit_window(recogniser: Recogniser, shown: Sequence[ShownCard]) -> WindowFit:
+    """
+    Try windows of several widths and heights on known cards.
+
+    The best window is the one in which the worst cards are read best.
+    """
+    usual = IndexWindow()
+    score = {
+        (x, y): _fit_score(recogniser, shown, usual.scaled(x, y)) for x in _SCALES for y in _SCALES
+    }
+    best = max(score, key=lambda scales: (score[scales], -abs(scales[0] - 1) - abs(scales[1] - 1)))
+    if score[best] - score[1.0, 1.0] < _MIN_GAIN:
+        best = (1.0, 1.0)
+    return WindowFit(
+        usual.scaled(*best),
+        *best,
+        round(math.exp(score[1.0, 1.0]), 4),
+        round(math.exp(score[best]), 4),
+    )
+
+
+def _fit_score(recogniser: Recogniser, shown: Sequence[ShownCard], window: IndexWindow) -> float:
+    """
+    Return the mean logarithm of the probabilities of the cards' true values: a card that is not
+    read outweighs small gains of many others.
+    """
+    recogniser.window = window
+    probabilities = []
+    for each in shown:
+        reading = recogniser.read(each.image, np.asarray(each.quad, np.float32))
+        both = combine_ends([end.believed for end in reading.ends])
+        row, column = RANKS.index(each.card.rank), SUITS.index(each.card.suit)
+        probabilities.append(float(both.cards[row, column]))
+    return float(np.log(np.maximum(probabilities, _MIN_BELIEF)).mean())
