@@ -26,9 +26,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from drivers.capture_file import HEX_SUFFIX, read_capture, write_hex
-    from drivers.capture_replay import frames_of, observations_of
-    from drivers.decoder_error_origin import raised_at
+    from drivers.capture_file import (
+        HEX_SUFFIX,
+        frames_of,
+        observations_of,
+        read_capture,
+        write_hex,
+    )
     from drivers.driver_interface import (
         Decoder,
         Driver,
@@ -40,11 +44,16 @@ if TYPE_CHECKING:
         StoresEvidence,
         Transport,
     )
-    from drivers.interface_check import make_driver
+    from drivers.driver_registry import (
+        create_driver,
+        driver_names,
+        driver_version,
+        find_driver,
+        make_driver,
+    )
     from drivers.reader_thread import Reader, ReaderEnvironment
-    from drivers.redact import redact_url
-    from drivers.registry import create_driver, driver_names, driver_version, find_driver
     from drivers.transport import EndOfCaptureError, LineError, check_url, open_transport
+    from drivers.url_redaction_and_error_location import raised_at, redact_url
 
 __all__ = [
     "HEX_SUFFIX",
@@ -76,36 +85,31 @@ __all__ = [
     "write_hex",
 ]
 
-_MODULE_OF: Final = {
-    "HEX_SUFFIX": "capture_file",
-    "read_capture": "capture_file",
-    "write_hex": "capture_file",
-    "frames_of": "capture_replay",
-    "observations_of": "capture_replay",
-    "raised_at": "decoder_error_origin",
-    "Decoder": "driver_interface",
-    "Driver": "driver_interface",
-    "Frame": "driver_interface",
-    "FrameKind": "driver_interface",
-    "StoresEvidence": "driver_interface",
-    "LineSettings": "driver_interface",
-    "NamesFiles": "driver_interface",
-    "OpensLine": "driver_interface",
-    "Transport": "driver_interface",
-    "make_driver": "interface_check",
-    "Reader": "reader_thread",
-    "ReaderEnvironment": "reader_thread",
-    "redact_url": "redact",
-    "create_driver": "registry",
-    "driver_names": "registry",
-    "driver_version": "registry",
-    "find_driver": "registry",
-    "EndOfCaptureError": "transport",
-    "LineError": "transport",
-    "check_url": "transport",
-    "open_transport": "transport",
+_NAMES_BY_MODULE: Final = {
+    "capture_file": ("HEX_SUFFIX", "frames_of", "observations_of", "read_capture", "write_hex"),
+    "driver_interface": (
+        "Decoder",
+        "Driver",
+        "Frame",
+        "FrameKind",
+        "LineSettings",
+        "NamesFiles",
+        "OpensLine",
+        "StoresEvidence",
+        "Transport",
+    ),
+    "driver_registry": (
+        "create_driver",
+        "driver_names",
+        "driver_version",
+        "find_driver",
+        "make_driver",
+    ),
+    "url_redaction_and_error_location": ("raised_at", "redact_url"),
+    "reader_thread": ("Reader", "ReaderEnvironment"),
+    "transport": ("EndOfCaptureError", "LineError", "check_url", "open_transport"),
 }
-"""Where each name is."""
+_MODULE_OF: Final = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 if not TYPE_CHECKING:
 

@@ -58,11 +58,9 @@ class Decoder(Protocol):
 
         The frames do not depend on how the bytes are divided into calls.
         """
-        ...
 
     def reset(self) -> None:
         """Forget a half-received frame: the line was closed meanwhile."""
-        ...
 
 
 class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -102,18 +100,15 @@ class Driver(Protocol):
     @property
     def signals(self) -> tuple[Signal, ...]:
         """What it reports besides the cards: a table derives from it what it cannot detect."""
-        ...
 
     options_type: ClassVar[type[Struct]]
     """The driver's options, all with defaults; unknown keys forbidden."""
 
     def __init__(self, options: Struct) -> None:
         """Create the driver with options of `options_type`."""
-        ...
 
     def decoder(self) -> Decoder:
         """Return a new decoder."""
-        ...
 
 
 class Transport(Protocol):
@@ -126,7 +121,6 @@ class Transport(Protocol):
         Raises:
             LineError: The line is lost.
         """
-        ...
 
     def check(self) -> None:
         """
@@ -135,7 +129,6 @@ class Transport(Protocol):
         Raises:
             LineError: It does not.
         """
-        ...
 
     def write(self, data: bytes) -> None:
         """
@@ -144,11 +137,9 @@ class Transport(Protocol):
         Raises:
             LineError: They cannot be sent.
         """
-        ...
 
     def close(self) -> None:
         """Close the line; nothing is raised."""
-        ...
 
 
 @runtime_checkable
@@ -158,7 +149,6 @@ class OpensLine(Protocol):
     @property
     def look(self) -> str:
         """How a person inspects the data of such a line: a part of a sentence."""
-        ...
 
     def check_url(self, url: str) -> None:
         """
@@ -167,7 +157,6 @@ class OpensLine(Protocol):
         Raises:
             UserError: One of them is invalid.
         """
-        ...
 
     def open_line(self, url: str) -> Transport:
         """
@@ -177,7 +166,6 @@ class OpensLine(Protocol):
             UserError: The url or the options are invalid.
             LineError: The line cannot be opened now.
         """
-        ...
 
 
 @runtime_checkable
@@ -192,7 +180,6 @@ class NamesFiles(Protocol):
             folder: Paths without a leading slash are relative to it.
             journal: Files that belong to the journal are stored beside it.
         """
-        ...
 
 
 @runtime_checkable
@@ -202,4 +189,3 @@ class StoresEvidence(Protocol):
     @property
     def evidence(self) -> Path | None:
         """The folder; None if no photos are stored."""
-        ...

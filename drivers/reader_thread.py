@@ -20,15 +20,12 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.decoder_error_origin import raised_at
 from drivers.driver_interface import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
-from drivers.redact import redact_url
 from drivers.transport import EndOfCaptureError, LineError, open_transport
-from shoe_daemon.backoff import LoggedFailure, RetryDelay
+from drivers.url_redaction_and_error_location import raised_at, redact_url
 from shoe_daemon.errors import UserError, describe_exception
+from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
-
-__all__ = ["Ages", "Counts", "Reader", "ReaderEnvironment"]
 
 _LINE_CHECK_INTERVAL_S: Final = 1.0
 _MIN_RETRY_S: Final = 0.5

@@ -26,8 +26,6 @@ from drivers.capture_file import read_capture
 from drivers.driver_interface import LineSettings, Transport
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["EndOfCaptureError", "LineError", "Transport", "check_url", "open_transport"]
-
 READ_TIMEOUT_S: Final = 0.2
 """A read without bytes returns after this time."""
 
@@ -262,7 +260,7 @@ class _Capture:
         pass
 
     def write(self, data: bytes) -> None:
-        raise LineError(f"{self._path}: a capture takes no {len(data)} bytes")
+        raise LineError(f"{self._path}: captures are read-only: {len(data)} bytes refused")
 
     def close(self) -> None:
         self._data = b""

@@ -11,9 +11,8 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from drivers.angel_eye_ii.decoder import AngelDecoder
-from drivers.angel_eye_ii.protocol_options import AngelOptions
-from drivers.angel_eye_ii.shoe_commands import ShoeCommand
+from drivers.angel_eye_ii.decoder import AngelDecoder, AngelOptions
+from drivers.angel_eye_ii.frame_codec import ShoeCommand
 from drivers.driver_interface import Decoder, LineSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal

@@ -1,5 +1,5 @@
 """
-Angel Eye reports to frames with observations; repeats and lost reports.
+Angel Eye reports to frames with observations; repeats, lost reports, and the driver's options.
 
     D d R I i   b1 b2      b1 = 1 TTT IIII   T target, I card index
                            b2 = 1 SSS RRRR   S suit, R rank; 80 = not disclosed
@@ -24,10 +24,19 @@ a boot, which restarts them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Piece, Report, Shape, parse_report, split
-from drivers.angel_eye_ii.shoe_commands import text_of_nak
+from msgspec import Meta, Struct
+
+from drivers.angel_eye_ii.frame_codec import (
+    MAX_FRAME,
+    Piece,
+    Report,
+    Shape,
+    parse_report,
+    split,
+    text_of_nak,
+)
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.game import RANKS, Card, Outcome, Slot
 from shoe_daemon.table.observations import (
@@ -50,17 +59,26 @@ from shoe_daemon.table.observations import (
     Withdrawn,
 )
 
-if TYPE_CHECKING:
-    from drivers.angel_eye_ii.protocol_options import AngelOptions
 
-__all__ = [
-    "AngelDecoder",
-    "DecodedReport",
-    "decode_report",
-    "face_code",
-    "place_code",
-    "result_code",
-]
+class AngelOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The options of the driver ``angel-eye-ii``.
+
+    Attributes:
+        repeat_interval:
+            Seconds within which a second boot is a copy of the first. Two real
+            boots that close, with nothing between them, mean the same as one.
+        allow_commands:
+            Whether commands may be sent to the shoe. Off: it is only listened to.
+        bcc_with_start:
+            Whether a command's BCC covers its STX. The specification's example
+            has it in, its text leaves it out.
+    """
+
+    repeat_interval: Annotated[float, Meta(ge=0)] = 5.0
+    allow_commands: bool = False
+    bcc_with_start: bool = True
+
 
 NOT_DISCLOSED: Final = 0x80
 IN_ERROR_MODE: Final = 0x40

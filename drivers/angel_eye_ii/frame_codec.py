@@ -1,7 +1,8 @@
 """
-Angel Eye frames: finds them in bytes, checks and parses them; no state.
+Angel Eye frames and commands: finds them in bytes, checks and parses them; no state.
 
     report   ENQ | seq | code, data n bytes | ETX | BCC        shoe -> host
+    command  STX | 'O' 'P' | type, 2 ASCII | data, 2 ASCII digits | ETX | BCC
     reply    STX | n bytes | ETX | BCC                         shoe -> host, on a command
     ACK, or NAK and one error byte                             shoe -> host, on a command
 
@@ -11,6 +12,9 @@ Angel Eye frames: finds them in bytes, checks and parses them; no state.
 
 ENQ never occurs inside a frame: payload bytes are ASCII or have bit 7 set. An ENQ
 therefore always begins a frame, whatever is half-received.
+
+Commands are sent only if configured; the shoe answers within three seconds. Only one source
+describes them.
 """
 
 from __future__ import annotations
@@ -22,8 +26,6 @@ from operator import xor
 from typing import Final, NamedTuple
 
 from msgspec import Struct
-
-__all__ = ["MAX_FRAME", "Piece", "Report", "Shape", "block_check", "parse_report", "split"]
 
 ENQ: Final = 0x05
 STX: Final = 0x02
@@ -155,3 +157,65 @@ def _check_frame(frame: bytes) -> Piece:
         return Piece(length, Shape.NOISE, "a frame without a report in it")
     note = f"checksum {received.decode('latin-1')!a}, reckoned {expected.decode()}"
     return Piece(length, Shape.NOISE, note)
+
+
+_HEAD: Final = b"\x02OP"
+_FRAME_BYTES: Final = 10
+
+_NAKS: Final = {
+    0x01: "overrun, framing or parity",
+    0x02: "checksum",
+    0x03: "no ETX",
+    0x11: "length or format",
+    0x12: "address",
+    0x13: "command",
+    0x14: "type",
+    0x21: "busy",
+    0x22: "write in progress",
+    0xFF: "other",
+}
+
+
+class ShoeCommand(Struct, frozen=True):
+    """
+    One command.
+
+    Attributes:
+        type: Two letters: ``LK`` key lock, ``EC`` cancel error, ``GP`` game process.
+        data: 0 to 99.
+    """
+
+    type: str
+    data: int
+
+    def to_bytes(self, *, bcc_with_start: bool = True) -> bytes:
+        """Return the frame; with `bcc_with_start` the checksum includes STX."""
+        frame = _HEAD + b"%s%02d%c" % (self.type.encode("ascii"), self.data, ETX)
+        return frame + block_check(frame if bcc_with_start else frame[1:])
+
+    @classmethod
+    def from_bytes(cls, frame: bytes) -> ShoeCommand | None:
+        """Parse a frame, in either form of the checksum; None if it is no command."""
+        body, received = frame[:-2], frame[-2:]
+        data = body[5:7]
+        whole = len(frame) == _FRAME_BYTES and body[:3] == _HEAD and body[-1] == ETX
+        if not whole or received not in {block_check(body), block_check(body[1:])}:
+            return None
+        if not (data.isdigit() and body[3:5].isalnum()):
+            return None
+        return cls(body[3:5].decode("ascii"), int(data))
+
+
+LOCK: Final = ShoeCommand("LK", 2)
+UNLOCK: Final = ShoeCommand("LK", 1)
+CONFIRM: Final = ShoeCommand("GP", 0)
+
+
+def cancel_error(code: int) -> ShoeCommand:
+    """Return the command that cancels an error, 0 to 99, as if at the shoe."""
+    return ShoeCommand("EC", code)
+
+
+def text_of_nak(code: int) -> str:
+    """Return the reason of a NAK as text."""
+    return f"{code:02X} {_NAKS.get(code, 'unknown')}"

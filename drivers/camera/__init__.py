@@ -1,17 +1,17 @@
 """
 Cameras that read cards: above the table, or at the shoe's throat.
 
-`driver` is the entry point of a configuration. It opens a `camera_as_line`: a thread that
+`camera_driver` is the entry point of a configuration. It opens a `camera_as_line`: a thread that
 captures frames from a source, and a station that turns them into JSON lines, one for each
 card (`line_messages`). A `profile`, made by `shoe-daemon calibrate camera`, describes where
 the places are in the frame.
 
-    sources → capture_thread → overhead_station: slot_tracker → card_detection ┐
-                               throat_station: card_track → two_index_vote     ┤
-                                                        corner_index_reader  ←─┘
+    sources → frame_capture ┬→ overhead_station: slot_tracker → find_and_read_card
+                            └→ throat_station: throat_card_track → throat_window_and_index_vote
+    Both read an index with corner_index_reader.
 
-    driver options camera_as_line line_messages configuration, the line, its JSON
-    evidence                                    stored pictures of the cards that were read
+    camera_driver options camera_as_line line_messages configuration, the line, its JSON
+    evidence_photos                             stored pictures of the cards that were read
     sources                                     addresses, logins, kinds of sources, capture
     profile                                     the calibrated profile and its validation
     recognition                                 geometry, card outlines, the recogniser

@@ -10,29 +10,19 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.evidence import Evidence
+from drivers.camera.evidence_photos import Evidence
 from drivers.camera.line_messages import Say, Statement, Station, encode_statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_finder import CardReader, CardRecogniser
-from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.raw_frames import RAW_TIMEOUT_S
+from drivers.camera.recognition.corner_index_reader import Recogniser
+from drivers.camera.recognition.find_and_read_card import CardReader, CardRecogniser
+from drivers.camera.sources.frame_capture import CapturePace, CaptureThread, FrameCheck, Image
+from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
 from drivers.camera.sources.source_address import Address, SourceKind
-from drivers.camera.sources.video_frame import FrameCheck, Image
 from drivers.camera.stations.overhead_station import OverheadStation
 from drivers.camera.stations.throat_station import ThroatStation
 from drivers.transport import READ_TIMEOUT_S, EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
-
-__all__ = [
-    "CameraLine",
-    "frame_check_for",
-    "load_recogniser",
-    "make_station",
-    "open_camera",
-    "start_line",
-]
 
 _STATUS_INTERVAL_S: Final = 1.0
 """Time between two ``watching`` statements with the frame rate."""
@@ -68,9 +58,7 @@ class CameraLine:
         self._ended = False
 
     def read(self) -> bytes:
-        """
-        Return the statements of the next frame; nothing after `READ_TIMEOUT` without a frame.
-        """
+        """Return the statements of the next frame; nothing where none arrives in time."""
         try:
             frame = None if self._ended else self._capture.take(READ_TIMEOUT_S)
         except EndOfCaptureError:
@@ -100,7 +88,7 @@ class CameraLine:
 
     def write(self, data: bytes) -> None:
         """Reject all data."""
-        raise LineError(f"{self._name}: a camera takes no {len(data)} bytes")
+        raise LineError(f"{self._name}: cameras accept no data: {len(data)} bytes refused")
 
     def close(self) -> None:
         """Release the camera."""
@@ -142,16 +130,10 @@ def open_camera(
     capture = CaptureThread(
         str(address),
         lambda: open_source(address, profile.camera, options.fps),
-        frame_check_for(str(address), profile, frozen_after=_FROZEN_LIMITS_S[address.kind]),
+        FrameCheck(str(address), profile.camera.size, frozen_after=_FROZEN_LIMITS_S[address.kind]),
         pace,
     )
     return start_line(str(address), capture, profile, options, evidence)
-
-
-def frame_check_for(name: str, profile: Profile, *, frozen_after: float | None) -> FrameCheck:
-    """Return the check that rejects frames of another camera than the profile's."""
-    size = profile.camera.width, profile.camera.height
-    return FrameCheck(name, size, frozen_after=frozen_after)
 
 
 def start_line(
@@ -202,12 +184,9 @@ def make_station(
 
 def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser:
     """Load the recogniser with the settings of a profile."""
-    from drivers.camera.recognition.corner_index_reader import Recogniser  # noqa: PLC0415 - its weights take time
-    from drivers.camera.recognition.index_window import CropWindow  # noqa: PLC0415 - likewise
-
-    window, reading = profile.window, profile.reading
+    reading = profile.reading
     return Recogniser(
-        window=CropWindow(x=window.x, y=window.y, width=window.width, height=window.height),
+        window=profile.window,
         threshold=reading.threshold if threshold is None else threshold,
         sharpness=reading.sharpness,
     )
@@ -215,12 +194,12 @@ def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser
 
 def _load_reference(profile: Profile) -> Image:
     image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
-    wanted = profile.camera.height, profile.camera.width
+    width, height = profile.camera.size
     if image is None:
         raise UserError(f"{profile.reference}: no frame; expected that of the empty table")
-    if image.shape[:2] != wanted:
+    if image.shape[:2] != (height, width):
         raise UserError(
             f"{profile.reference}: {image.shape[1]}x{image.shape[0]}; expected "
-            f"{wanted[1]}x{wanted[0]}, as its profile says"
+            f"{width}x{height}, as its profile says"
         )
     return np.asarray(image, np.uint8)

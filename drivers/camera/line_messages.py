@@ -21,9 +21,7 @@ from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations
 
 if TYPE_CHECKING:  # OpenCV is loaded only with a camera
-    from drivers.camera.sources.video_frame import VideoFrame
-
-__all__ = ["CameraDecoder", "Say", "Statement", "Station", "encode_statement"]
+    from drivers.camera.sources.frame_capture import VideoFrame
 
 MAX_LINE_BYTES: Final = 4096
 """Longer lines are noise."""
@@ -90,15 +88,12 @@ class Station(Protocol):
         Raises:
             LineError: The camera can no longer be trusted.
         """
-        ...
 
     def finish(self) -> list[Statement]:
         """Return the last statements; there are no more frames."""
-        ...
 
     def close(self) -> None:
         """Release the resources."""
-        ...
 
 
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -159,16 +154,18 @@ def _frame(line: bytes, now: float) -> Frame:
         return _noise(line, now)
     if statement.say is Say.WATCHING:
         return Frame(line, FrameKind.REPEAT, (), now)
-    return Frame(line, FrameKind.FRAME, _observations(statement), now, statement.note or "")
-
-
-def _observations(statement: Statement) -> tuple[observations.Observation, ...]:
-    return _OBSERVATIONS_BY_SAY[statement.say](statement)
+    return Frame(
+        line,
+        FrameKind.FRAME,
+        _OBSERVATIONS_BY_SAY[statement.say](statement),
+        now,
+        statement.note or "",
+    )
 
 
 def _placed(statement: Statement) -> tuple[observations.Observation, ...]:
     if statement.slot is None or statement.card is None:
-        return ()  # a camera that does not say so much says nothing
+        return ()  # an incomplete line
     return (observations.Placed(slot=statement.slot, card=statement.card),)
 
 
@@ -178,22 +175,11 @@ def _card(statement: Statement) -> tuple[observations.Observation, ...]:
     return (observations.CardDrawn(card=statement.card, slot=statement.slot),)
 
 
-def _double_feed(statement: Statement) -> tuple[observations.Observation, ...]:
-    text = statement.note or "two cards left the shoe together"
-    return (
-        observations.DeviceError(
-            cause=observations.Cause.OTHER, code=Say.DOUBLE_FEED.value, text=text
-        ),
-    )
-
-
-def _returned(statement: Statement) -> tuple[observations.Observation, ...]:
-    text = statement.note or "a card was pushed back into the shoe"
-    return (
-        observations.DeviceError(
-            cause=observations.Cause.CARD_RETURNED, code=Say.RETURNED.value, text=text
-        ),
-    )
+def _device_error(
+    statement: Statement, cause: observations.Cause, text: str
+) -> tuple[observations.Observation, ...]:
+    note = statement.note or text
+    return (observations.DeviceError(cause=cause, code=statement.say.value, text=note),)
 
 
 _OBSERVATIONS_BY_SAY: Final[
@@ -203,8 +189,12 @@ _OBSERVATIONS_BY_SAY: Final[
     Say.CARD: _card,
     Say.UNREADABLE: lambda statement: (observations.Unreadable(slot=statement.slot),),
     Say.CLEARED: lambda _: (observations.TableCleared(),),
-    Say.DOUBLE_FEED: _double_feed,
-    Say.RETURNED: _returned,
+    Say.DOUBLE_FEED: lambda statement: _device_error(
+        statement, observations.Cause.OTHER, "two cards left the shoe together"
+    ),
+    Say.RETURNED: lambda statement: _device_error(
+        statement, observations.Cause.CARD_RETURNED, "a card was pushed back into the shoe"
+    ),
     Say.OVER: lambda _: (observations.DeviceErrorCleared(),),
     Say.MISSED: lambda _: (observations.Gap(detail=observations.GapDetail.LOST_FRAMES),),
     Say.WATCHING: lambda _: (),

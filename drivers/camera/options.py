@@ -6,8 +6,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-__all__ = ["CameraOptions"]
-
 
 class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """

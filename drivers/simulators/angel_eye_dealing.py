@@ -25,7 +25,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
-from drivers.simulators.angel_eye_line_faults import Scene, Step, Wire
+from drivers.simulators.angel_eye_faulty_line import Step, Wire
 from drivers.simulators.simulated_shoe import (
     CUT_BEHIND,
     DealtRound,
@@ -38,8 +38,6 @@ from drivers.simulators.simulated_shoe import (
     lawful,
 )
 from shoe_daemon.game import DECK, Card, Slot
-
-__all__ = ["Mode", "Scenario", "Scene", "Settings", "scenario", "scenes"]
 
 _FIRST_CARD: Final = 0xC0
 _COUNTDOWN: Final = 0xD0
@@ -90,6 +88,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
     excess: Excess = Excess.EITHER
     make_good: bool = False
+
+
+class Scene(Struct, frozen=True):
+    """Part of a scenario: one round, or the start of a shoe."""
+
+    steps: tuple[Step, ...]
+    round: DealtRound | None = None
 
 
 class Scenario(Struct, frozen=True):

@@ -10,10 +10,8 @@ from typing import Final
 from msgspec import Struct
 
 from drivers.simulators.angel_eye_dealing import Scene
-from drivers.simulators.angel_eye_line_faults import COPIES, Step
+from drivers.simulators.angel_eye_faulty_line import COPIES, Step
 from drivers.simulators.serial_servers import Line
-
-__all__ = ["Pace", "play"]
 
 _POLL_INTERVAL_S: Final = 0.02
 _MIN_UNPLUG_S: Final = 0.05

@@ -13,11 +13,9 @@ import time
 import tty
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol
+from typing import Final
 
 from shoe_daemon.errors import UserError, one_line
-
-__all__ = ["Line", "PtyLine", "TcpLine"]
 
 _WRITE_POLL_S: Final = 0.1
 _CHUNK_BYTES: Final = 4096
@@ -30,43 +28,6 @@ buffer.
 
 _FLUSH_TIMEOUT_S: Final = 2.0
 """Time after which a program that has not flushed its input is assumed to never do so."""
-
-
-class Line(Protocol):
-    """The line that a simulated reader writes to. Used by one thread."""
-
-    @property
-    def address(self) -> str:
-        """The `port` of a configuration."""
-        ...
-
-    def is_open(self) -> bool:
-        """Return whether a program has the line open."""
-        ...
-
-    def is_ready(self) -> bool:
-        """Return whether a program has the line open and will no longer flush its input."""
-        ...
-
-    def send(self, data: bytes, stopping: Event) -> None:
-        """Write to all connected programs; wait for slow ones."""
-        ...
-
-    def drain(self, stopping: Event) -> None:
-        """Wait until all data is read, or the other side is gone."""
-        ...
-
-    def unplug(self) -> None:
-        """Interrupt the line, as if the adapter were pulled out."""
-        ...
-
-    def plug(self) -> None:
-        """Restore the line, at the same address if possible."""
-        ...
-
-    def close(self) -> None:
-        """Close the line for good."""
-        ...
 
 
 class PtyLine:
@@ -257,6 +218,10 @@ class TcpLine:
     def _drop(self, client: socket.socket) -> None:
         client.close()
         self._clients.remove(client)
+
+
+Line = PtyLine | TcpLine
+"""The line that a simulated reader writes to. Used by one thread."""
 
 
 def _poll(terminal: int, timeout: float, what: int = select.POLLIN | select.POLLOUT) -> int:

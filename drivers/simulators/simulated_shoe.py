@@ -11,18 +11,6 @@ from msgspec import Struct
 
 from shoe_daemon.game import DECK, Card, Coup, Slot, banker_draws, is_natural, player_draws
 
-__all__ = [
-    "CUT_BEHIND",
-    "DealtRound",
-    "Excess",
-    "Fault",
-    "Placed",
-    "Shoe",
-    "burn_count",
-    "coup_of",
-    "lawful",
-]
-
 CUT_BEHIND: Final = 14
 """Cards behind the cut card: enough for the current round, one more round, and two faults."""
 

@@ -15,8 +15,6 @@ import structlog
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["LOOPBACK_HOSTS", "LoopbackHandler", "LoopbackServer", "parse_listen_address"]
-
 LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 _PORT_COUNT: Final = 65536
 _POLL_INTERVAL_S: Final = 0.1

@@ -6,14 +6,11 @@ import contextlib
 from typing import Final, Protocol, runtime_checkable
 
 from drivers.camera.line_messages import Say, Statement, Station
-from drivers.camera.preview.overlay import PlaceOverlay
-from drivers.camera.preview.preview_server import PreviewServer
+from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.video_frame import VideoFrame
+from drivers.camera.sources.frame_capture import VideoFrame
 from shoe_daemon.game import Card, Slot
-
-__all__ = ["HasPlaceStates", "PreviewedStation"]
 
 _THROAT_CARD_SHOWN_S: Final = 1.5
 """Time for which a card that left the shoe is still shown at the throat."""
@@ -25,7 +22,6 @@ class HasPlaceStates(Protocol):
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
         """Return the state of each place and the card that was read there."""
-        ...
 
 
 class PreviewedStation:
@@ -89,7 +85,7 @@ class PreviewedStation:
         corners = self._to_pixels(window)
         at, statement = self._statements.get(None, (0.0, None))
         if statement is None or self._now - at > _THROAT_CARD_SHOWN_S:
-            return PlaceOverlay("mouth", corners, "empty")
+            return PlaceOverlay("throat", corners, "empty")
         state = "unreadable" if statement.card is None else "read"
         # The next card may be in the window already.
         return PlaceOverlay("last", corners, state, statement.card, statement.confidence)

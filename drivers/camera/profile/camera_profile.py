@@ -13,20 +13,6 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.game import Slot
 
-__all__ = [
-    "VERSION",
-    "Camera",
-    "CardSize",
-    "Lens",
-    "Made",
-    "Place",
-    "Profile",
-    "Reading",
-    "Table",
-    "Throat",
-    "Window",
-]
-
 VERSION: Final = 1
 
 Millimetres = Annotated[float, Meta(gt=0, le=10_000)]
@@ -62,6 +48,11 @@ class Camera(_Strict, frozen=True):
     format: Annotated[str, Meta(min_length=4, max_length=4)] | None = None
     controls: dict[str, float] = {}
     fingerprint: str | None = None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of its images."""
+        return self.width, self.height
 
 
 class CardSize(_Strict, frozen=True):
@@ -134,13 +125,19 @@ class Throat(_Strict, frozen=True):
     turn: Literal[0, 90] = 0
 
 
-class Window(_Strict, frozen=True):
+class IndexWindow(_Strict, frozen=True):
     """Section ``[window]``: position of the indexes on these cards, as shares of a card."""
 
     x: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
     y: Annotated[float, Meta(ge=-0.2, le=0.3)] = 0.0
     width: Annotated[float, Meta(gt=0.05, lt=0.6)] = 0.30
     height: Annotated[float, Meta(gt=0.05, lt=0.6)] = 0.42
+
+    def scaled(self, across: float, along: float) -> IndexWindow:
+        """Return a window of a multiple of the width and height, with the same corner."""
+        return IndexWindow(
+            x=self.x, y=self.y, width=self.width * across, height=self.height * along
+        )
 
 
 class Reading(_Strict, frozen=True):
@@ -182,7 +179,7 @@ class Profile(_Strict, frozen=True):
     lens: Lens | None = None
     place: tuple[Place, ...] = ()
     throat: Throat | None = None
-    window: Window = Window()
+    window: IndexWindow = IndexWindow()
     reading: Reading = Reading()
     made: Made = Made()
     extra: dict[str, Any] = {}

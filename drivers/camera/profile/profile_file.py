@@ -21,8 +21,6 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
-__all__ = ["load_profile", "profile_text", "write_profile"]
-
 
 def load_profile(path: Path) -> Profile:
     """
@@ -132,12 +130,7 @@ _MATRIX_LAST_ROW: Final = (0.0, 0.0, 1.0)
 
 
 def _check_numbers(mapping: dict[str, Any]) -> None:
-    """
-    Check that all numbers are finite: TOML has ``nan`` and ``inf`` too.
-
-    Raises:
-        UserError: A number is not finite.
-    """
+    """Check that all numbers are finite: TOML has ``nan`` and ``inf`` too."""
     for key, value in _find_floats({**mapping, "extra": None}):
         if not math.isfinite(value):
             raise UserError(f"{key}: {value}; expected a number")
@@ -153,18 +146,13 @@ def _find_floats(value: object, key: str = "") -> Iterator[tuple[str, float]]:
 
 
 def _check_reference(profile: Profile) -> None:
-    """
-    Check that the image of the empty table exists and has the camera's size.
-
-    Raises:
-        UserError: Missing, or of another size.
-    """
+    """Check that the image of the empty table exists and has the camera's size."""
     key, named, camera = "table.reference", profile.table.reference, profile.camera
     # Path.is_file raises for a name that is too long.
     if not os.path.isfile(profile.reference):  # noqa: PTH113 - as said
         raise UserError(f"{key}: {named!r}; expected a picture's file beside the profile")
     size = image_size(profile.reference)
-    if size is not None and size != (camera.width, camera.height):
+    if size is not None and size != camera.size:
         raise UserError(
             f"{key}: {named!r} is {size[0]}x{size[1]}; expected {camera.width}x{camera.height}, "
             "as camera.width and camera.height say"
@@ -172,14 +160,11 @@ def _check_reference(profile: Profile) -> None:
 
 
 def _check_geometry(profile: Profile) -> None:
-    """
-    Check that a camera can see the table as described.
-
-    Raises:
-        UserError: The homography, the lens or a place is impossible.
-    """
+    """Check that a camera can see the table as described."""
     if not _MIN_DETERMINANT <= abs(_determinant(profile.table.homography)) < math.inf:
-        raise UserError("table.homography: no table can look so; expected nine other numbers")
+        raise UserError(
+            "table.homography: no camera can see a table so; expected nine other numbers"
+        )
     if profile.lens is not None:
         _check_lens(profile.lens)
     if profile.station == "throat":
@@ -192,14 +177,14 @@ def _check_lens(lens: Lens) -> None:
     across, down = lens.matrix[0][0], lens.matrix[1][1]
     if not (across > 0 and down > 0 and tuple(lens.matrix[2]) == _MATRIX_LAST_ROW):
         raise UserError(
-            "lens.matrix: no lens is so; expected [[f, 0, x], [0, f, y], [0, 0, 1]] with f > 0"
+            "lens.matrix: impossible; expected [[f, 0, x], [0, f, y], [0, 0, 1]] with f > 0"
         )
 
 
 def _check_throat(profile: Profile) -> None:
     throat = profile.throat
     if throat is None:
-        raise UserError("throat: missing; expected the section of a camera at the shoe's mouth")
+        raise UserError("throat: missing; expected the section of a camera at the shoe's throat")
     if not any(throat.direction):
         raise UserError("throat.direction: [0, 0]; expected the way that cards leave the shoe")
     _check_polygon(profile, throat.window, "throat.window")
@@ -230,10 +215,9 @@ def _is_in_image(profile: Profile, x: float, y: float) -> bool:
     at = u / w, v / w
     if profile.lens is not None:
         at = _distort(profile.lens, *at)
-    size = profile.camera.width, profile.camera.height
     return all(
         -_EDGE_TOLERANCE * side <= place <= (1 + _EDGE_TOLERANCE) * side
-        for place, side in zip(at, size, strict=True)
+        for place, side in zip(at, profile.camera.size, strict=True)
     )
 
 

@@ -25,24 +25,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game import RANKS, SUITS, Card
-
-__all__ = [
-    "CARD_WIDTH_PX",
-    "CURVE_FILE",
-    "Belief",
-    "CurvePoint",
-    "belief_of",
-    "combine_ends",
-    "count_visible_ends",
-    "crop_card",
-    "load_curve",
-    "measure_blur",
-    "pool_beliefs",
-    "single_index_threshold",
-    "threshold_for",
-]
 
 CURVE_FILE: Final = Path(__file__).parent / "weights" / "curve.json"
 """Acceptance and errors at each threshold, measured with these weights."""

@@ -16,21 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.table_projection import MAX_STRAY_MM, Floats
-from drivers.camera.sources.video_frame import Image
-
-__all__ = [
-    "MAX_TILT_RAD",
-    "MIN_VISIBLE_SHARE",
-    "FittedCard",
-    "PatchScene",
-    "Pose",
-    "covered_share",
-    "edge_image",
-    "fit_card",
-    "is_in_reach",
-    "max_channel",
-    "sample_points",
-]
+from drivers.camera.sources.frame_capture import Image
 
 MAX_TILT_RAD: Final = math.radians(27.0)
 """Maximum tilt of a card against its place."""

@@ -10,20 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import CardSize, Place, Point, Profile
-from drivers.camera.sources.video_frame import Image
-
-__all__ = [
-    "NO_SHIFT",
-    "Floats",
-    "Patch",
-    "PixelShift",
-    "Raster",
-    "TableProjection",
-    "card_axes",
-    "max_stray_mm",
-    "place_patch",
-    "places_raster",
-]
+from drivers.camera.sources.frame_capture import Image
 
 Floats = NDArray[np.float64]
 PixelShift = tuple[int, int]

@@ -4,6 +4,9 @@ MJPEG over HTTP: the multipart stream of JPEGs that most network cameras offer.
 FFmpeg reads such streams too. But it completes half a frame from the previous one, scales a
 frame of another size to the first one, and does not report why nothing arrives. Here a frame
 is complete or dropped, keeps its size, and a refusal is reported in the server's words.
+
+urllib does login and redirects. httpx, requests and urllib3 would replace only that: they have
+a timeout for each read, no deadline for all of them, and no reader of endless multipart streams.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import http.client
 import socket
 import time
 from email.message import Message
+from functools import partial
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
@@ -31,11 +35,9 @@ from urllib.request import (
 import cv2
 import numpy as np
 
+from drivers.camera.sources.frame_capture import Image
 from drivers.camera.sources.source_address import Address, error_text, no_stream_text, status_text
-from drivers.camera.sources.video_frame import Image
 from drivers.transport import LineError
-
-__all__ = ["MjpegStream", "open_mjpeg"]
 
 _OPEN_TIMEOUT_S: Final = 4.0
 _FRAME_TIMEOUT_S: Final = 3.0
@@ -169,7 +171,7 @@ def _decode(data: bytes) -> Image | None:
         return None
     flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
     image = None
-    with contextlib.suppress(cv2.error):  # its damaged head tells too many pixels
+    with contextlib.suppress(cv2.error):  # a damaged header gives too many pixels
         image = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
     return None if image is None else np.asarray(image, np.uint8)
 
@@ -264,11 +266,11 @@ class _ConnectionTracker(HTTPHandler):
     def __init__(self, deadline: float) -> None:
         super().__init__()
         self.connections: list[_DeadlineSocket] = []
-        self._deadline = deadline
+        self.deadline = deadline
         self._responses: list[http.client.HTTPResponse] = []
 
     def http_open(self, req: Request) -> http.client.HTTPResponse:
-        answer = self.do_open(self._connection, req)
+        answer = self.do_open(partial(_DeadlineConnection, self), req)
         self._responses.append(answer)
         return answer
 
@@ -277,26 +279,16 @@ class _ConnectionTracker(HTTPHandler):
             if answer is not but:
                 answer.close()
 
-    def _connection(self, host: str, **options: Any) -> http.client.HTTPConnection:  # noqa: ANN401 - as urllib gives it
-        return _DeadlineConnection(self.connections, self._deadline, host, **options)
-
 
 class _DeadlineConnection(http.client.HTTPConnection):
-    def __init__(
-        self,
-        opened: list[_DeadlineSocket],
-        deadline: float,
-        host: str,
-        **options: Any,  # noqa: ANN401 - as above
-    ) -> None:
+    def __init__(self, tracker: _ConnectionTracker, host: str, **options: Any) -> None:  # noqa: ANN401 - as urllib gives them
         super().__init__(host, **options)
-        self._connections = opened
-        self._deadline = deadline
+        self._tracker = tracker
 
     def connect(self) -> None:
         super().connect()
         self.sock = line = _DeadlineSocket(fileno=self.sock.detach())
         line.settimeout(_OPEN_TIMEOUT_S)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
-        line.deadline = self._deadline
-        self._connections.append(line)
+        line.deadline = self._tracker.deadline
+        self._tracker.connections.append(line)

@@ -2,7 +2,7 @@
 Sources of frames: devices, streams, files, folders, a simulator.
 
 A source is used by one thread, which may hang in it: OpenCV's reads can block for ever, or
-go on after an unplug as if nothing had happened. `capture_thread` handles both.
+go on after an unplug as if nothing had happened. `frame_capture` handles both.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 import cv2
+import numpy as np
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources import raw_frames
+from drivers.camera.sources.frame_capture import Image, Source
 from drivers.camera.sources.mjpeg_stream import open_mjpeg
 from drivers.camera.sources.opencv_video import (
     READ_TIMEOUT_S,
@@ -29,41 +31,18 @@ from drivers.camera.sources.source_address import Address, SourceKind, no_stream
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import one_line
 
-__all__ = ["Source", "open_source"]
-
 _OPEN_TIMEOUT_S: Final = 8.0
 _DEFAULT_FPS: Final = 30.0
+RAW_HEADER: Final = struct.Struct("!4sIIId")
+RAW_MAGIC: Final = b"SHOE"
+_MAX_SIDE_PX: Final = 8192
+"""Maximum side of a raw frame."""
+
+RAW_TIMEOUT_S: Final = 10.0
+"""Time for which one end of a raw connection waits for the other: a simulator that draws much,
+or runs on a busy machine, is slow; that is not a fault of the camera."""
+
 _IMAGE_SUFFIXES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
-
-
-class Source(Protocol):
-    """Reads one frame after another."""
-
-    def read(self) -> tuple[Any, float | None]:
-        """
-        Return the next image, and its time stamp where the source has one.
-
-        Raises:
-            LineError: No more frames.
-        """
-        ...
-
-    def check(self) -> None:
-        """
-        Check that the source is still there; called from another thread.
-
-        Raises:
-            LineError: The source is gone.
-        """
-        ...
-
-    def interrupt(self) -> None:
-        """Interrupt a blocked read, where possible; called from another thread."""
-        ...
-
-    def close(self) -> None:
-        """Release the source."""
-        ...
 
 
 def open_source(address: Address, camera: Camera, fps: float | None = None) -> Source:
@@ -92,7 +71,7 @@ def _open(address: Address, camera: Camera, wanted: float | None) -> Source:
         case SourceKind.FOLDER:
             return _ImageFolder(address, wanted or _DEFAULT_FPS)
         case SourceKind.RAW:
-            return _RawSource(address)
+            return RawSource(address.location)
 
 
 def _open_stream(address: Address) -> Source:
@@ -190,23 +169,68 @@ class _ImageFolder:
         pass
 
 
-class _RawSource:
-    """A simulator, through a Unix socket."""
+class RawSource:
+    """
+    A simulator, through a Unix socket: one frame after another.
 
-    def __init__(self, address: Address) -> None:
-        self._name = address.location
-        self._connection = raw_frames.connect(address.location)
+    Each has a header of 24 bytes in network order: ``SHOE``, width, height (four bytes each),
+    a reserved word, seconds as a double. Rows of blue, green and red bytes follow.
+    """
 
-    def read(self) -> tuple[Any, float | None]:
-        return raw_frames.receive_frame(self._connection, self._name)
+    def __init__(self, path: str) -> None:
+        """
+        Connect to the sender.
+
+        Raises:
+            LineError: No sender listens there.
+        """
+        self._name = path
+        self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._connection.settimeout(RAW_TIMEOUT_S)
+        try:
+            self._connection.connect(path)
+        except OSError as error:
+            self._connection.close()
+            why = error.strerror or error  # a name that is too long has no number
+            raise LineError(f"{path}: no program sends pictures there: {why}") from error
+
+    def read(self) -> tuple[Image, float]:
+        """
+        Receive the next frame and its time stamp.
+
+        Raises:
+            LineError: The sender disconnected, sent nothing in time, or sends other data.
+        """
+        mark, width, height, _, seconds = RAW_HEADER.unpack(self._receive(RAW_HEADER.size))
+        if mark != RAW_MAGIC or not (0 < width <= _MAX_SIDE_PX and 0 < height <= _MAX_SIDE_PX):
+            raise LineError(f"{self._name}: no raw pictures come from there")
+        data = self._receive(width * height * 3)
+        return np.frombuffer(data, np.uint8).reshape(height, width, 3), seconds
+
+    def _receive(self, size: int) -> bytearray:
+        data = bytearray(size)
+        view, have = memoryview(data), 0
+        while have < size:
+            try:
+                got = self._connection.recv_into(view[have:])
+            except TimeoutError as error:
+                raise LineError(f"{self._name}: no picture for {RAW_TIMEOUT_S:g} s") from error
+            except OSError as error:
+                raise LineError(f"{self._name}: {one_line(error)}") from error
+            if not got:
+                raise LineError(f"{self._name}: closed by the other side")
+            have += got
+        return data
 
     def check(self) -> None:
-        pass
+        """Do nothing: a read detects the end of a connection."""
 
     def interrupt(self) -> None:
+        """Interrupt a blocked read."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        """Close the connection."""
         self.interrupt()
         self._connection.close()

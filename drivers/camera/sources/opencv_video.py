@@ -28,8 +28,6 @@ from drivers.camera.sources.source_address import Address
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["READ_TIMEOUT_S", "OpenCvVideo", "V4l2Device", "configure_opencv"]
-
 READ_TIMEOUT_S: Final = 3.0
 _TIMEOUT_SHARE: Final = 0.9
 """Share of the timeout after which a failed read counts as a timeout."""
@@ -170,7 +168,7 @@ class V4l2Device(OpenCvVideo):
             round(self._video.get(number))
             for number in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
         )
-        if width > 0 < height and (width, height) != (camera.width, camera.height):
+        if width > 0 < height and (width, height) != camera.size:
             raise LineError(
                 f"{self._name}: gives pictures of {width}x{height}; expected "
                 f"{camera.width}x{camera.height}, {_MODE_ADVICE}"

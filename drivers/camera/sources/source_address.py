@@ -24,21 +24,9 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
-from drivers.redact import redact_url
+from drivers.url_redaction_and_error_location import redact_url
 from shoe_daemon.configured_files import read_secret
-from shoe_daemon.errors import UserError
-
-__all__ = [
-    "Address",
-    "SourceKind",
-    "add_login",
-    "error_text",
-    "no_stream_text",
-    "parse_address",
-    "parse_source",
-    "probe_rtsp",
-    "status_text",
-]
+from shoe_daemon.errors import UserError, one_line
 
 _PREFIX: Final = "camera:"
 _STREAM_SCHEMES: Final = ("rtsp://", "rtsps://", "http://", "https://")
@@ -93,7 +81,7 @@ class Address(Struct, frozen=True):
             return Address(self.kind, location)
         parts = urlsplit(self.location)
         if parts.username is not None:
-            raise UserError(f"{self}: its port names somebody too; expected it to do so once")
+            raise UserError(f"{self}: its port has a user name too; expected only one of them")
         return Address(
             self.kind, parts._replace(netloc=f"{name}:{encoded_password}@{parts.netloc}").geturl()
         )
@@ -229,8 +217,7 @@ def error_text(error: object) -> str:
     """Describe an error on one line."""
     if isinstance(error, TimeoutError):
         return "no answer"
-    text = getattr(error, "strerror", None) or str(error)
-    return " ".join(text.split()) or type(error).__name__
+    return one_line(error) if isinstance(error, BaseException) else str(error)
 
 
 def probe_rtsp(address: Address) -> str:

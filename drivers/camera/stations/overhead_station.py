@@ -13,10 +13,15 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.evidence import Evidence
+from drivers.camera.evidence_photos import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_finder import CardReader, SearchArea, Sighting, SightingKind
+from drivers.camera.recognition.find_and_read_card import (
+    CardReader,
+    SearchArea,
+    Sighting,
+    SightingKind,
+)
 from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
     PixelShift,
@@ -25,12 +30,10 @@ from drivers.camera.recognition.table_projection import (
     place_patch,
     places_raster,
 )
-from drivers.camera.sources.video_frame import Image, VideoFrame
+from drivers.camera.sources.frame_capture import Image, VideoFrame
 from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck
 from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
-
-__all__ = ["DealOrder", "DealtCard", "OverheadStation"]
 
 _SAME_TIME_STEP_S: Final = 0.03
 """Offset per place: cards that appear within it are in dealing order."""

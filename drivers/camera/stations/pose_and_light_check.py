@@ -1,4 +1,6 @@
-"""Check of the lighting and of the camera's pose against the profile's reference image."""
+"""
+Checks of a frame against the profile's reference image: lighting, pose, edges of the throat.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Point, Profile
+from drivers.camera.recognition.outline_fitting import max_channel
 from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
     Floats,
@@ -16,10 +19,8 @@ from drivers.camera.recognition.table_projection import (
     Raster,
     TableProjection,
 )
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from drivers.transport import LineError
-
-__all__ = ["MAX_CAMERA_SHIFT_MM", "Lighting", "LightingMonitor", "PoseCheck"]
 
 MAX_CAMERA_SHIFT_MM: Final = 15.0
 """Shift from which a moved camera is rejected: its places would be confused."""
@@ -89,7 +90,7 @@ class LightingMonitor:
         if len(kept) < _MIN_LIGHT_POINTS:
             kept = pixels
         self._raster = Raster(kept, (1, len(kept)))
-        brightest = _max_channel(self._raster.sample(reference))
+        brightest = max_channel(self._raster.sample(reference))[0]
         # Darker points are unreliable.
         self._lit = np.flatnonzero(brightest > 16)  # noqa: PLR2004 - as above
         self._reference = brightest[self._lit].astype(np.float32)
@@ -106,14 +107,8 @@ class LightingMonitor:
         self._before = now
         if not len(self._lit):
             return Lighting(1.0, self._noise)
-        ratio = _max_channel(now)[self._lit] / self._reference
+        ratio = max_channel(now)[0][self._lit] / self._reference
         return Lighting(float(np.clip(np.median(ratio), 0.15, 4.0)), self._noise)
-
-
-def _max_channel(points: Image) -> Image:
-    # numpy's own maximum over three channels takes ten times as long.
-    blue, green, red = (points[0, :, colour] for colour in range(3))
-    return np.asarray(np.maximum(np.maximum(blue, green), red), np.uint8)
 
 
 class PoseCheck:
@@ -283,3 +278,67 @@ def _away_from_places(profile: Profile, points: Floats) -> NDArray[np.bool_]:
     for centre in _watched(profile):
         away &= np.hypot(*(points - np.array(centre)).T) > _PLACE_RADIUS_MM
     return away
+
+
+_COMPARED_WIDTH_PX: Final = 160
+"""Width of the shrunk image that is compared."""
+
+_MIN_SIDE_PX: Final = 60
+_MIN_GREY_SPREAD: Final = 2.5
+"""Minimum number of pixels of a side, and spread of their grey values."""
+
+_MIN_LIKENESS: Final = 0.5
+"""Minimum likeness, of 1, of a visible side."""
+
+
+class ThroatEdges:
+    """
+    Compares the areas beside the window, on each of its sides: they show that the camera still
+    looks at the throat from its place.
+    """
+
+    def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
+        small = _narrow_grey(reference)
+        rows, columns = np.indices(small.shape)
+        scale = reference.shape[1] / small.shape[1]
+        pixels = (np.stack([columns.ravel(), rows.ravel()], axis=1) + 0.5) * scale
+        points = projection.to_table(pixels)
+        window = np.array(profile.throat.window if profile.throat is not None else points[:1])
+        low, high = window.min(axis=0), window.max(axis=0)
+        beside = [*(points < low).T, *(points > high).T]
+        sides = [np.flatnonzero(side) for side in beside]
+        flat = small.ravel()
+        self._sides = [
+            (side, _without_mean(flat[side]))
+            for side in sides
+            if len(side) >= _MIN_SIDE_PX and flat[side].std() >= _MIN_GREY_SPREAD
+        ]
+
+    def is_visible(self, image: Image) -> bool:
+        """
+        Whether at least one side looks as in the reference image, in any light; True where no side
+        has enough texture.
+        """
+        if not self._sides:
+            return True
+        flat = _narrow_grey(image).ravel()
+        return any(
+            float(now @ before)
+            > _MIN_LIKENESS * float(np.linalg.norm(now) * np.linalg.norm(before))
+            for now, before in (
+                (_without_mean(flat[side]), before) for side, before in self._sides
+            )
+        )
+
+
+def _narrow_grey(image: Image) -> NDArray[np.float32]:
+    size = (
+        _COMPARED_WIDTH_PX,
+        max(1, round(_COMPARED_WIDTH_PX * image.shape[0] / image.shape[1])),
+    )
+    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2GRAY), np.float32)
+
+
+def _without_mean(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(values - values.mean(), np.float32)

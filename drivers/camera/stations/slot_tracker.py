@@ -17,11 +17,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.card_finder import Sighting, SightingKind
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game import Card
-
-__all__ = ["ChangeDetector", "SlotChange", "SlotState", "SlotTracker"]
 
 SETTLE_TIME_S: Final = 0.03
 """Time without motion after which a card is read."""

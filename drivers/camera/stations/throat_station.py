@@ -2,7 +2,7 @@
 The station at the shoe's throat: which card left the shoe.
 
 The frames of a card are kept until it has passed. Then both of its ends are read
-(`two_index_vote`). A card that went back was not dealt.
+(`throat_window_and_index_vote`). A card that went back was not dealt.
 """
 
 from __future__ import annotations
@@ -13,20 +13,26 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.evidence import Evidence
+from drivers.camera.evidence_photos import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_finder import CardReader
+from drivers.camera.recognition.find_and_read_card import CardReader
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.video_frame import Image, VideoFrame
-from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
-from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck
-from drivers.camera.stations.throat_card_pose import ThroatWindow
-from drivers.camera.stations.throat_unseen_gaps import ThroatEdges, VisibilityMonitor
-from drivers.camera.stations.two_index_vote import EndVotes, TrackFrame, TwoIndexVote
+from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck, ThroatEdges
+from drivers.camera.stations.throat_card_track import (
+    CardTrack,
+    Extent,
+    TrackOutcome,
+    VisibilityMonitor,
+)
+from drivers.camera.stations.throat_window_and_index_vote import (
+    EndVotes,
+    ThroatWindow,
+    TrackFrame,
+    TwoIndexVote,
+)
 from drivers.transport import LineError
-
-__all__ = ["ThroatStation"]
 
 _MAX_TRACK_FRAMES: Final = 14
 """Frames of one track that are kept."""
@@ -121,7 +127,7 @@ class ThroatStation:
             self._track.interrupted |= gap_s is not None
         if self._visibility.unseen_s(at) > _MAX_BLIND_S:
             raise LineError(
-                "camera: the shoe's mouth does not look as in its profile: was the camera "
+                "camera: the shoe's throat does not look as in its profile: was the camera "
                 "moved, is something before its lens, or its lamp out?"
             )
         return self._missed(gap_s)
@@ -129,7 +135,7 @@ class ThroatStation:
     def _missed(self, gap_s: float | None) -> list[Statement]:
         if gap_s is None:
             return []
-        note = f"the shoe's mouth was not seen for {gap_s:.1f} s"
+        note = f"the shoe's throat was not seen for {gap_s:.1f} s"
         return [Statement(say=Say.MISSED, note=note)]
 
     def _on_covered(self, frame: VideoFrame, found: list[Extent]) -> list[Statement]:
@@ -155,7 +161,7 @@ class ThroatStation:
         self._keep_frame(TrackFrame(frame, innermost))
         if track.blocked_s > _MAX_BLOCKED_S:
             raise LineError(
-                "camera: something lies in the shoe's mouth, where cards pass: take it out"
+                "camera: something lies in the shoe's throat, where cards pass: take it out"
             )
         return statements
 
@@ -202,7 +208,7 @@ class ThroatStation:
         """Report that a card may have left."""
         frames, self._track, self._frames = self._frames, None, []
         patch = self._store_evidence(frames[len(frames) // 2].frame.image, "unclear")
-        note = "something was in the shoe's mouth: whether a card left is not known"
+        note = "something was in the shoe's throat: whether a card left is not known"
         return [Statement(say=Say.MISSED, patch=patch, note=note)]
 
     def _report_left(
@@ -226,11 +232,8 @@ class ThroatStation:
 
     def _report_returned(self, frames: list[TrackFrame]) -> list[Statement]:
         self._has_error = True
-        return [
-            Statement(
-                say=Say.RETURNED, patch=self._store_evidence(frames[-1].frame.image, "returned")
-            )
-        ]
+        patch = self._store_evidence(frames[-1].frame.image, "returned")
+        return [Statement(say=Say.RETURNED, patch=patch)]
 
     def _report_double_feed(
         self,
@@ -241,7 +244,7 @@ class ThroatStation:
     ) -> list[Statement]:
         """Report two cards at once: the first hides all of the second but its end."""
         self._has_error = True
-        far = f"by {excess:.0f} mm" if excess else "as two indices tell"
+        far = f"by {excess:.0f} mm" if excess else "as both indices show"
         note = f"two cards left the shoe together, one behind the other {far}"
         first, last = readings
         # Where the second card shows little, its index may be the first card's.

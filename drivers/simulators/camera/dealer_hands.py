@@ -11,11 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.projection import Floats
+from drivers.simulators.camera.camera_projection import Floats
 from drivers.simulators.camera.sprites import Sprite, sprite
 from drivers.simulators.camera.table_layout import Point
-
-__all__ = ["Grip", "arm_shadow", "hand", "hand_corners", "hand_hull"]
 
 Pixels = NDArray[np.uint8]
 

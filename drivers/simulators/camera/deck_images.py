@@ -10,16 +10,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.motion_tracks import FACE, Pose
-from drivers.simulators.camera.projection import Camera, Floats
+from drivers.simulators.camera.animated_round import FACE, Pose
+from drivers.simulators.camera.camera_projection import Camera, Floats
 from drivers.simulators.camera.sprites import STILL, Box, Light, Sprite, lay, shade, sprite
 from drivers.simulators.camera.table_layout import CARD, Point
 from drivers.simulators.card_artwork import UNSEEN_LAYOUTS, UNSEEN_SEED, Layout, Style, back, face
 from drivers.simulators.card_artwork import outline as card_outline
 from drivers.simulators.card_artwork import style as style_of
 from shoe_daemon.game import Card
-
-__all__ = ["Deck", "card_quad", "choose_deck"]
 
 _MAX_BEND_DEG: Final = 150.0
 _BEND_DEG_PER_SHARE: Final = 420.0

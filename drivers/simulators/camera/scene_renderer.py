@@ -1,5 +1,5 @@
 """
-Renders the table as its camera sees it.
+Renders the table as its camera sees it, with the true scene of each picture.
 
 Static parts are drawn once; only moving cards and hands are drawn for each picture.
 """
@@ -11,22 +11,71 @@ from typing import Final, NamedTuple
 
 import cv2
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
+from drivers.simulators.camera.animated_round import FACE, AnimatedRound, SceneState, scene_state
+from drivers.simulators.camera.animated_shoe import animated_rounds
+from drivers.simulators.camera.camera_projection import create_camera
 from drivers.simulators.camera.dealer_hands import hand_hull
 from drivers.simulators.camera.deck_images import card_quad
-from drivers.simulators.camera.ground_truth import CardTruth, Quad, Truth
-from drivers.simulators.camera.motion_tracks import FACE
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, SceneState, scene_state
-from drivers.simulators.camera.round_script import animated_rounds
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
-from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.throat_image import ThroatImage
 from drivers.simulators.simulated_shoe import DealtRound
+from shoe_daemon.game import Card, Slot
 
-__all__ = ["Scene", "Shot"]
+Corner = tuple[float, float]
+Quad = tuple[Corner, Corner, Corner, Corner]
+
+
+class CardTruth(Struct, frozen=True):
+    """
+    A card at rest, or a card that passes the shoe's exit.
+
+    Attributes:
+        slot: The card's place; None if on no place.
+        card: The card.
+        quad: Corners in pixels, from the upper left corner of the face.
+        face_up: Its face is up.
+        covered: A hand or another object is over it.
+        overlapped: Another card covers a part of it.
+        since: Seconds since it came to rest; negative while it moves.
+    """
+
+    slot: Slot | None
+    card: Card
+    quad: Quad
+    face_up: bool = True
+    covered: bool = False
+    overlapped: bool = False
+    since: float = 0.0
+
+
+class Truth(Struct, frozen=True):
+    """
+    The true scene of one picture.
+
+    Attributes:
+        at: Seconds.
+        shoe, round: The round in progress.
+        cards: Cards at rest, in the order in which they came to rest.
+        moving: Number of moving cards.
+        trouble: The fault of the scene in this round.
+        active: The fault is active now.
+        finished: The round that ended with this picture.
+    """
+
+    at: float
+    shoe: int = 0
+    round: int = 0
+    cards: tuple[CardTruth, ...] = ()
+    moving: int = 0
+    trouble: SceneFault | None = None
+    active: bool = False
+    finished: DealtRound | None = None
+
 
 Pixels = NDArray[np.uint8]
 
@@ -142,7 +191,6 @@ class Scene:
 
     def _next(self, animation: AnimatedRound) -> None:
         self._began += animation.seconds
-        self._view.end_round(animation)
         self._animation = following = next(self._script, None)
         self._gates = sorted(following.gates) if following else []
         if following is not None and following.shoe != self._shoe:

@@ -9,8 +9,6 @@ from msgspec import Meta, Struct
 
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 
-__all__ = ["OVERHEAD_FAULTS", "SHOE_FAULTS", "THROAT_FAULTS", "SceneFault", "Settings", "Station"]
-
 
 class Station(StrEnum):
     """The camera's position: above the table, or at the shoe's exit."""

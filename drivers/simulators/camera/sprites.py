@@ -14,10 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.projection import Floats
+from drivers.simulators.camera.camera_projection import Floats
 from drivers.simulators.camera.table_layout import Point
-
-__all__ = ["STILL", "Box", "Light", "Sprite", "dim", "lay", "shade", "sprite"]
 
 Pixels = NDArray[np.uint8]
 Box = tuple[int, int, int, int]

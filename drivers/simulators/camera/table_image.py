@@ -9,24 +9,23 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
-from drivers.simulators.camera.deck_images import Deck, choose_deck
-from drivers.simulators.camera.lighting import Lamps, Shadow, lamp_for_glare, lamps_of
-from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Pose
-from drivers.simulators.camera.projection import Camera, Floats
-from drivers.simulators.camera.round_animation import (
-    AnimatedRound,
+from drivers.simulators.camera.animated_round import (
     Bet,
     CardState,
+    CardTrack,
     Effect,
+    HandTrack,
+    Pose,
     SceneState,
 )
+from drivers.simulators.camera.camera_projection import Camera, Floats
+from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
+from drivers.simulators.camera.deck_images import Deck, choose_deck
+from drivers.simulators.camera.light_and_sensor import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade
 from drivers.simulators.camera.table_layout import CARD, EXTENT, Point
 from drivers.simulators.camera.table_surface import CHIP, MARKER, chip, felt_image, marker
-
-__all__ = ["TableImage"]
 
 Pixels = NDArray[np.uint8]
 
@@ -66,9 +65,6 @@ class TableImage:
         self._picture: Pixels = self._ground
         self._picture_of = 0
         self._stale: list[Box] = []
-
-    def end_round(self, animation: AnimatedRound) -> None:
-        """Discard the images of a finished round."""
 
     def reset_camera(self) -> None:
         """Move the camera back."""

@@ -10,18 +10,6 @@ from typing import Final, NamedTuple
 
 from shoe_daemon.game import Slot
 
-__all__ = [
-    "CARD",
-    "DISCARD",
-    "EXTENT",
-    "PLACES",
-    "SHOE",
-    "THROAT",
-    "Box",
-    "Point",
-    "throat_window",
-]
-
 Point = tuple[float, float]
 
 CARD: Final = (63.0, 88.0)
@@ -68,23 +56,8 @@ PLACES: Final[dict[Slot, Box]] = {
     Slot.B3: Box(255.0, 0.0, 90, _SIDEWAYS),
 }
 
+THROAT_SIZE: Final = (128.0, 72.0)
+"""The part of the shoe's throat that its camera sees."""
 
-class Mouth(NamedTuple):
-    """
-    The shoe's exit as its camera sees it.
-
-    Attributes:
-        size: The visible area.
-        window: The part in which cards pass.
-    """
-
-    size: Point
-    window: Point
-
-
-THROAT: Final = Mouth((128.0, 72.0), (104.0, 69.0))
-
-
-def throat_window() -> tuple[Point, ...]:
-    """The corners of the window at the shoe's exit."""
-    return Box(0.0, 0.0, 0, THROAT.window).corners
+THROAT_WINDOW: Final = Box(0.0, 0.0, 0, (104.0, 69.0))
+"""The part of it in which cards pass."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from drivers.simulators.camera.sprites import Sprite, sprite
 from drivers.simulators.camera.table_layout import EXTENT, PLACES, Point
 
-__all__ = ["CHIP", "MARKER", "chip", "felt_image", "marker"]
-
 Pixels = NDArray[np.uint8]
 Colour = tuple[int, int, int]
 

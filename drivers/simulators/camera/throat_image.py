@@ -8,15 +8,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.simulators.camera.animated_round import CardState, Pose, SceneState
+from drivers.simulators.camera.camera_projection import Camera
 from drivers.simulators.camera.deck_images import Deck, choose_deck
-from drivers.simulators.camera.motion_tracks import Pose
-from drivers.simulators.camera.projection import Camera
-from drivers.simulators.camera.round_animation import AnimatedRound, CardState, SceneState
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Light
-from drivers.simulators.camera.table_layout import CARD, THROAT, Point, throat_window
-
-__all__ = ["ThroatImage"]
+from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE, THROAT_WINDOW, Point
 
 Pixels = NDArray[np.uint8]
 
@@ -41,9 +38,6 @@ class ThroatImage:
         self._slot = _slot(settings, camera)
         self._window = _window_mask(camera)
         self._lights: dict[float, tuple[Light, Pixels]] = {}
-
-    def end_round(self, animation: AnimatedRound) -> None:
-        """Do nothing: no images belong to a round."""
 
     def push_camera(self, state: SceneState) -> None:
         """Do nothing: the camera is fixed in the shoe."""
@@ -101,10 +95,10 @@ def _slot(settings: Settings, camera: Camera) -> Pixels:
     inside = np.array([52, 44, 40], np.float32) + 7 * grain[..., None]
     window = _window_mask(camera)
     drawn = np.where(window[..., None] > 0, plate, np.clip(inside, 0, 255).astype(np.uint8))
-    corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
+    corners = np.round(camera.on_table(np.array(THROAT_WINDOW.corners))).astype(np.int32)
     cv2.polylines(drawn, [corners], True, (16, 16, 17), 7, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
     for x in (-1, 1):
-        centre = camera.on_table(np.array([[x * (THROAT.size[0] / 2 - 5.5), 0.0]]))[0]
+        centre = camera.on_table(np.array([[x * (THROAT_SIZE[0] / 2 - 5.5), 0.0]]))[0]
         at = (round(float(centre[0])), round(float(centre[1])))
         cv2.circle(drawn, at, size[0] // 26, (92, 94, 96), -1, cv2.LINE_AA)
         cv2.line(drawn, (at[0] - 14, at[1] - 9), (at[0] + 14, at[1] + 9), (40, 40, 42), 4)
@@ -114,7 +108,7 @@ def _slot(settings: Settings, camera: Camera) -> Pixels:
 def _window_mask(camera: Camera) -> Pixels:
     """Return the mask of the plates."""
     mask: Pixels = np.full((camera.size[1], camera.size[0]), 255, np.uint8)
-    corners = np.round(camera.on_table(np.array(throat_window()))).astype(np.int32)
+    corners = np.round(camera.on_table(np.array(THROAT_WINDOW.corners))).astype(np.int32)
     cv2.fillConvexPoly(mask, corners, (0,))
     return mask
 

@@ -6,8 +6,7 @@ licence in them. A style is determined by its seed and layout; `styles` yields d
 the recogniser's training, for simulators and tests. Colours are blue, green, red, as in OpenCV.
 """
 
-from drivers.simulators.card_artwork.card_backs import back
-from drivers.simulators.card_artwork.card_faces import face, index_places, outline
+from drivers.simulators.card_artwork.card_drawing import back, face, index_places, outline
 from drivers.simulators.card_artwork.deck_style import (
     ASPECT,
     LAYOUTS,

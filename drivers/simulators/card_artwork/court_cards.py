@@ -20,10 +20,8 @@ from drivers.simulators.card_artwork.drawing_tools import (
     points,
     stamp,
 )
-from drivers.simulators.card_artwork.suit_pips import pip_mask
+from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask
 from shoe_daemon.game import SUITS, Card
-
-__all__ = ["court"]
 
 _WIDTH, _HEIGHT = 240, 420
 _HALF: Final = _HEIGHT // 2

@@ -1,4 +1,4 @@
-"""What makes one deck look unlike another: figures, sizes, places, colours."""
+"""Style of a deck: figures, sizes, places and colours, chosen by a seed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,6 @@ from typing import Final
 
 import numpy as np
 from msgspec import Struct
-
-__all__ = [
-    "ASPECT",
-    "LAYOUTS",
-    "UNSEEN_LAYOUTS",
-    "UNSEEN_SEED",
-    "Layout",
-    "Style",
-    "style",
-    "styles",
-]
 
 ASPECT: Final = 88 / 63
 """A poker card's height to its width."""

@@ -1,4 +1,4 @@
-"""The few strokes of the brush that figures, pips, courts and backs are made with."""
+"""Drawing of lines, curves, filled shapes and stamped masks, for all parts of a card."""
 
 from __future__ import annotations
 
@@ -7,21 +7,6 @@ from typing import Any, Final
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = [
-    "Colour",
-    "Image",
-    "Mask",
-    "Points",
-    "arc",
-    "blank",
-    "cropped",
-    "curve",
-    "fill",
-    "line",
-    "points",
-    "stamp",
-]
 
 Image = NDArray[np.uint8]
 """Height x width x 3: blue, green, red."""

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.simulators.camera.scene_settings import Settings, Station
-from drivers.simulators.camera.table_layout import THROAT, Point
-
-__all__ = ["Camera", "Floats", "create_camera"]
+from drivers.simulators.camera.table_layout import THROAT_SIZE, Point
 
 Floats = NDArray[np.float64]
 
@@ -127,7 +125,7 @@ def create_camera(settings: Settings) -> Camera:
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 1])
     size = (settings.width, settings.height)
     if settings.station is Station.THROAT:
-        return _at_the_mouth(size)
+        return _throat_camera(size)
     x, y = float(chance.uniform(-90, 90)), float(chance.uniform(180, 380))
     height = float(chance.uniform(1050, 1250))
     towards = (float(chance.uniform(-12, 12)), float(chance.uniform(20, 40)))
@@ -143,7 +141,7 @@ def create_camera(settings: Settings) -> Camera:
     )
 
 
-def _at_the_mouth(size: tuple[int, int]) -> Camera:
+def _throat_camera(size: tuple[int, int]) -> Camera:
     height = 150.0
-    focal = height * max(size[0] / THROAT.size[0], size[1] / THROAT.size[1])
+    focal = height * max(size[0] / THROAT_SIZE[0], size[1] / THROAT_SIZE[1])
     return Camera(size, at=(1.0, 4.0, height), towards=(0.0, 0.0), focal=focal)

@@ -12,22 +12,12 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_detection import CardBounds, find_card
+from drivers.camera.recognition.card_outline_search import CardBounds, find_card
 from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card, measure_blur
-from drivers.camera.recognition.index_window import CropWindow, window_quads
+from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import NO_SHIFT, Floats, Patch, PixelShift
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game import Card
-
-__all__ = [
-    "CardReader",
-    "CardRecogniser",
-    "Reading",
-    "SearchArea",
-    "Sighting",
-    "SightingKind",
-    "is_back",
-]
 
 _MIN_PAPER_SHARE: Final = 0.45
 """Share of bare paper beside the indexes below which a card shows its back."""
@@ -48,22 +38,18 @@ class Reading(Protocol):
     @property
     def card(self) -> Card | None:
         """The accepted card; None where the confidence is too low."""
-        ...
 
     @property
     def best(self) -> Card:
         """The most likely card."""
-        ...
 
     @property
     def confidence(self) -> float:
         """Confidence of `best`, from 0 to 1."""
-        ...
 
     @property
     def ends(self) -> tuple[Any, ...]:
         """Readings of the index windows; internal to the recogniser."""
-        ...
 
 
 class CardRecogniser(Protocol):
@@ -71,15 +57,12 @@ class CardRecogniser(Protocol):
 
     def read(self, image: Image, quad: Floats32) -> Reading:
         """Read a card by its corners in reading order."""
-        ...
 
     def read_window(self, image: Image, window: Floats32) -> Reading:
         """Read a card by one index window."""
-        ...
 
     def combined(self, readings: Sequence[Any]) -> Reading:
         """Combine readings of one card, end by end."""
-        ...
 
 
 class SearchArea:
@@ -98,8 +81,7 @@ class CardReader:
         self._card = profile.card.width, profile.card.height
         self._reader = reader
         self._blur = profile.reading.blur
-        window = profile.window
-        self._window = CropWindow(x=window.x, y=window.y, width=window.width, height=window.height)
+        self._window = profile.window
 
     def find_card(
         self,

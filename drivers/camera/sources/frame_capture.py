@@ -1,4 +1,8 @@
-"""Thread that reads frames, so that a source that hangs blocks nothing else."""
+"""
+Captures frames in a thread, so that a source that hangs blocks nothing else, and checks them.
+
+The checks hold whatever the frames show.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,150 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, NamedTuple, Protocol
 
-from drivers.camera.sources.open_source import Source
-from drivers.camera.sources.video_frame import FrameCheck, VideoFrame
+import cv2
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, describe_exception
 
-__all__ = ["CapturePace", "CaptureThread"]
+Image = NDArray[np.uint8]
+"""Rows, columns, blue-green-red."""
+
+_DARK_LEVEL: Final = 12
+_MAX_BRIGHT_SHARE: Final = 0.01
+"""Maximum share of bright points in a black frame."""
+
+_MIN_GREY_SPREAD: Final = 1.5
+"""Standard deviation of grey values below which a frame is of one colour."""
+
+_MAX_BLIND_S: Final = 1.0
+"""Time for which black or plain frames are tolerated."""
+
+_CHANNELS: Final = 3
+_DIMENSIONS: Final = 3
+
+
+class VideoFrame(NamedTuple):
+    """
+    One frame of a source.
+
+    Attributes:
+        image: The pixels.
+        at: Time stamp of the source in seconds; only differences are meaningful.
+        number: Sequence number, counting dropped frames too.
+    """
+
+    image: Image
+    at: float
+    number: int
+
+
+class Source(Protocol):
+    """Reads one frame after another."""
+
+    def read(self) -> tuple[Any, float | None]:
+        """
+        Return the next image, and its time stamp where the source has one.
+
+        Raises:
+            LineError: No more frames.
+        """
+
+    def check(self) -> None:
+        """
+        Check that the source is still there; called from another thread.
+
+        Raises:
+            LineError: The source is gone.
+        """
+
+    def interrupt(self) -> None:
+        """Interrupt a blocked read, where possible; called from another thread."""
+
+    def close(self) -> None:
+        """Release the source."""
+
+
+class FrameCheck:
+    """
+    Rejects frames that no working camera sends, at little cost.
+
+    Attributes:
+        frozen_after: Seconds after which identical frames are rejected; a sensor's noise makes
+            them impossible. None for files, where they may occur.
+    """
+
+    def __init__(
+        self, name: str, size: tuple[int, int], *, frozen_after: float | None = 3.0
+    ) -> None:
+        self.frozen_after = frozen_after
+        self._name = name
+        self._size = size
+        self._rows = b""
+        self._same_since: float | None = None
+        self._blind_since: float | None = None
+        self._has_frames = False
+
+    def check(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
+        """
+        Check the next frame.
+
+        Raises:
+            LineError: The fault.
+        """
+        self._check_form(image)
+        self._check_light(image, at)
+        if self.frozen_after is not None:
+            self._check_change(image, at, self.frozen_after)
+        self._has_frames = True
+
+    def _check_form(self, image: Any) -> None:  # noqa: ANN401 - as above
+        if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
+            kind = getattr(image, "dtype", type(image).__name__)
+            raise LineError(f"{self._name}: wrong pixel format: {kind} instead of eight bits")
+        if image.ndim != _DIMENSIONS or image.shape[2] != _CHANNELS:
+            channels = 1 if image.ndim < _DIMENSIONS else image.shape[2]
+            raise LineError(
+                f"{self._name}: wrong pixel format: {channels} channel(s) instead of blue, "
+                "green and red"
+            )
+        height, width = image.shape[:2]
+        if (width, height) != self._size:
+            raise LineError(
+                f"{self._name}: pictures of {width}x{height}; its profile was made with "
+                f"{self._size[0]}x{self._size[1]}: set the camera back, or calibrate it again"
+            )
+
+    def _check_light(self, image: Image, at: float) -> None:
+        few = np.ascontiguousarray(image[::16, ::16])
+        wrong = ""
+        if np.count_nonzero(few >= _DARK_LEVEL) <= _MAX_BRIGHT_SHARE * few.size:
+            wrong = "the picture is black: is the lamp on, and the lens free?"
+        elif float(cv2.meanStdDev(few)[1].max()) < _MIN_GREY_SPREAD:
+            wrong = "the picture is all of one colour: no signal?"
+        if not wrong:
+            self._blind_since = None
+            return
+        if self._blind_since is None:
+            self._blind_since = at
+        # A camera whose first frame is black is rejected at once.
+        if not self._has_frames or at - self._blind_since >= _MAX_BLIND_S:
+            raise LineError(f"{self._name}: {wrong}")
+
+    def _check_change(self, image: Image, at: float, limit: float) -> None:
+        now = image[8::16].tobytes()
+        if now != self._rows or self._same_since is None:
+            self._rows, self._same_since = now, at
+        elif at - self._same_since >= limit:
+            raise LineError(
+                f"{self._name}: the picture is frozen: the same to the last pixel for "
+                f"{at - self._same_since:.0f} s"
+            )
+
 
 _SILENCE_LIMIT_S: Final = 3.0
 """Time without a frame after which a source is closed."""
@@ -33,7 +173,7 @@ _hanging_threads: dict[str, threading.Thread] = {}
 a hanging thread keeps a device, or OpenCV's lock."""
 
 
-class CapturePace:
+class CapturePace(Struct, frozen=True, kw_only=True):
     """
     Speed and queue of a capture.
 
@@ -41,22 +181,14 @@ class CapturePace:
         live: Whether frames that are not taken in time are dropped; else the source waits.
         real_time: Whether frames of a file arrive as they were recorded, not as fast as
             possible.
-        queue_size: Frames that may wait for the station; with 1, the newest.
+        queue_size: Frames of a live source that may wait for the station; with 1, the newest.
         silence_limit_s: Seconds without a frame that are tolerated; None for the usual limit.
     """
 
-    def __init__(
-        self,
-        *,
-        live: bool,
-        real_time: bool = True,
-        queue_size: int = 1,
-        silence_limit_s: float | None = None,
-    ) -> None:
-        self.live = live
-        self.real_time = real_time
-        self.queue_size = queue_size if live else _FILE_QUEUE_SIZE
-        self.silence_limit_s = silence_limit_s
+    live: bool
+    real_time: bool = True
+    queue_size: int = 1
+    silence_limit_s: float | None = None
 
 
 class CaptureThread:
@@ -70,15 +202,20 @@ class CaptureThread:
     """
 
     def __init__(
-        self, name: str, opening: Callable[[], Source], judge: FrameCheck, pace: CapturePace
+        self,
+        name: str,
+        open_source: Callable[[], Source],
+        frame_check: FrameCheck,
+        pace: CapturePace,
     ) -> None:
         self.count = 0
         self.dropped = 0
         self.newest_at = time.monotonic()
         self._name = name
-        self._open = opening
-        self._frame_check = judge
+        self._open = open_source
+        self._frame_check = frame_check
         self._pace = pace
+        self._queue_size = pace.queue_size if pace.live else _FILE_QUEUE_SIZE
         self._source: Source | None = None
         self._frames: deque[VideoFrame] = deque()
         self._fault: Exception | None = None
@@ -96,11 +233,10 @@ class CaptureThread:
         """
         self._await_previous()
         self._thread.start()
-        until = time.monotonic() + _FIRST_FRAME_TIMEOUT_S
         with self._changed:
-            while not self._frames and self._fault is None:
-                if not self._changed.wait(max(0.0, until - time.monotonic())):
-                    break
+            self._changed.wait_for(
+                lambda: self._frames or self._fault is not None, _FIRST_FRAME_TIMEOUT_S
+            )
             if self._frames:
                 return self._frames[0]
         self.stop()
@@ -113,7 +249,7 @@ class CaptureThread:
         if hanging is not None:
             hanging.join(_RELEASE_TIMEOUT_S)
             if hanging.is_alive():
-                raise LineError(f"{self._name}: hangs: it has not let go of the last attempt yet")
+                raise LineError(f"{self._name}: hangs: the last attempt has not released it yet")
             _hanging_threads.pop(self._name, None)
 
     def take(self, timeout: float) -> VideoFrame | None:
@@ -146,9 +282,7 @@ class CaptureThread:
         if source is not None:
             source.check()  # it knows best what is wrong
         silent_s = time.monotonic() - self.newest_at
-        limit_s = (
-            _SILENCE_LIMIT_S if self._pace.silence_limit_s is None else self._pace.silence_limit_s
-        )
+        limit_s = self._pace.silence_limit_s or _SILENCE_LIMIT_S
         if silent_s > limit_s and self._pace.live:
             raise LineError(f"{self._name}: no picture for {silent_s:.1f} s")
 
@@ -207,7 +341,7 @@ class CaptureThread:
 
     def _enqueue(self, frame: VideoFrame) -> None:
         with self._changed:
-            while len(self._frames) >= self._pace.queue_size and not self._stopping:
+            while len(self._frames) >= self._queue_size and not self._stopping:
                 if self._pace.live:
                     self._frames.popleft()
                     self.dropped += 1

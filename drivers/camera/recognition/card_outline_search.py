@@ -31,9 +31,7 @@ from drivers.camera.recognition.outline_fitting import (
     sample_points,
 )
 from drivers.camera.recognition.table_projection import MAX_STRAY_MM, Floats
-from drivers.camera.sources.video_frame import Image
-
-__all__ = ["CardBounds", "difference_mask", "find_card"]
+from drivers.camera.sources.frame_capture import Image
 
 _MIN_DIFFERENCE: Final = 26
 _MIN_SMOOTHED_DIFFERENCES: Final = (9, 15)

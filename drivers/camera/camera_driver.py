@@ -15,11 +15,9 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import Address, add_login, parse_address
 from drivers.driver_interface import Decoder, LineSettings, Transport
-from drivers.redact import redact_url
+from drivers.url_redaction_and_error_location import redact_url
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
-
-__all__ = ["CameraDriver"]
 
 _SIGNALS_BY_STATION: Final = {
     "overhead": (Signal.PLACEMENT, Signal.CLEARED),
@@ -105,8 +103,8 @@ class CameraDriver:
         for module in ("cv2", "numpy"):
             if find_spec(module) is None:
                 raise UserError(
-                    f"port {redact_url(url)!r}: cameras need OpenCV, which is not installed; "
-                    "expected `pip install 'shoe-daemon[camera]'`"
+                    f"port {redact_url(url)!r}: OpenCV is not installed; expected the package "
+                    "shoe-daemon-camera, or `pip install 'shoe-daemon[camera]'`"
                 )
         self.profile()
 

@@ -7,14 +7,12 @@ from random import Random
 from typing import Final
 
 from drivers.simulators import angel_eye_dealing as dealing
-from drivers.simulators.camera.round_animation import AnimatedRound, Effect
+from drivers.simulators.camera.animated_round import AnimatedRound, Effect
 from drivers.simulators.camera.scene_settings import SHOE_FAULTS, SceneFault, Settings, Station
-from drivers.simulators.camera.table_dealing import TableDealing
+from drivers.simulators.camera.table_dealing_animation import TableDealing
 from drivers.simulators.camera.table_layout import PLACES
-from drivers.simulators.camera.throat_dealing import ThroatDealing
+from drivers.simulators.camera.throat_dealing_animation import ThroatDealing
 from drivers.simulators.simulated_shoe import DealtRound
-
-__all__ = ["animated_rounds"]
 
 _SCENE_FAULT_OF: Final = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}
 _DEALT_FAULTS: Final = {

@@ -5,15 +5,20 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from drivers.simulators.camera.animated_round import (
+    FACE,
+    AnimatedRound,
+    Bet,
+    CardTrack,
+    HandTrack,
+    Key,
+    Pose,
+)
 from drivers.simulators.camera.dealer_hands import Grip
-from drivers.simulators.camera.motion_tracks import FACE, CardTrack, HandTrack, Key, Pose
-from drivers.simulators.camera.round_animation import AnimatedRound, Bet
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import DISCARD, PLACES, SHOE, Point
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import Card, Slot
-
-__all__ = ["TableDealing"]
 
 _DEALER: Final = 0
 _PLAYERS: Final = (3, 4, 5, 6, 7, 8)
@@ -44,11 +49,10 @@ class TableDealing:
         self._bets()
         turned = chance.random() < self._settings.turned and not dealt.aborted
         odd = self._unreadable(dealt)
-        held_back = self._late_card(dealt)
         for number, (slot, card) in enumerate(dealt.cards):
             if number == _FIRST_CARDS and turned:
                 self._turn_over(animation.cards[:_FIRST_CARDS])
-            if number == held_back:
+            if dealt.made_good and number == _FIRST_CARDS:  # the result was called too early
                 self._wait_for_decision()
             self._lay(slot, card, number, turned=turned, wrong=trouble is SceneFault.WRONG_PLACE)
             if number == odd:
@@ -60,10 +64,6 @@ class TableDealing:
         self._end(dealt)
         animation.seconds = self._now
         return animation
-
-    def _late_card(self, dealt: DealtRound) -> int:
-        """Return the first card that is dealt after the result was called too early."""
-        return _FIRST_CARDS if dealt.made_good else -1
 
     def _unreadable(self, dealt: DealtRound) -> int:
         if dealt.fault is not Fault.UNREADABLE:

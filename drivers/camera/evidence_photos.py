@@ -22,9 +22,7 @@ from typing import Final, NamedTuple
 import cv2
 import structlog
 
-from drivers.camera.sources.video_frame import Image
-
-__all__ = ["Evidence"]
+from drivers.camera.sources.frame_capture import Image
 
 _QUEUE_SIZE: Final = 64
 """Pictures that wait for the disk; further ones are dropped and counted."""
@@ -112,7 +110,7 @@ class Evidence:
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
-        tidied = float("-inf")  # not before the first picture: to look changes nothing
+        tidied = float("-inf")  # not before the first picture
         while not (self._closing and self._queue.empty()):
             with contextlib.suppress(queue.Empty):
                 item = self._queue.get(timeout=_CLEANUP_INTERVAL_S)

@@ -9,9 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii.frame_codec import Report
-from drivers.simulators.simulated_shoe import DealtRound
-
-__all__ = ["COPIES", "Scene", "Step", "Wire"]
 
 COPIES: Final = 3
 """Copies of each report sent without an acknowledgement."""
@@ -51,13 +48,6 @@ class Step(Struct, frozen=True):
             pieces[0] = raw[:-1] + bytes([raw[-1] ^ 0x40])
         pieces[0] = self.noise + pieces[0]
         return [(self.at + number * COPY_SPACING, data) for number, data in enumerate(pieces)]
-
-
-class Scene(Struct, frozen=True):
-    """Part of a scenario: one round, or the start of a shoe."""
-
-    steps: tuple[Step, ...]
-    round: DealtRound | None = None
 
 
 class Wire:

@@ -1,7 +1,12 @@
-"""The watched window of the throat: its covered extents, and the pose of the card in it."""
+"""
+The watched window of the throat: its covered extents, the pose of the card in it, and its card.
+
+Both indexes of a card are read, each in its sharpest frames, and vote.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -9,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile, Throat
-from drivers.camera.recognition.card_detection import difference_mask
+from drivers.camera.recognition.card_outline_search import difference_mask
+from drivers.camera.recognition.find_and_read_card import CardReader, Reading
 from drivers.camera.recognition.outline_fitting import (
     FittedCard,
     PatchScene,
@@ -18,12 +24,14 @@ from drivers.camera.recognition.outline_fitting import (
     fit_card,
 )
 from drivers.camera.recognition.table_projection import Floats, Patch, Raster, TableProjection
-from drivers.camera.sources.video_frame import Image
-from drivers.camera.stations.card_track import Extent, covered_extents
-
-__all__ = ["AlignedCard", "ThroatWindow"]
+from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.stations.throat_card_track import MIN_EXTENT_MM, Extent
+from shoe_daemon.game import Card
 
 Floats32 = NDArray[np.float32]
+
+_WINDOW_END_MM: Final = 3.0
+"""Distance from an end of the window within which an object extends beyond it."""
 
 _ROW_STEP_MM: Final = 1.0
 _COLUMN_STEP_MM: Final = 3.0
@@ -184,6 +192,31 @@ class ThroatWindow:
         return bool(((local >= low) & (local <= high)).all())
 
 
+def covered_extents(
+    occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float
+) -> list[Extent]:
+    """
+    Return the covered extents of the window, from the shoe outwards.
+
+    Args:
+        occupied: Whether each row is covered.
+        positions: Positions of the rows.
+        at: Time of the frame.
+    """
+    step = float(positions[1] - positions[0])
+    padded = np.concatenate([[False], occupied, [False]])
+    changes = np.flatnonzero(padded[1:] != padded[:-1])
+    low, high = float(positions[0]) - step / 2, float(positions[-1]) + step / 2
+    found = []
+    for first, last in zip(changes[::2], changes[1::2], strict=True):
+        start, end = low + first * step, low + last * step
+        if end - start >= MIN_EXTENT_MM:
+            found.append(
+                Extent(at, start, end, start > low + _WINDOW_END_MM, end < high - _WINDOW_END_MM)
+            )
+    return found
+
+
 def _pattern(rows: Floats32) -> Floats32:
     """Return strips of rows without slow changes such as light and shadow."""
     fine = np.diff(np.diff(rows, axis=0, append=rows[-1:]), axis=1)
@@ -220,3 +253,117 @@ def _card_axes(projection: TableProjection, throat: Throat, centre: Floats) -> F
     if projection.is_mirrored((float(centre[0]), float(centre[1]))):
         axes[1 if throat.turn else 0] *= -1
     return axes
+
+
+_MAX_FRAMES_READ: Final = 3
+"""Frames of either end that are read."""
+
+_MIN_VOTES: Final = 2
+"""Frames that have to show the same card."""
+
+
+class TrackFrame(NamedTuple):
+    """A frame of a track, and the extent of the card in it."""
+
+    frame: VideoFrame
+    extent: Extent
+
+
+class IndexVote(NamedTuple):
+    """
+    Reading of one end in one frame.
+
+    Attributes:
+        blur: As a share of the card's width.
+        patch: Image of the card, for evidence.
+    """
+
+    reading: Reading
+    blur: float
+    patch: Image
+
+
+EndVotes = tuple[list[IndexVote], list[IndexVote]]
+"""Votes of the leading and of the trailing end, each with the sharpest first."""
+
+
+class _VisibleIndex(NamedTuple):
+    """A frame in which the index of one end is completely visible."""
+
+    image: Image
+    index_window: Floats
+    blur: float
+    patch: Image
+
+
+class TwoIndexVote:
+    """Reads both ends of cards in the throat."""
+
+    def __init__(
+        self, window: ThroatWindow, projection: TableProjection, reader: CardReader
+    ) -> None:
+        self._window = window
+        self._projection = projection
+        self._reader = reader
+
+    def read(self, frames: Sequence[TrackFrame], gain: float) -> EndVotes:
+        """
+        Read both ends, each in its sharpest frames.
+
+        Args:
+            frames: All frames of one track.
+            gain: Brightness, as a multiple of the empty throat's.
+        """
+        return self._read(frames, gain, leading=True), self._read(frames, gain, leading=False)
+
+    def agreed_card(
+        self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
+    ) -> Card | None:
+        """
+        Return the card on which all frames together, and most of them alone, agree; else None.
+        """
+        both = [*one, *other]
+        whole = self.combine(one, other)
+        if whole is None or whole.card is None:
+            return None
+        for_it = sum(each.reading.best is whole.card for each in both)
+        against = any(
+            each.reading.card is not None and each.reading.card is not whole.card for each in both
+        )
+        return None if against or for_it < max(_MIN_VOTES, len(both) * 2 / 3) else whole.card
+
+    def combine(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Reading | None:
+        """Combine the readings of one end, or of both; None where there is none."""
+        return self._reader.combine(
+            [each.reading for each in one], [each.reading for each in other]
+        )
+
+    def _read(
+        self, frames: Sequence[TrackFrame], gain: float, *, leading: bool
+    ) -> list[IndexVote]:
+        found = [
+            index
+            for frame in frames
+            if (index := self._index(frame, gain, leading=leading)) is not None
+        ]
+        found.sort(key=lambda index: index.blur)
+        return [
+            IndexVote(
+                self._reader.read_index(index.image, index.index_window), index.blur, index.patch
+            )
+            for index in found[:_MAX_FRAMES_READ]
+        ]
+
+    def _index(self, frame: TrackFrame, gain: float, *, leading: bool) -> _VisibleIndex | None:
+        image = frame.frame.image
+        card = self._window.align_card(image, frame.extent, gain, leading=leading)
+        if card is None:
+            return None
+        end = ThroatWindow.leading if leading else 1 - ThroatWindow.leading
+        window = self._reader.index_window(card.quad, end)
+        if not self._window.contains(self._projection, window):
+            return None
+        blur = self._reader.index_blur(image, window)
+        return (
+            _VisibleIndex(image, window, blur, card.patch) if self._reader.is_sharp(blur) else None
+        )

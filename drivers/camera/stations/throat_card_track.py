@@ -1,12 +1,14 @@
 """
-Track of a card through the throat: its origin, its destination and its length.
+Track of a card through the throat, and gaps between frames in which a card may leave unseen.
 
-Positions are millimetres in the direction in which cards leave the shoe, 0 in the middle of
-the window; the shoe is on the negative side.
+A track gives a card's origin, destination and length. Positions are millimetres in the direction
+in which cards leave the shoe, 0 in the middle of the window; the shoe is on the negative side.
+Missing, frozen and unusable frames make gaps.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -14,18 +16,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CardTrack", "Extent", "TrackOutcome", "TrackSide", "covered_extents"]
-
-_WINDOW_END_MM: Final = 3.0
-"""Distance from an end of the window within which an object extends beyond it."""
-
 _MIN_EDGES_FOR_CUBIC: Final = 5
 """Number of edge positions above which the motion is cubic."""
 
 _MAX_EDGE_POINTS: Final = 3
 """Number of frames in which an edge is followed before or after it is hidden."""
 
-_MIN_EXTENT_MM: Final = 8.0
+MIN_EXTENT_MM: Final = 8.0
 """Minimum length of a covered extent."""
 
 _MIN_MOTION_MM: Final = 4.0
@@ -196,7 +193,7 @@ class CardTrack:
     def _may_come_from_shoe(self) -> bool:
         # From the shoe to the first position, between two frames.
         first = self.extents[0]
-        far = first.start + self._length - self._start - _MIN_EXTENT_MM
+        far = first.start + self._length - self._start - MIN_EXTENT_MM
         return (first.at - self._before) * _MAX_SPEED_MM_S >= far
 
     def destination(self, at: float) -> TrackSide:
@@ -267,26 +264,107 @@ def _estimate_excess(
     return float(found[-1])
 
 
-def covered_extents(
-    occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float
-) -> list[Extent]:
-    """
-    Return the covered extents of the window, from the shoe outwards.
+_MAX_UNSEEN_S: Final = 0.15
+"""Gap in which a card may leave unseen."""
 
-    Args:
-        occupied: Whether each row is covered.
-        positions: Positions of the rows.
-        at: Time of the frame.
+_MAX_FRAME_GAP_S: Final = 0.1
+"""Gap in which the object in the throat may be replaced by another."""
+
+_MAX_INTERVAL_FACTOR: Final = 2.5
+"""Multiple of the usual interval that is tolerated: one lost frame, even of a slow camera."""
+
+_INTERVALS_KEPT: Final = 25
+"""Number of intervals whose median is the usual one."""
+
+_DELAYED_FRAME_SHARE: Final = 0.5
+"""Share of the usual interval within which a delayed frame follows."""
+
+_MIN_NOISY_FRAMES: Final = 10
+"""Frames without motion, all different, after which a camera is known to have noise."""
+
+_REPORT_INTERVAL_S: Final = 1.0
+"""Length of a gap after which it is reported again."""
+
+
+class VisibilityMonitor:
     """
-    step = float(positions[1] - positions[0])
-    padded = np.concatenate([[False], occupied, [False]])
-    changes = np.flatnonzero(padded[1:] != padded[:-1])
-    low, high = float(positions[0]) - step / 2, float(positions[-1]) + step / 2
-    found = []
-    for first, last in zip(changes[::2], changes[1::2], strict=True):
-        start, end = low + first * step, low + last * step
-        if end - start >= _MIN_EXTENT_MM:
-            found.append(
-                Extent(at, start, end, start > low + _WINDOW_END_MM, end < high - _WINDOW_END_MM)
-            )
-    return found
+    Measures the time between usable frames.
+
+    Attributes:
+        gap_before_frame: Whether the object in the throat may have been replaced by another
+            before the latest frame.
+    """
+
+    def __init__(self) -> None:
+        self.gap_before_frame = True
+        self._last: float | None = None
+        self._spans: deque[float] = deque(maxlen=_INTERVALS_KEPT)
+        self._waiting: float | None = None
+        self._reported_at: float | None = None
+        self._sample: NDArray[np.uint8] | None = None
+        self._same = False
+        self._noisy_count = 0
+
+    def is_frozen(self, sample: NDArray[np.uint8]) -> bool:
+        """
+        Whether a frame repeats the previous one.
+
+        Only for cameras whose noise has made all frames different so far: a stream's encoder may
+        repeat a frame while nothing changes.
+        """
+        self._same = self._sample is not None and np.array_equal(sample, self._sample)
+        self._sample = sample
+        return self._same and self._noisy_count >= _MIN_NOISY_FRAMES
+
+    def add_idle_frame(self) -> None:
+        """
+        Add a frame without motion: if it differs from the previous one, the camera has noise.
+        """
+        self._noisy_count = 0 if self._same else self._noisy_count + 1
+
+    def add_unusable_frame(self, at: float) -> float | None:
+        """Add an unusable frame; return the length of a gap that is to be reported."""
+        if self._last is None:
+            self._last = at
+        gap_s = at - self._last
+        if gap_s <= self._limit(_MAX_UNSEEN_S) or self._reported_at is not None:
+            return None
+        self._reported_at = at
+        return gap_s
+
+    def unseen_s(self, at: float) -> float:
+        """Return the time since the last usable frame."""
+        return 0.0 if self._last is None else at - self._last
+
+    def add_usable_frame(self, at: float) -> float | None:
+        """Add a usable frame; return the length of a gap that is to be reported."""
+        before, self._last = self._last, at
+        reported_at, self._reported_at = self._reported_at, None
+        if before is None:
+            return None
+        span = at - before
+        self.gap_before_frame = span > self._limit(_MAX_FRAME_GAP_S)
+        if reported_at is not None:
+            return span if at - reported_at > _REPORT_INTERVAL_S else None
+        return self._check_gap(span)
+
+    def _check_gap(self, span: float) -> float | None:
+        """Ignore a gap whose frame was only delayed: the next frames follow at once."""
+        waiting, self._waiting = self._waiting, None
+        usual = self._usual
+        self._spans.append(span)
+        if waiting is not None and span < _DELAYED_FRAME_SHARE * usual:
+            self._waiting = waiting - usual
+            return None
+        if span > self._limit(_MAX_UNSEEN_S):
+            self._waiting = span
+        return waiting if waiting is not None and waiting > self._limit(_MAX_UNSEEN_S) else None
+
+    @property
+    def _usual(self) -> float:
+        if not self._spans:
+            return _MAX_FRAME_GAP_S / _MAX_INTERVAL_FACTOR
+        return float(np.median(self._spans))
+
+    def _limit(self, least: float) -> float:
+        return max(least, _MAX_INTERVAL_FACTOR * self._usual)

@@ -1,14 +1,25 @@
-"""The line of a driver in which its decoder raised an error."""
+"""Parts of error messages: urls without passwords, and where a decoder raised."""
 
 from __future__ import annotations
 
+import re
 import sysconfig
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-__all__ = ["raised_at"]
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+_SECRET: Final = re.compile(
+    r"(?i)([?&;](?:[a-z]+[_-])?(?:user(?:name)?|usr|login|pass(?:word|wd)?|pwd?|token|key|secret|auth)=)"
+    r"[^&;#\s]*"
+)
+
+
+def redact_url(url: str) -> str:
+    """Return a url without its user name and password."""
+    return _SECRET.sub(r"\1…", _LOGIN.sub("", url))
+
 
 _STDLIB: Final = Path(sysconfig.get_path("stdlib"))
 _PACKAGES: Final = ("site-packages", "dist-packages")

@@ -5,16 +5,20 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.round_animation import AnimatedRound, Effect
+from drivers.simulators.camera.animated_round import (
+    FACE,
+    AnimatedRound,
+    CardTrack,
+    Effect,
+    Key,
+    Pose,
+)
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
-from drivers.simulators.camera.table_layout import CARD, THROAT
+from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import Card, Slot
 
-__all__ = ["ThroatDealing"]
-
-_TRAVEL_MM: Final = THROAT.size[0] / 2 + CARD[1] / 2 + 6
+_TRAVEL_MM: Final = THROAT_SIZE[0] / 2 + CARD[1] / 2 + 6
 _FIRST_CARDS: Final = 4
 
 

@@ -1,0 +1,219 @@
+"""
+Plays the simulated table in real time, to a driver that reads it like any camera.
+
+    raw:PATH              raw pictures over a Unix socket: `camera:raw:PATH`
+    HOST:PORT             an MJPEG stream: `camera:http://HOST:PORT/`
+"""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event
+from typing import Any, Final
+
+import cv2
+
+from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.open_source import RAW_HEADER, RAW_MAGIC, RAW_TIMEOUT_S
+from drivers.simulators.camera.scene_renderer import Scene, Shot
+from shoe_daemon.errors import UserError, one_line
+
+_POLL_INTERVAL_S: Final = 0.02
+_PORT_COUNT: Final = 65536
+_QUALITY: Final = 88
+_BOUNDARY: Final = "picture"
+_WAIT_S: Final = 1.0
+
+
+class RawSender:
+    """The simulator's end: listens on a path, and sends to the connected reader."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._connection: socket.socket | None = None
+        try:
+            # A stale socket is removed; any other file is left alone.
+            if path.is_socket():
+                path.unlink()
+            self._listener.bind(str(path))
+        except OSError as error:
+            self._listener.close()
+            why = error.strerror or error
+            raise UserError(f"{path}: cannot listen there: {why}") from error
+        self._listener.listen(1)
+
+    @property
+    def address(self) -> str:
+        """The `port` of a configuration."""
+        return f"camera:raw:{self.path}"
+
+    @property
+    def watched(self) -> bool:
+        """True if a reader is connected; accepts a waiting one."""
+        while select.select([self._listener], [], [], 0)[0]:
+            connection, _ = self._listener.accept()
+            self._disconnect()
+            connection.settimeout(RAW_TIMEOUT_S)
+            self._connection = connection
+        return self._connection is not None
+
+    def send(self, image: Image, seconds: float) -> bool:
+        """Send a frame to the connected reader; return whether it was sent."""
+        if not self.watched or self._connection is None:
+            return False
+        height, width = image.shape[:2]
+        try:
+            self._connection.sendall(RAW_HEADER.pack(RAW_MAGIC, width, height, 0, seconds))
+            self._connection.sendall(image.tobytes())
+        except OSError:
+            self._disconnect()
+            return False
+        return True
+
+    def close(self) -> None:
+        """Disconnect the reader and stop listening."""
+        self._disconnect()
+        self._listener.close()
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class JpegStream:
+    """Sends the newest picture to each client over HTTP, as a network camera does."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._newest = b""
+        self._count = 0
+        self._watchers = 0
+        self._closed = False
+        self._changed = threading.Condition()
+        try:
+            self._server = _Server((host, port), _Handler)
+        except OSError as error:
+            raise UserError(f"{host}:{port}: {one_line(error)}") from error
+        self._server.stream = self
+        self._where = self._server.server_address
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def address(self) -> str:
+        """The `port` of a configuration."""
+        return f"camera:http://{self._where[0]!s}:{self._where[1]}/"
+
+    @property
+    def watched(self) -> bool:
+        """True while a client is connected."""
+        return self._watchers > 0
+
+    def send(self, image: Image, seconds: float) -> bool:
+        """Send a picture to all clients. `seconds` is ignored: MJPEG has no timestamps."""
+        del seconds
+        if not self.watched:
+            return False
+        done, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+        with self._changed:
+            self._newest, self._count = data.tobytes(), self._count + 1
+            self._changed.notify_all()
+        return bool(done)
+
+    def close(self) -> None:
+        """Close the server."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def pictures(self, handler: BaseHTTPRequestHandler) -> None:
+        """Write pictures to one client."""
+        with self._changed:
+            self._watchers += 1
+        seen = 0
+        try:
+            while (found := self._next(seen)) is not None:
+                data, seen = found
+                head = f"--{_BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}"
+                handler.wfile.write(head.encode() + b"\r\n\r\n" + data + b"\r\n")
+        finally:
+            with self._changed:
+                self._watchers -= 1
+
+    def _next(self, seen: int) -> tuple[bytes, int] | None:
+        with self._changed:
+            while self._count == seen and not self._closed:
+                self._changed.wait(_WAIT_S)
+            return None if self._closed else (self._newest, self._count)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    stream: JpegStream
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
+        self.end_headers()
+        server = self.server
+        if isinstance(server, _Server):
+            with contextlib.suppress(OSError):
+                server.stream.pictures(self)
+
+    def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
+        """Suppress the access log."""
+
+
+Sender = RawSender | JpegStream
+
+
+def open_sender(where: str) -> Sender:
+    """
+    Open the address given to `--live`.
+
+    Raises:
+        UserError: The address is invalid or in use.
+    """
+    if where.startswith("raw:") and where != "raw:":
+        return RawSender(Path(where.removeprefix("raw:")))
+    host, colon, port = where.rpartition(":")
+    if colon and port.isdecimal() and int(port) < _PORT_COUNT:
+        return JpegStream(host.strip("[]") or "127.0.0.1", int(port))
+    raise UserError(f"--live {where}: expected raw:PATH, or HOST:PORT such as 127.0.0.1:8090")
+
+
+def play_live(scene: Scene, sender: Sender, stopping: Event) -> Iterator[Shot]:
+    """
+    Play in real time from the first connection on; yield each picture after sending it.
+
+    If rendering is too slow, pictures are skipped.
+    """
+    while not sender.watched:
+        if stopping.wait(_POLL_INTERVAL_S):
+            return
+    span = 1 / scene.settings.fps
+    began, number = time.monotonic(), 0
+    while not stopping.is_set():
+        shot = scene.shot(number * span)
+        if shot is None:
+            return
+        if shot.image is not None:
+            sender.send(shot.image, shot.at)
+        yield shot
+        now = time.monotonic() - began
+        number = max(number + 1, int(now / span))
+        stopping.wait(max(0.0, number * span - now))
