@@ -1,0 +1,139 @@
+"""Debian 12's own dpkg installs, upgrades, removes and purges the packages; records stay."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+
+from shoe_daemon import __version__
+from tests.packaging.conftest import ROOT
+from tests.packaging.debian_tree import DebianTree
+
+INSTALL = "dpkg --install shoe-daemon_*.deb shoe-daemon-camera_*.deb"
+JOURNAL = "/var/lib/private/shoe-daemon/table-7/journal.db"
+PROFILE = "/etc/shoe-daemon/table-7-camera.toml"
+CONFIG = "/etc/shoe-daemon/table-7.toml"
+ACCOUNT = "/etc/shoe-daemon/table-7.password"
+BROKER = "/etc/mosquitto/conf.d/shoe.conf"
+AGREES = "echo shoe-daemon shoe-daemon/purge-records boolean true | debconf-set-selections"
+
+
+@pytest.fixture
+def table(debian: DebianTree) -> DebianTree:
+    """A table that was played at: configuration, password, journal, profile, enabled unit."""
+    debian.path(JOURNAL).parent.mkdir(parents=True)
+    journal = sqlite3.connect(debian.path(JOURNAL))
+    journal.executescript((ROOT / "tests/golden/journals/0.1.0.sql").read_text())
+    journal.close()
+    debian.path(CONFIG).parent.mkdir(exist_ok=True)
+    debian.path(CONFIG).write_text((ROOT / "systemd/example.toml").read_text())
+    debian.path(ACCOUNT).write_text("secret\n")
+    debian.path(PROFILE).write_text("[camera]\nwidth = 1280\nheight = 720\n")
+    return debian
+
+
+def relabel(tree: DebianTree, package: str, **fields: str) -> None:
+    """Build a package again with other control fields, such as another version."""
+    (source,) = tree.path("/root").glob(f"{package}_*.deb")
+    folder = tree.root / "relabelled"
+    subprocess.run(["dpkg-deb", "--raw-extract", str(source), str(folder)], check=True)
+    control = folder / "DEBIAN/control"
+    lines = control.read_text().splitlines()
+    for field, value in fields.items():
+        lines = [f"{field}: {value}" if line.startswith(f"{field}:") else line for line in lines]
+    control.write_text("\n".join(lines) + "\n")
+    out = tree.path("/root/relabelled.deb")
+    build = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", str(folder), str(out)]
+    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(folder)
+
+
+def test_both_packages_install_without_a_network(debian: DebianTree) -> None:
+    debian.run(INSTALL)
+    assert debian.run("shoe-daemon --version") == f"shoe-daemon {__version__}\n"
+    assert debian.run("dpkg --verify shoe-daemon shoe-daemon-camera") == ""
+    modules = "cv2, numpy, argon2, cryptography.x509, uvicorn, starlette, rich"
+    debian.run(f"/opt/shoe-daemon/bin/python -c 'import {modules}'")
+    assert "written" in debian.run("shoe-daemon samples /root/samples")
+    assert "replay" in debian.run("MANPAGER=cat man shoe-daemon-replay")
+    assert "kiosk" in debian.run("id kiosk; stat --format=%U /var/lib/kiosk")
+    debian.run("systemd-analyze verify --man=no shoe-daemon@table-7.service shoe-display.service")
+
+
+def test_completion_completes(debian: DebianTree) -> None:
+    debian.run("dpkg --install shoe-daemon_*.deb")
+    complete = """bash -c '. /usr/share/bash-completion/completions/shoe-daemon
+COMP_WORDS=(shoe-daemon jour); COMP_CWORD=1
+_shoe_daemon_completion shoe-daemon; echo "${COMPREPLY[@]}"'"""
+    assert debian.run(complete) == "journal\n"
+
+
+def test_an_upgrade_keeps_journal_profile_and_configuration(table: DebianTree) -> None:
+    relabel(table, "shoe-daemon", Version="0.0.9")
+    table.run("dpkg --install relabelled.deb; systemctl enable shoe-daemon@table-7")
+    before = {name: table.path(name).read_bytes() for name in (JOURNAL, PROFILE, CONFIG, ACCOUNT)}
+    assert "over (0.0.9)" in table.run(INSTALL)
+    assert {name: table.path(name).read_bytes() for name in before} == before
+    assert "good" in table.run(f"shoe-daemon journal verify {JOURNAL}")
+    assert "enabled" in table.run("systemctl is-enabled shoe-daemon@table-7")
+
+
+def test_removing_disables_the_tables_and_leaves_all_they_wrote(table: DebianTree) -> None:
+    table.run(f"{INSTALL}; systemctl enable shoe-daemon@table-7 shoe-display")
+    table.run("dpkg --remove shoe-daemon-camera shoe-daemon")
+    links = table.path("/etc/systemd/system/multi-user.target.wants")
+    assert [link.name for link in links.iterdir() if "shoe" in link.name] == []
+    assert not table.path("/opt/shoe-daemon").exists()
+    for kept in (JOURNAL, PROFILE, CONFIG, ACCOUNT):
+        assert table.path(kept).exists(), kept
+
+
+def test_a_purge_without_a_person_keeps_journal_and_profile(table: DebianTree) -> None:
+    table.run(INSTALL)
+    table.path("/etc/shoe-daemon/init.json").write_text(
+        '{\n  "answers": {},\n  "hashes": {\n    "' + BROKER + '": "' + "0" * 64 + '"\n  }\n}\n'
+    )
+    table.path(BROKER).write_text("listener 1883\n")
+    told = table.run("dpkg --purge shoe-daemon-camera shoe-daemon")
+    assert table.path(JOURNAL).exists()
+    assert table.path(PROFILE).exists()
+    assert JOURNAL in told
+    assert PROFILE in told
+    for gone in (CONFIG, ACCOUNT, BROKER, "/etc/shoe-daemon/init.json", "/var/lib/kiosk"):
+        assert not table.path(gone).exists(), gone
+    assert "shoe-daemon" not in table.run("debconf-show shoe-daemon; dpkg --list").split()
+    assert "good" in table.run(f"{INSTALL} >/dev/null; shoe-daemon journal verify {JOURNAL}")
+
+
+def test_a_purge_deletes_them_once_a_person_agreed(table: DebianTree) -> None:
+    table.run(f"{INSTALL}; {AGREES}; dpkg --purge shoe-daemon-camera shoe-daemon")
+    for gone in ("/var/lib/private/shoe-daemon", "/etc/shoe-daemon", "/opt/shoe-daemon"):
+        assert not table.path(gone).exists(), gone
+
+
+def test_a_purge_after_a_removal_asks_too(table: DebianTree) -> None:
+    table.run(f"{INSTALL}; dpkg --remove shoe-daemon-camera shoe-daemon")
+    table.run("dpkg --purge shoe-daemon")
+    assert table.path(JOURNAL).exists()
+    assert not table.path(CONFIG).exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        (
+            {"Architecture": "arm64"},
+            "package architecture (arm64) does not match system (amd64)",
+        ),
+        ({"Depends": "python3 (>= 3.13)"}, "depends on python3 (>= 3.13)"),
+    ],
+)
+def test_a_package_for_another_computer_is_refused_in_one_line(
+    debian: DebianTree, fields: dict[str, str], line: str
+) -> None:
+    relabel(debian, "shoe-daemon", **fields)
+    told = debian.run("dpkg --install relabelled.deb", fails=True)
+    assert told.count(line) == 1
