@@ -1,0 +1,185 @@
+"""`shoe-daemon init`: install a table, its broker and its display on this computer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from shoe_daemon.cli.samples_and_schema import sample_files
+from shoe_daemon.cli.shared_options import Number
+from shoe_daemon.errors import UserError
+from shoe_daemon.shutdown_signals import stop_on_signals
+
+if TYPE_CHECKING:
+    from shoe_daemon.installation.answers import Answers
+    from shoe_daemon.installation.file_writing import Record
+    from shoe_daemon.installation.questions import Given
+
+__all__ = ["command"]
+
+_ROOT: Final = Path("/")
+_LISTEN_S: Final = 30.0
+_ROUND_S: Final = 60.0
+_SIMULATED_ROUND_S: Final = 120.0
+_LANGUAGES: Final = sorted(
+    path.stem for path in Path(__file__).parents[1].glob("display/languages/*.toml")
+)
+
+
+@click.command("init", short_help="Install a table on this computer, step by step.")
+@click.option("--site", help="Id of the site, in all topics.")
+@click.option("--table", help="Id of the table; also its account at the broker.")
+@click.option("--name", help="The table's name on boards.")
+@click.option("--house", help="The house whose rules are dealt: see `rules list`.")
+@click.option(
+    "--reader",
+    help="A device, socket://HOST:PORT, rfc2217://HOST:PORT, camera:DEVICE, simulated, or "
+    "search: the only adapter.",
+)
+@click.option("--broker", help="Here, or HOST:PORT of a broker elsewhere.")
+@click.option("--ca-file", help="The authority of an encrypted broker elsewhere, or `system`.")
+@click.option(
+    "--tls",
+    "tls_names",
+    multiple=True,
+    metavar="NAME",
+    help="Encrypted listener of the broker here, for this host name or address. Repeatable.",
+)
+@click.option(
+    "--display",
+    type=click.Choice(["local", "kiosk", "network", "none"]),
+    help="Who sees boards from this computer.",
+)
+@click.option(
+    "--language",
+    type=click.Choice(_LANGUAGES),
+    metavar="CODE",
+    help="Of the boards, such as en or zh-hant.",
+)
+@click.option(
+    "--operator",
+    "operators",
+    multiple=True,
+    metavar="NAME",
+    help="A supervisor with a PIN, which is asked for. Repeatable.",
+)
+@click.option(
+    "--listen",
+    "listen_seconds",
+    type=Number(min=0),
+    help="Seconds to listen to the serial line.  [default: 30 with questions, otherwise 0]",
+)
+@click.option("--yes", is_flag=True, help="Ask no questions: take defaults, and write.")
+@click.option("--dry-run", is_flag=True, help="Show all files, and write none.")
+@click.option("--no-start", is_flag=True, help="Start no service.")
+@click.option(
+    "--plain-passwords", is_flag=True, help="Do not encrypt passwords with systemd-creds."
+)
+@click.option(
+    "--round-wait",
+    type=Number(min=0),
+    help="Seconds to wait for a test round.  [default: 120 with a simulated shoe, otherwise 60]",
+)
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=_ROOT,
+    help="Write below this folder, for an image of a computer; nothing is started.",
+)
+def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - click's options
+    """
+    Install a table on this computer: configuration, passwords, the broker's accounts
+    and rights, the display, and the services.
+
+    Asks at most ten questions; options answer them in advance. Shows each file before
+    it is written. A file that a person edited stays. Run it again for another table,
+    or to change an answer.
+    """
+    from shoe_daemon.installation.answers import check_answers
+    from shoe_daemon.installation.encrypted_passwords import can_encrypt
+    from shoe_daemon.installation.file_writing import read_record
+    from shoe_daemon.installation.installation_changes import prepare
+
+    if root == _ROOT and os.geteuid() != 0 and not given["dry_run"]:
+        raise UserError("init: needs root: sudo shoe-daemon init; or --dry-run, or --root FOLDER")
+    record = read_record(root)
+    answers = _answers(given, record, questions=not yes)
+    check_answers(answers)
+    encrypt = root == _ROOT and not given["plain_passwords"] and can_encrypt()
+    samples = {path.name: path.read_text(encoding="utf-8") for path in sample_files()}
+    installation = prepare(answers, root, record, samples, encrypt=encrypt)
+    for line in installation.description():
+        click.echo(line)
+    if given["dry_run"]:
+        return
+    if not yes and not click.confirm("Write these files and start?", default=True):
+        raise UserError("init: nothing was written", exit_status=1)
+    installation.write(record)
+    if root == _ROOT and not given["no_start"]:
+        _start(answers, given["round_wait"])
+
+
+def _answers(given: dict[str, Any], record: Record, *, questions: bool) -> Answers:
+    from msgspec.structs import replace
+
+    from shoe_daemon.installation.questions import ask_answers
+    from shoe_daemon.installation.reader_search import find_readers
+
+    last = next(reversed(record.answers.values()), None)
+    earlier = record.answers.get(given["table"] or "", last)
+    answers = ask_answers(_given(given, questions=questions), earlier, find_readers())
+    seconds = given["listen_seconds"]
+    speed = _listen(answers.reader, _LISTEN_S * questions if seconds is None else seconds)
+    return replace(answers, baudrate=speed) if speed else answers
+
+
+def _given(given: dict[str, Any], *, questions: bool) -> Given:
+    from shoe_daemon.installation.questions import Given
+
+    fields = {name: given[name] for name in Given.__struct_fields__ if name in given}
+    fields["operators"] = fields["operators"] or None
+    return Given(**fields, questions=questions)
+
+
+def _listen(reader: str, seconds: float) -> int | None:
+    """Listen to a serial line; return its speed if it differs from the driver's."""
+    from shoe_daemon.installation.answers import SIMULATED
+    from shoe_daemon.installation.reader_search import listen_to
+
+    if reader == SIMULATED or reader.startswith("camera:") or not seconds:
+        return None
+    click.echo(f"{reader}: draw a few cards, or switch the reader off and on; Ctrl-C skips this")
+    with stop_on_signals() as stopping:
+        return listen_to(reader, seconds, click.echo, stopping)
+
+
+def _start(answers: Answers, round_wait_s: float | None) -> None:
+    from shoe_daemon.installation.answers import SIMULATED
+    from shoe_daemon.installation.service_start import start_services, test_round
+
+    start_services(answers, click.echo)
+    is_simulated = answers.reader == SIMULATED
+    usual = _SIMULATED_ROUND_S if is_simulated else _ROUND_S
+    seconds = usual if round_wait_s is None else round_wait_s
+    what = "the simulated shoe deals" if is_simulated else "deal a round"
+    click.echo(f"test      {what}; waiting for its result for {seconds:g} s, Ctrl-C skips this")
+    with stop_on_signals() as stopping:
+        result = test_round(answers, seconds, stopping) if seconds else None
+    click.echo(f"result    {result.strip()}" if result else "result    none was received")
+    for line in _next_steps(answers):
+        click.echo(line)
+
+
+def _next_steps(answers: Answers) -> list[str]:
+    config = f"/etc/shoe-daemon/{answers.table}.toml"
+    steps = [f"examine   shoe-daemon doctor --config {config}"]
+    if answers.has_display:
+        steps.insert(0, f"board     http://127.0.0.1:8080/table/{answers.site}.{answers.table}")
+    if answers.reader.startswith("camera:"):
+        profile = f"/etc/shoe-daemon/{answers.table}-camera.toml"
+        source = answers.reader.removeprefix("camera:")
+        steps.append(f"camera    shoe-daemon calibrate camera --source {source} --out {profile}")
+    return steps

@@ -1,0 +1,185 @@
+"""The answers from which an installation follows, and their checks."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta, Struct
+
+from shoe_daemon.errors import UserError
+from shoe_daemon.game import load_house
+
+__all__ = [
+    "RESERVED_ACCOUNTS",
+    "SIMULATED",
+    "Answers",
+    "DisplayKind",
+    "check_answers",
+    "default_name",
+    "split_address",
+]
+
+SIMULATED: Final = "simulated"
+"""The reader of a trial: a simulated shoe on this computer."""
+
+RESERVED_ACCOUNTS: Final = ("board", "pit", "pit-display")
+"""Accounts at the broker that no table may have as its id."""
+
+DisplayKind = Literal["none", "local", "network", "kiosk"]
+
+_ID: Final = re.compile(r"[a-z0-9-]{1,40}")
+_MIN_PASSWORD: Final = 8
+
+
+class Answers(Struct, frozen=True, kw_only=True):
+    """
+    The answers to `shoe-daemon init`, without secrets.
+
+    Attributes:
+        site: Id of the site, in topics and in the broker's rights.
+        table: Id of the table; also its account at the broker.
+        name: The table's name on boards.
+        house: A house of `rules list`.
+        reader: A device, ``socket://HOST:PORT``, ``rfc2217://HOST:PORT``, ``camera:…``,
+            or ``simulated``.
+        baudrate: Speed of the serial line in bit/s, if it differs from the driver's.
+        broker: ``here``, or HOST[:PORT] of a broker elsewhere.
+        tls_names: Names and addresses by which other computers reach the broker here; its
+            certificate is made for them. Empty: no encrypted listener.
+        ca_file: The authority of an encrypted broker elsewhere (PEM); ``system`` for those
+            of this computer; None for an unencrypted connection.
+        display: ``none``; ``local``: boards for browsers on this computer; ``network``: for
+            all computers; ``kiosk``: and this computer's screen shows the table.
+        language: Language of the boards.
+        operators: Names of supervisors who give orders with a PIN.
+    """
+
+    site: str
+    table: str
+    name: str
+    house: str | None = None
+    reader: str = SIMULATED
+    baudrate: int | None = None
+    broker: str = "here"
+    tls_names: tuple[str, ...] = ()
+    ca_file: str | None = None
+    display: DisplayKind = "local"
+    language: Annotated[str, Meta(max_length=10)] = "en"
+    operators: tuple[str, ...] = ()
+
+    @property
+    def has_broker(self) -> bool:
+        """Whether the broker is on this computer."""
+        return self.broker == "here"
+
+    @property
+    def has_display(self) -> bool:
+        """Whether boards are served from this computer."""
+        return self.display != "none"
+
+
+def check_answers(answers: Answers) -> None:
+    """
+    Check each answer.
+
+    Raises:
+        UserError: The first invalid answer: its name, its value, what is expected.
+    """
+    check_id("site", answers.site)
+    check_id("table", answers.table)
+    if answers.table in RESERVED_ACCOUNTS:
+        names = ", ".join(RESERVED_ACCOUNTS)
+        raise UserError(f"table: {answers.table!r}; expected another id than {names}")
+    if answers.house is not None:
+        load_house(answers.house)
+    check_reader(answers.reader)
+    check_broker(answers.broker)
+    if answers.tls_names and not answers.has_broker:
+        raise UserError("tls: names of a broker here; expected none, as the broker is elsewhere")
+    for name in answers.operators:
+        check_operator(name)
+
+
+def check_id(what: str, value: str) -> str:
+    """
+    Return an id of a site or table.
+
+    Raises:
+        UserError: It is no id.
+    """
+    if not _ID.fullmatch(value):
+        raise UserError(
+            f"{what}: {value!r}; expected small letters, digits and hyphens, at most 40"
+        )
+    return value
+
+
+def check_reader(value: str) -> str:
+    """
+    Return the address of a reader.
+
+    Raises:
+        UserError: It is none of the supported kinds.
+    """
+    kinds = ("/dev/", "socket://", "rfc2217://", "camera:")
+    if value != SIMULATED and not value.startswith(kinds):
+        raise UserError(
+            f"reader: {value!r}; expected a device below /dev, socket://HOST:PORT, "
+            "rfc2217://HOST:PORT, camera:DEVICE or camera:rtsp://…, or simulated"
+        )
+    return value
+
+
+def check_broker(value: str) -> str:
+    """
+    Return ``here`` or the address of a broker.
+
+    Raises:
+        UserError: It is no address.
+    """
+    if value != "here":
+        split_address(value)
+    return value
+
+
+def split_address(value: str) -> tuple[str, int | None]:
+    """
+    Return host and port of ``HOST``, ``HOST:PORT`` or ``[IPv6]:PORT``.
+
+    Raises:
+        UserError: It is no address.
+    """
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?", value)
+    if not found or not 0 < int(found[2] or 1) < 65536:  # noqa: PLR2004 - ports
+        raise UserError(f"broker: {value!r}; expected here, HOST or HOST:PORT")
+    return found[1].strip("[]"), int(found[2]) if found[2] else None
+
+
+def check_operator(name: str) -> str:
+    """
+    Return the name of an operator.
+
+    Raises:
+        UserError: It is empty, too long, or has control characters or quotes.
+    """
+    if not 0 < len(name) <= 60 or not name.isprintable():  # noqa: PLR2004 - as in operators.py
+        raise UserError(f"operator: {name!r}; expected 1 to 60 printable characters")
+    return name
+
+
+def check_password(password: str) -> str:
+    """
+    Return a password of the pit.
+
+    Raises:
+        UserError: It is too short.
+    """
+    if len(password) < _MIN_PASSWORD:
+        raise UserError(f"pit password: expected at least {_MIN_PASSWORD} characters")
+    return password
+
+
+def default_name(table: str) -> str:
+    """Return a name for boards: ``Table 7`` of ``table-7``."""
+    return " ".join(word.capitalize() for word in table.split("-") if word)

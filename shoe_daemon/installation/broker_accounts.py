@@ -1,0 +1,48 @@
+"""Accounts at a mosquitto on this computer: passwords, and their hashes in the password file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["add_accounts", "new_password"]
+
+_SALT_BYTES: Final = 12
+_ITERATIONS: Final = 101
+"""As mosquitto_passwd 2.0; the passwords are random, so that more would protect nothing."""
+
+
+def new_password() -> str:
+    """Return a random password of 128 bits, in hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+def add_accounts(password_file: str, accounts: Mapping[str, str]) -> str:
+    """
+    Return a password file of mosquitto with these accounts; other lines stay.
+
+    Args:
+        password_file: Its content so far; may be empty.
+        accounts: Password of each account.
+    """
+    lines = dict(line.partition(":")[::2] for line in password_file.splitlines() if line)
+    for name, password in accounts.items():
+        if not _fits(lines.get(name, ""), password):
+            lines[name] = _hash(password, secrets.token_bytes(_SALT_BYTES))
+    return "".join(f"{name}:{entry}\n" for name, entry in lines.items())
+
+
+def _fits(entry: str, password: str) -> bool:
+    parts = entry.split("$")
+    if parts[:3] != ["", "7", str(_ITERATIONS)]:
+        return False
+    return _hash(password, base64.b64decode(parts[3])) == entry
+
+
+def _hash(password: str, salt: bytes) -> str:
+    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ITERATIONS)
+    encoded = (base64.b64encode(part).decode() for part in (salt, digest))
+    return "$".join(("", "7", str(_ITERATIONS), *encoded))

@@ -1,0 +1,198 @@
+"""From the answers to the changes of this computer: secrets, accounts, certificates, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.installation.answers import Answers, check_password
+from shoe_daemon.installation.broker_accounts import add_accounts, new_password
+from shoe_daemon.installation.encrypted_passwords import CredentialFolder
+from shoe_daemon.installation.file_writing import Change, Record, compare, description, write
+from shoe_daemon.installation.planned_files import (
+    CONFIGS,
+    MOSQUITTO,
+    PlannedFile,
+    Secrets,
+    plan_files,
+)
+from shoe_daemon.installation.questions import ask_secret
+from shoe_daemon.operators import hash_pin
+from shoe_daemon.password_hashes_and_throttle import hash_password
+
+__all__ = ["Installation", "prepare"]
+
+_ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
+_CERTIFICATES: Final = f"{MOSQUITTO}/certs"
+_SERVER: Final = f"{_CERTIFICATES}/broker.pem"
+
+
+class Installation(Struct, frozen=True):
+    """
+    Everything that is about to be written.
+
+    Attributes:
+        answers: The answers from which it follows.
+        root: The root folder of the computer.
+        changes: All files, unchanged ones too.
+        passwords: New passwords that are encrypted, by account.
+        credentials: Where they are written.
+    """
+
+    answers: Answers
+    root: Path
+    changes: list[Change]
+    passwords: Mapping[str, str]
+    credentials: CredentialFolder
+
+    def description(self) -> Iterator[str]:
+        """Yield the lines that show all changes."""
+        for account in self.passwords:
+            yield f"new       {CONFIGS}/{account}.password.cred  (encrypted, not shown)"
+        for change in self.changes:
+            yield from description(change)
+
+    def write(self, record: Record) -> None:
+        """
+        Write all changes and the record of them.
+
+        Raises:
+            UserError: A file cannot be written.
+        """
+        (self.root / CONFIGS.lstrip("/")).mkdir(parents=True, exist_ok=True)
+        for account, password in self.passwords.items():
+            self.credentials.encrypt(account, password)
+        record.answers[self.answers.table] = self.answers
+        write(self.root, self.changes, record)
+
+
+def prepare(
+    answers: Answers,
+    root: Path,
+    record: Record,
+    samples: Mapping[str, str],
+    *,
+    encrypt: bool,
+) -> Installation:
+    """
+    Make or ask for missing secrets, and return all changes. Nothing is written.
+
+    Args:
+        answers: Checked answers.
+        root: The root folder of the computer.
+        record: The earlier runs.
+        samples: Content of the sample files, by name.
+        encrypt: Whether new passwords are encrypted.
+
+    Raises:
+        UserError: An existing file cannot be read, or an answer is invalid.
+    """
+    credentials = CredentialFolder(root / CONFIGS.lstrip("/"), encrypt=encrypt)
+    accounts = _account_names(answers)
+    known = {name: credentials.read(name) for name in accounts}
+    new = {name: _password(answers, name) for name, password in known.items() if not password}
+    sealed = {name: password for name, password in new.items() if encrypt}
+    secrets = Secrets(
+        accounts={name: password for name, password in new.items() if not encrypt},
+        encrypted=tuple(name for name in accounts if credentials.is_encrypted(name)),
+        pit_hash=_pit_hash(answers, root),
+        operator_hashes=_operator_hashes(answers, root),
+    )
+    changes = compare(root, plan_files(answers, secrets, samples), record)
+    if answers.has_broker:
+        passwords = {name: known[name] or new[name] for name in accounts}
+        changes.append(_accounts_change(root, passwords))
+        changes += compare(root, _certificate_files(answers, root), record)
+    return Installation(answers, root, changes, sealed, credentials)
+
+
+def _account_names(answers: Answers) -> list[str]:
+    names = [answers.table]
+    if answers.has_display:
+        names.append("board")
+    if answers.has_broker:
+        names.append("pit")
+    return names
+
+
+def _password(answers: Answers, account: str) -> str:
+    if answers.has_broker:
+        return new_password()
+    return ask_secret(f"Password of {account!r} at {answers.broker}", _not_empty)
+
+
+def _not_empty(password: str) -> str:
+    if not password:
+        raise UserError("password: empty; expected the one that the broker knows")
+    return password
+
+
+def _pit_hash(answers: Answers, root: Path) -> str | None:
+    if answers.display != "network" or _exists(root, f"{CONFIGS}/pit.hash"):
+        return None
+    return hash_password(ask_secret("Password of the pit's page", check_password))
+
+
+def _operator_hashes(answers: Answers, root: Path) -> dict[str, str]:
+    if _exists(root, f"{CONFIGS}/operators.toml"):
+        return {}
+    return {name: ask_secret(f"PIN of {name}", hash_pin) for name in answers.operators}
+
+
+def _accounts_change(root: Path, passwords: Mapping[str, str]) -> Change:
+    before = _read(root, _ACCOUNTS)
+    text = add_accounts(before or "", passwords)
+    file = PlannedFile(_ACCOUNTS, text, 0o640, "mosquitto", secret=True)
+    if before is None:
+        return Change(file, "new")
+    return Change(file, "unchanged" if text == before else "changed", before)
+
+
+def _certificate_files(answers: Answers, root: Path) -> list[PlannedFile]:
+    """Return the broker's certificate, and the authority, where they do not exist or fit."""
+    if not answers.tls_names:
+        return []
+    try:
+        from shoe_daemon.installation import certificates  # noqa: PLC0415 - needs an extra
+    except ImportError as error:
+        raise UserError(
+            "certificates need cryptography, which is not installed: "
+            "pip install 'shoe-daemon[keys]'"
+        ) from error
+    server = _read(root, _SERVER)
+    if server is not None and set(answers.tls_names) <= certificates.names_of(server):
+        return []
+    files = []
+    ca, ca_key = (_read(root, f"{_CERTIFICATES}/{name}") for name in ("ca.pem", "ca.key"))
+    if ca is None or ca_key is None:
+        authority = certificates.make_authority(answers.site)
+        files += [
+            PlannedFile(f"{_CERTIFICATES}/ca.pem", authority.certificate),
+            PlannedFile(f"{_CERTIFICATES}/ca.key", authority.key, 0o600, secret=True),
+        ]
+    else:
+        authority = certificates.KeyPair(ca, ca_key)
+    pair = certificates.make_server_certificate(authority, answers.tls_names)
+    key_file = f"{_CERTIFICATES}/broker.key"
+    return [
+        *files,
+        PlannedFile(_SERVER, pair.certificate),
+        PlannedFile(key_file, pair.key, 0o640, "mosquitto", secret=True),
+    ]
+
+
+def _exists(root: Path, path: str) -> bool:
+    return (root / path.lstrip("/")).exists()
+
+
+def _read(root: Path, path: str) -> str | None:
+    try:
+        return (root / path.lstrip("/")).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {one_line(error)}") from error

@@ -1,0 +1,251 @@
+"""The files of an installation, as they follow from the answers. Nothing is read or written."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from shoe_daemon.installation.answers import SIMULATED, Answers, split_address
+
+__all__ = ["CONFIGS", "MOSQUITTO", "PlannedFile", "Secrets", "plan_files", "simulator_port"]
+
+CONFIGS: Final = "/etc/shoe-daemon"
+UNITS: Final = "/etc/systemd/system"
+MOSQUITTO: Final = "/etc/mosquitto"
+
+_DISPLAY_PORT: Final = 8080
+_FIRST_SIMULATOR_PORT: Final = 4001
+_LOCALHOSTS: Final = ("127.0.0.1", "::1", "localhost")
+
+
+class PlannedFile(Struct, frozen=True):
+    """
+    One file of an installation.
+
+    Attributes:
+        path: Absolute path on the installed computer.
+        text: Its content.
+        mode: Its permissions.
+        group: Its group; the owner is root.
+        secret: Its content is not shown.
+    """
+
+    path: str
+    text: str
+    mode: int = 0o644
+    group: str = "root"
+    secret: bool = False
+
+
+class Secrets(Struct, frozen=True, kw_only=True):
+    """
+    Secrets of an installation; None for one that exists already or is not needed.
+
+    Attributes:
+        accounts: New password of each account at the broker, written as it is.
+        encrypted: Accounts whose password file is encrypted.
+        pit_hash: argon2 hash of the pit's password.
+        operator_hashes: argon2 hash of each operator's PIN.
+    """
+
+    accounts: Mapping[str, str] = {}
+    encrypted: Collection[str] = ()
+    pit_hash: str | None = None
+    operator_hashes: Mapping[str, str] = {}
+
+
+def plan_files(
+    answers: Answers, secrets: Secrets, samples: Mapping[str, str]
+) -> list[PlannedFile]:
+    """
+    Return the files of a table, and of the broker and the display where they are here.
+
+    Args:
+        answers: Checked answers.
+        secrets: Passwords and hashes to write.
+        samples: Content of the sample files of `shoe-daemon samples`, by name.
+    """
+    return [
+        *_secret_files(secrets),
+        *_table_files(answers, secrets, samples),
+        *(_broker_files(answers, samples) if answers.has_broker else ()),
+        *(_display_files(answers, secrets) if answers.has_display else ()),
+    ]
+
+
+def simulator_port(table: str) -> int:
+    """Return the TCP port of a table's simulated shoe: by the number in its id."""
+    digits = "".join(letter for letter in table if letter.isdigit())
+    return _FIRST_SIMULATOR_PORT + (int(digits or 1) - 1) % 1000
+
+
+def _secret_files(secrets: Secrets) -> Iterator[PlannedFile]:
+    for account, password in secrets.accounts.items():
+        path = f"{CONFIGS}/{account}.password"
+        yield PlannedFile(path, f"{password}\n", 0o600, secret=True)
+    if secrets.pit_hash:
+        yield PlannedFile(f"{CONFIGS}/pit.hash", f"{secrets.pit_hash}\n", 0o600, secret=True)
+    if secrets.operator_hashes:
+        text = _operators(secrets.operator_hashes)
+        yield PlannedFile(f"{CONFIGS}/operators.toml", text, 0o600, secret=True)
+
+
+def _operators(hashes: Mapping[str, str]) -> str:
+    parts = ["# Operators who give orders with a PIN: docs/orders.md.\n"]
+    for name, pin_hash in hashes.items():
+        parts.append(
+            f"\n[[operator]]\nname = {_toml(name)}\n"
+            f'roles = ["supervisor"]\npin = {_toml(pin_hash)}\n'
+        )
+    return "".join(parts)
+
+
+def _table_files(
+    answers: Answers, secrets: Secrets, samples: Mapping[str, str]
+) -> Iterator[PlannedFile]:
+    yield PlannedFile(f"{CONFIGS}/{answers.table}.toml", _table_config(answers))
+    unit = f"shoe-daemon@{answers.table}.service"
+    yield PlannedFile(f"{UNITS}/{unit}.d/50-init.conf", _table_drop_in(answers, secrets))
+    if answers.reader.startswith("camera:/"):
+        yield PlannedFile(f"{UNITS}/{unit}.d/40-camera.conf", samples["40-camera.conf"])
+    if answers.reader == SIMULATED:
+        drop_in = f"{UNITS}/shoe-simulator@{answers.table}.service.d/50-init.conf"
+        port = simulator_port(answers.table)
+        yield PlannedFile(drop_in, f"[Service]\nEnvironment=LISTEN=127.0.0.1:{port}\n")
+
+
+def _table_config(answers: Answers) -> str:
+    table = {"id": answers.table, "name": answers.name, "house": answers.house}
+    sections = [
+        f"# {answers.name}. `shoe-daemon samples FOLDER` writes example.toml: all keys.\n",
+        f"site = {_toml(answers.site)}\n\n[table]\n{_keys(table)}",
+        _mqtt_section(answers, answers.table),
+    ]
+    if answers.operators:
+        sections.append('[orders]\noperators_file = "operators.toml"\n')
+    sections.append(_reader_section(answers))
+    return "\n".join(sections)
+
+
+def _reader_section(answers: Answers) -> str:
+    if answers.reader.startswith("camera:"):
+        head = {"id": "camera", "driver": "camera", "port": answers.reader}
+        profile = f"{answers.table}-camera.toml"
+        return f"[[reader]]\n{_keys(head)}\n[reader.options]\nprofile = {_toml(profile)}\n"
+    port = answers.reader
+    if port == SIMULATED:
+        port = f"socket://127.0.0.1:{simulator_port(answers.table)}"
+    section = f"[[reader]]\n{_keys({'driver': 'angel-eye-ii', 'port': port})}"
+    if answers.baudrate:
+        section += f"\n[reader.line]\nbaudrate = {answers.baudrate}\n"
+    return section
+
+
+def _mqtt_section(answers: Answers, account: str) -> str:
+    host, port = ("127.0.0.1", None) if answers.has_broker else split_address(answers.broker)
+    keys = {
+        "host": host,
+        "port": port,
+        "username": account,
+        "password_file": f"{account}.password",
+    }
+    section = f"[mqtt]\n{_keys(keys)}"
+    if answers.ca_file is not None and not answers.has_broker:
+        ca_file = None if answers.ca_file == "system" else answers.ca_file
+        section += f"\n[mqtt.tls]\n{_keys({'ca_file': ca_file})}"
+    return section
+
+
+def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
+    lines = ["[Service]", *_credential_lines(answers.table, secrets)]
+    if answers.operators:
+        lines.append(f"LoadCredential=operators.toml:{CONFIGS}/operators.toml")
+    lines += _address_rules(answers)
+    return "\n".join(lines) + "\n"
+
+
+def _credential_lines(account: str, secrets: Secrets) -> list[str]:
+    """Replace the plain password of the unit by the encrypted one."""
+    if account not in secrets.encrypted:
+        return []
+    name = f"{account}.password"
+    return ["LoadCredential=", f"LoadCredentialEncrypted={name}:{CONFIGS}/{name}.cred"]
+
+
+def _address_rules(answers: Answers) -> list[str]:
+    """Allow only the addresses that a table connects to, if all of them are numeric."""
+    hosts = [] if answers.has_broker else [split_address(answers.broker)[0]]
+    if "://" in answers.reader:
+        hosts.append(_host_of(answers.reader))
+    others = [host for host in hosts if host not in _LOCALHOSTS]
+    if not all(_is_address(host) for host in others):
+        return ["# No IPAddressDeny=: a host above is known by its name only."]
+    return ["IPAddressDeny=any", " ".join(("IPAddressAllow=localhost", *others))]
+
+
+def _host_of(url: str) -> str:
+    address = url.partition("://")[2].partition("/")[0].rpartition("@")[2]
+    return split_address(address)[0]
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _broker_files(answers: Answers, samples: Mapping[str, str]) -> Iterator[PlannedFile]:
+    yield PlannedFile(f"{MOSQUITTO}/conf.d/shoe.conf", samples["mosquitto-shoe.conf"])
+    rights = samples["mosquitto-shoe.acl"].replace("casino", answers.site)
+    yield PlannedFile(f"{MOSQUITTO}/shoe.acl", rights)
+    if answers.tls_names:
+        listener = samples["mosquitto-shoe-tls.conf"]
+        yield PlannedFile(f"{MOSQUITTO}/conf.d/shoe-tls.conf", listener)
+
+
+def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
+    yield PlannedFile(f"{CONFIGS}/display.toml", _display_config(answers))
+    lines = ["[Service]", *_credential_lines("board", secrets)]
+    if answers.display == "network":
+        lines.append(f"LoadCredential=pit.hash:{CONFIGS}/pit.hash")
+    elif answers.has_broker:
+        lines += ["IPAddressDeny=any", "IPAddressAllow=localhost"]
+    yield PlannedFile(f"{UNITS}/shoe-display.service.d/50-init.conf", "\n".join(lines) + "\n")
+    if answers.display == "kiosk":
+        board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"
+        text = f"[Service]\nEnvironment=BOARD={board}?lang={answers.language}\n"
+        yield PlannedFile(f"{UNITS}/shoe-kiosk.service.d/50-init.conf", text)
+
+
+def _display_config(answers: Answers) -> str:
+    is_open = answers.display == "network"
+    address = "0.0.0.0" if is_open else "127.0.0.1"  # noqa: S104 - as answered
+    display = {
+        "listen": f"{address}:{_DISPLAY_PORT}",
+        "site": answers.site,
+        "language": answers.language,
+    }
+    sections = [
+        "# The boards. `shoe-daemon samples FOLDER` writes display.toml: all keys.\n",
+        f"[display]\n{_keys(display)}",
+    ]
+    if is_open:
+        sections.append('[display.pit]\nuser = "pit"\npassword_file = "pit.hash"\n')
+    sections.append(_mqtt_section(answers, "board"))
+    return "\n".join(sections)
+
+
+def _keys(values: Mapping[str, Any]) -> str:
+    lines = [f"{key} = {_toml(value)}\n" for key, value in values.items() if value is not None]
+    return "".join(lines)
+
+
+def _toml(value: str | int) -> str:
+    """Return a TOML value; JSON strings and numbers are TOML."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,100 @@
+"""Starts the services of an installation, examines them, and waits for a test round."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+from shoe_daemon.config import load_config
+from shoe_daemon.errors import UserError
+from shoe_daemon.event_text import event_line
+from shoe_daemon.installation.answers import SIMULATED, Answers
+from shoe_daemon.installation.planned_files import CONFIGS
+from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.table import decode_event
+
+__all__ = ["start_services", "test_round", "units_of"]
+
+_POLL_S: Final = 0.5
+
+
+def units_of(answers: Answers) -> list[str]:
+    """Return the units of this installation, in the order in which they start."""
+    units = [f"shoe-daemon@{answers.table}.service"]
+    if answers.reader == SIMULATED:
+        units.insert(0, f"shoe-simulator@{answers.table}.service")
+    if answers.has_display:
+        units.append("shoe-display.service")
+    if answers.display == "kiosk":
+        units.append("shoe-kiosk.service")
+    return units
+
+
+def start_services(answers: Answers, echo: Callable[[str], None]) -> None:
+    """
+    Start or restart the broker and the units, also at every boot.
+
+    Raises:
+        UserError: A unit does not start; with the last lines of its log.
+    """
+    _systemctl("daemon-reload")
+    units = [*(["mosquitto.service"] if answers.has_broker else []), *units_of(answers)]
+    for unit in units:
+        echo(f"start     {unit}")
+        _systemctl("enable", "--quiet", unit)
+        try:
+            _systemctl("restart", unit)
+        except UserError as error:
+            raise UserError(f"{error}: {_last_log_line(unit)}") from error
+
+
+def _systemctl(*arguments: str) -> None:
+    command = ["systemctl", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        reason = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise UserError(f"{' '.join(command)}: {reason[0]}")
+
+
+def _last_log_line(unit: str) -> str:
+    command = ["journalctl", "--unit", unit, "--lines=3", "--output=cat", "--no-pager"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    return " / ".join(done.stdout.strip().splitlines()) or "nothing in its log"
+
+
+def test_round(answers: Answers, seconds: float, stopping: Event) -> str | None:
+    """
+    Wait for the result of a round at the broker, as boards receive it.
+
+    Args:
+        answers: The installed table.
+        seconds: How long at most.
+        stopping: Ends it.
+
+    Returns:
+        The result in words; None if there was none in time.
+
+    Raises:
+        UserError: The configuration is invalid, or the broker cannot be reached.
+    """
+    setup = load_config(Path(CONFIGS, f"{answers.table}.toml"), inspecting=True)
+    mqtt = setup.config.mqtt
+    assert mqtt is not None  # noqa: S101 - init writes the section
+    topic = Topics(answers.site, answers.table, mqtt.prefix).event("round_finished")
+    end = time.monotonic() + seconds
+    try:
+        with BrokerProbe(mqtt, f"shoe-init-{answers.table}") as probe:
+            probe.subscribe(topic)
+            while time.monotonic() < end and not stopping.is_set():
+                probe.receive(_POLL_S)
+                results = [each.payload for each in probe.received if each.topic == topic]
+                if results:
+                    return event_line(decode_event(results[0]))
+    except BrokerProbeError as error:
+        raise UserError(f"test round: the broker {error}") from error
+    return None

@@ -1,0 +1,1 @@
+"""`shoe-daemon init`: below a folder of a test, with a real broker."""
