@@ -19,14 +19,13 @@ import numpy as np
 
 from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.preview.overlay import PlaceOverlay, draw_places
-from drivers.camera.preview.preview_server import PreviewServer
+from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.video_frame import Image, VideoFrame
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
+from drivers.camera.sources.frame_capture import Image, VideoFrame
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.simulation_files import write_simulated_profile
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"

@@ -21,11 +21,10 @@ from drivers.simulators.angel_eye_dealing import Mode, Settings
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS
-from shoe_daemon.display.terminal.board import board
-from shoe_daemon.display.terminal.board_texts import TableView
-from shoe_daemon.display.terminal.layout_helpers import Part
+from shoe_daemon.display.terminal.board import TableView, board
 from shoe_daemon.display.terminal.road_layout import scoreboard
 from shoe_daemon.display.terminal.screen import render_rows
+from shoe_daemon.display.terminal.text_layout import Part
 from shoe_daemon.game import LeadingTies, Outcome, Slot, build_roads, parse_sequence
 from shoe_daemon.table import PublicTable
 from tests.demo.sample_table import SampleTable, showpiece

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from drivers.simulators.angel_eye_dealing import Scenario
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
 from tests.brokers import Message
 from tests.service.daemon_process import ROOT, cli

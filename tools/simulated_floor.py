@@ -1,9 +1,9 @@
 """
 Simulated tables at a broker, for looking at boards and the pit view.
 
-`python -m tools.floor --broker 127.0.0.1:1883 --tables 6 --speed 4` deals until Ctrl-C: real
-daemons read simulated shoes over serial lines, with faults, and a scripted supervisor rules at
-each table. `--display 127.0.0.1:8080` serves a display too.
+`python -m tools.simulated_floor --broker 127.0.0.1:1883 --tables 6 --speed 4` deals until Ctrl-C:
+real daemons read simulated shoes over serial lines, with faults, and a scripted supervisor rules
+at each table. `--display 127.0.0.1:8080` serves a display too.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from drivers.simulators.angel_eye_dealing import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
-from shoe_daemon.demo.auto_supervisor_client import SupervisorClient
-from shoe_daemon.demo.child_process import end_child, start_child
 from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
+from shoe_daemon.demo.display_process import end_child, start_child
+from shoe_daemon.demo.mqtt_clients import SupervisorClient
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
 from shoe_daemon.demo.result_check import ResultCheck
-from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
 from shoe_daemon.logging_setup import configure_logging
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
@@ -137,7 +137,7 @@ def _wishes(arguments: argparse.Namespace, folder: Path) -> Iterator[Wish]:
 
 def main(arguments: list[str]) -> int:
     """Deal until Ctrl-C or SIGTERM."""
-    parser = argparse.ArgumentParser(prog="python -m tools.floor", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.simulated_floor", description=__doc__)
     parser.add_argument("--broker", default="127.0.0.1:1883")
     parser.add_argument("--tables", type=int, default=6)
     parser.add_argument("--speed", type=float, default=4.0)

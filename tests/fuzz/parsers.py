@@ -1,0 +1,182 @@
+"""
+The parsers that read what others wrote: each takes bytes, and may reject them only as documented.
+
+A parser returns its outcome in words; another exception than its own is a fault.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tomllib
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from msgspec.structs import replace
+
+from drivers import create_driver, find_driver
+from shoe_daemon.config_sections import Config, check_sections
+from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.display.table_model import Message
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import journal_database
+from shoe_daemon.journal.journal_reader import fold_table, open_read_only
+from shoe_daemon.journal.journal_summary import summarise
+from shoe_daemon.journal.signatures import check_signatures
+from shoe_daemon.journal.verify import verify
+from shoe_daemon.mqtt.certificate_alerts import not_after
+from shoe_daemon.mqtt.commands import IncomingCommand, parse_command
+from shoe_daemon.table.table import Table, replay
+from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.toml_validation import convert_toml
+from tests.display.table_messages import at
+from tests.journal.journal_entries import SITE, TABLE, fill
+from tests.journal.signing_keys import signing_key
+
+Parser = Callable[[bytes], str]
+
+CORPUS: Final = Path(__file__).with_name("corpus")
+
+_MAX_EVENTS: Final = 2000
+_PATCH: Final = 4
+
+
+def _serial(data: bytes) -> str:
+    """The decoder of the Angel Eye, and a table behind it."""
+    return _decoded("angel-eye-ii", data)
+
+
+def _camera_line(data: bytes) -> str:
+    """The messages of a camera's line."""
+    return _decoded("camera", data)
+
+
+def _decoded(driver: str, data: bytes) -> str:
+    decoder, table = create_driver(driver).decoder(), Table()
+    kinds = []
+    for number, start in enumerate(range(0, len(data), 16)):
+        moment = number / 10
+        for frame in decoder.feed(data[start : start + 16], moment):
+            kinds.append(str(frame.kind))
+            for each in frame.observations:
+                stamp = from_microseconds(int(moment * 1_000_000))
+                found = table.apply(replace(each, at=stamp, source="shoe"))
+                kinds += [type(each).__name__, *(event.type for event in found)]
+    return " ".join(sorted(set(kinds)))
+
+
+def _config(data: bytes) -> str:
+    """The configuration of a table; files that it names are not opened."""
+    try:
+        mapping = tomllib.loads(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, ValueError) as error:
+        return type(error).__name__
+    config = convert_toml(Config, mapping, "table.toml")
+    check_sections(config)
+    for reader in config.reader:
+        convert_toml(find_driver(reader.driver).options_type, reader.options, "options")
+    return f"valid, {len(config.reader)} readers"
+
+
+def _command(data: bytes) -> str:
+    """A command: the verb on the first line, and its payload."""
+    verb, _, payload = data.partition(b"\n")
+    incoming = IncomingCommand(verb.decode(errors="replace"), payload, retained=False)
+    parsed = [parse_command(incoming, operator_in_topic=each) for each in (False, True)]
+    refusals = [each.refused or Table().refusal(each.command) for each in parsed]
+    return " ".join(str(each) for each in refusals)
+
+
+def _log(data: bytes) -> str:
+    """An observation log, replayed."""
+    types = set()
+    for count, event in enumerate(replay(data.split(b"\n"))):
+        types.add(event.type)
+        if count > _MAX_EVENTS:
+            break
+    return " ".join(sorted(types))
+
+
+def _journal(data: bytes) -> str:
+    """
+    The bytes of a journal: each four bytes of the input change one byte of a valid one.
+
+    Three bytes are the place, the fourth is the new byte.
+    """
+    content = bytearray(_valid_journal())
+    for start in range(0, len(data) - _PATCH + 1, _PATCH):
+        place = int.from_bytes(data[start : start + 3], "big") % len(content)
+        content[place] = data[start + 3]
+    with TemporaryDirectory(prefix="fuzz-") as folder:
+        path = Path(folder) / "journal.db"
+        path.write_bytes(content)
+        with open_read_only(path) as reader:
+            journal_database.check_integrity(reader.connection, path, thorough=True)
+            verdict = verify(reader)
+            if verdict.broken:
+                return verdict.broken.what
+            signed = check_signatures(reader.connection, reader.identity, None)
+            summarise(reader)
+            fold_table(reader)
+            return signed.fault or "good"
+
+
+@cache
+def _valid_journal() -> bytes:
+    from shoe_daemon.journal import Journal, journal_writer
+
+    real, journal_writer._now = journal_writer._now, lambda: "2027-01-15T08:00:00.000Z"  # noqa: SLF001
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.db"
+        with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
+            fill(journal, 45)
+        journal_writer._now = real  # noqa: SLF001
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+        return path.read_bytes()
+
+
+def _display(data: bytes) -> str:
+    """Messages into the display: topic, payload, topic, payload …, one a line."""
+    model = FloorModel(staff_alerts=True)
+    views, lines = JsonViews(model), data.split(b"\n")
+    for number, (topic, payload) in enumerate(zip(lines[::2], lines[1::2], strict=False)):
+        model.receive(Message(topic.decode(errors="replace"), payload), at(number))
+    views.pit()
+    for table in model:
+        for view in ("alerts", "board", "events", "history", "roads", "row"):
+            views.table(view, table)
+    model.advance_time(at(1000).monotonic)
+    faults = " ".join(sorted({record.what for record in model.faults.last}))
+    return f"{len(model)} tables {faults}"
+
+
+def _certificate(data: bytes) -> str:
+    """A certificate (DER)."""
+    return str(not_after(data))[:4]
+
+
+PARSERS: Final[Mapping[str, Parser]] = {
+    "serial": _serial,
+    "camera_line": _camera_line,
+    "config": _config,
+    "command": _command,
+    "observation_log": _log,
+    "journal": _journal,
+    "display": _display,
+    "certificate": _certificate,
+}
+
+
+def outcome(name: str, data: bytes) -> str:
+    """Return what a parser made of an input; other exceptions than its own are raised."""
+    try:
+        return PARSERS[name](data)
+    except UserError as error:
+        text = str(error)
+    assert "\n" not in text, "an error is one line"
+    return f"rejected: {text}"
