@@ -7,6 +7,7 @@ are rejected and left unchanged.
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -16,9 +17,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from shoe_daemon.errors import UserError
-from shoe_daemon.journal.file_errors import error_reason, file_error, is_damage
-from shoe_daemon.journal.journal_entries import Identity
+from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.journal.entries_and_hash_chain import Identity
 
 APPLICATION_ID: Final = 0x53484F45
 """``SHOE``, in the header of each journal."""
@@ -27,6 +27,71 @@ _FULL_CHECK_BELOW_BYTES: Final = 32 * 2**20
 """Larger files get SQLite's quick check only, so that the daemon starts within seconds."""
 
 _BUSY_MS: Final = 2000
+
+_MAX_REASON: Final = 200
+"""Characters of a message of the library, which may quote the damaged file."""
+
+_REASONS: Final = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR": "the disk reports an error",
+    "SQLITE_BUSY": "another program holds it locked",
+    "SQLITE_LOCKED": "another program holds it locked",
+    "SQLITE_READONLY": "this user may not write it, or what belongs beside it",
+    "SQLITE_CANTOPEN": "this user may not open it, or not what belongs beside it",
+    "SQLITE_CORRUPT": "it is damaged",
+    "SQLITE_NOTADB": "it is no SQLite file",
+    "SQLITE_NOMEM": "there is no memory left",
+}
+_TRANSIENT_CODES: Final = tuple(
+    f"SQLITE_{name}" for name in ("FULL", "IOERR", "BUSY", "LOCKED", "NOMEM")
+)
+_TRANSIENT_ERRNOS: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.ENOMEM}
+
+
+class JournalUnwritable(UserError):  # noqa: N818 - describes the state of the journal
+    """
+    The journal could not be written. Nothing of the batch is stored, and a retry is possible.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, exit_status=1)
+
+
+def file_error(path: Path, what: str, error: OSError | sqlite3.Error) -> UserError:
+    """
+    Build the error for a failed operation on a file.
+
+    Temporary failures, such as a full disk, exit with 1, so that the service manager restarts the
+    daemon; all others exit with 2.
+    """
+    line = f"{path}: {what}: {error_reason(error)}"
+    return JournalUnwritable(line) if _is_transient(error) else UserError(line)
+
+
+def _is_transient(error: OSError | sqlite3.Error) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in _TRANSIENT_ERRNOS
+    return getattr(error, "sqlite_errorname", "").startswith(_TRANSIENT_CODES)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether the error means that the file is corrupt."""
+    name = getattr(error, "sqlite_errorname", "")
+    # Python's own error for a text that is not UTF-8 has no name.
+    is_no_text = not name and str(error).startswith("Could not decode")
+    return is_no_text or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+
+def error_reason(error: OSError | sqlite3.Error) -> str:
+    """Return the reason in plain words, with SQLite's error name in brackets."""
+    if isinstance(error, OSError):
+        return one_line(error)
+    name = getattr(error, "sqlite_errorname", None)
+    if name is None:
+        return one_line(error)[:_MAX_REASON]
+    words = next((words for key, words in _REASONS.items() if name.startswith(key)), None)
+    words = words or one_line(error)[:_MAX_REASON]
+    return f"{words} [{name}]"
 
 
 def schemas() -> list[str]:
@@ -78,19 +143,20 @@ def create(path: Path, identity: Identity) -> None:
     try:
         _write_new_file(new, identity)
         new.rename(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except (OSError, sqlite3.Error) as error:
-        _remove_new_file(new)
+        remove_new_file(new)
         raise file_error(path, "cannot be made", error) from error
 
 
-def _remove_new_file(new: Path) -> None:
-    for ending in ("", "-journal", "-wal", "-shm"):
+def remove_new_file(new: Path) -> None:
+    """Remove a file that did not become a journal, and what SQLite made beside it."""
+    for ending in ("", "-journal", "-wal", "-shm", ".lock"):
         new.with_name(new.name + ending).unlink(missing_ok=True)
 
 
 def _write_new_file(new: Path, identity: Identity) -> None:
-    _remove_new_file(new)
+    remove_new_file(new)
     # The journal holds undisclosed faces: no access for other users.
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640))
     with closing(connect(new, "mode=rw")) as connection:
@@ -104,7 +170,8 @@ def _write_new_file(new: Path, identity: Identity) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Write a folder's entries to the disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -237,6 +304,8 @@ def explain_read_errors(path: Path) -> Iterator[None]:
         if is_damage(error):
             raise UserError(_damaged(path, error_reason(error))) from error
         raise file_error(path, "cannot be read", error) from error
+    except UnicodeDecodeError as error:
+        raise UserError(_damaged(path, "it is damaged: a text is not UTF-8")) from error
 
 
 def _damaged(path: Path, detail: str) -> str:

@@ -13,13 +13,16 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.journal_entries import Head, Identity, StoredEvent
-from shoe_daemon.table import AnyObservation, Command, Session, Table, decode_observation
+from shoe_daemon.journal.anchor import read_anchor
+from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, StoredEvent
+from shoe_daemon.table import AnyObservation, Command, Table, decode_observation
 
 _PAGE = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""
 
-
+_OBSERVATIONS: Final = (
+    "SELECT id, CAST(body AS BLOB) FROM observation WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+)
 _NO_END: Final = 1 << 62
 
 
@@ -57,21 +60,6 @@ class ObservationRow(Struct, frozen=True):
     id: int
     observation: AnyObservation
     capture: int | None
-
-
-class FoldSource(Struct, frozen=True):
-    """
-    Input for folding the table at a start.
-
-    Attributes:
-        checkpoint: The table's state at the start of the last shoe; None: fold from the beginning.
-        observations: The observations after the checkpoint.
-        head: The end of the journal.
-    """
-
-    checkpoint: bytes | None
-    observations: Iterator[AnyObservation]
-    head: Head
 
 
 class JournalReader:
@@ -128,13 +116,12 @@ class JournalReader:
         ).fetchone()
         return None if row is None else Checkpoint(*row)
 
-    def last_session(self) -> Session | None:
-        """Return the last session."""
+    def first_checkpoint(self) -> Checkpoint | None:
+        """Return the first checkpoint."""
         row = self.connection.execute(
-            "SELECT id, body FROM observation WHERE type = 'session' ORDER BY id DESC LIMIT 1"
+            "SELECT observation, seq, shoe, body FROM checkpoint ORDER BY observation LIMIT 1"
         ).fetchone()
-        session = None if row is None else self._decode(*row)
-        return session if isinstance(session, Session) else None
+        return None if row is None else Checkpoint(*row)
 
     def last_commands(self, most: int, *, among: int) -> list[Command]:
         """
@@ -156,55 +143,80 @@ class JournalReader:
         self, after_id: int = 0, before: int | None = None
     ) -> Iterator[AnyObservation]:
         """Yield the observations after `after_id`, up to and excluding `before`."""
-        for identifier, body in self.observation_lines(after_id):
-            if identifier == before:
-                return
+        for identifier, body in self._pages(_OBSERVATIONS, after_id, before):
             yield self._decode(identifier, body)
 
     def observation_rows(self, last: int) -> Iterator[ObservationRow]:
         """Yield the observations up to `last`, each with its capture."""
         query = (
             "SELECT id, CAST(body AS BLOB), capture FROM observation"
-            " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+            " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
         )
-        for identifier, body, capture in self._pages(query, last):
+        for identifier, body, capture in self._pages(query, before=last + 1):
             yield ObservationRow(identifier, self._decode(identifier, body), capture)
 
     def captures(self, last: int) -> Iterator[Capture]:
         """Yield the captures up to `last`."""
         query = (
             "SELECT id, at, source, bytes, after FROM capture"
-            " WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+            " WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
         )
-        return (Capture(*row) for row in self._pages(query, last))
+        return (Capture(*row) for row in self._pages(query, before=last + 1))
 
-    def _pages(self, query: str, last: int) -> Iterator[tuple[Any, ...]]:
-        after = 0
-        while page := self.connection.execute(query, (after, last, _PAGE)).fetchall():
-            yield from page
-            after = page[-1][0]
+    def event_lines(self, shoe: int | None = None) -> Iterator[bytes]:
+        """
+        Yield the JSON of all events, or of those of one shoe.
 
-    def observation_lines(self, after_id: int = 0) -> Iterator[tuple[int, bytes]]:
-        """Yield id and JSON of the observations after `after_id`."""
-        while page := self.connection.execute(
-            "SELECT id, CAST(body AS BLOB) FROM observation WHERE id > ? ORDER BY id LIMIT ?",
-            (after_id, _PAGE),
-        ).fetchall():
+        Raises:
+            UserError: There is no such shoe.
+        """
+        query = "SELECT seq, CAST(body AS BLOB) FROM event WHERE seq > ? AND seq < ?"
+        if shoe is not None:
+            self._span(shoe)
+            query += f" AND shoe = {shoe:d}"
+        query += " ORDER BY seq LIMIT ?"
+        yield from (body for _, body in self._pages(query))
+
+    def observation_lines(self, shoe: int | None = None) -> Iterator[bytes]:
+        """
+        Yield the JSON of all observations; for one shoe, preceded by the session in effect at
+        its start.
+
+        Raises:
+            UserError: There is no such shoe.
+        """
+        first, end = (1, None) if shoe is None else self._span(shoe)
+        query = (
+            "SELECT CAST(body AS BLOB) FROM observation WHERE type = 'session' AND id < ?"
+            " ORDER BY id DESC LIMIT 1"
+        )
+        yield from self.connection.execute(query, (first,)).fetchone() or ()
+        yield from (body for _, body in self._pages(_OBSERVATIONS, first - 1, end))
+
+    def _span(self, shoe: int) -> tuple[int, int | None]:
+        """Return the first observation of a shoe, and of the next one."""
+        starts = dict(
+            self.connection.execute(
+                "SELECT shoe, min(observation) FROM event WHERE type = 'shoe_started'"
+                " GROUP BY shoe ORDER BY shoe"
+            )
+        )
+        if shoe not in starts:
+            known = "it has none at all"
+            if starts:
+                known = f"its shoes are {min(starts)} to {max(starts)}"
+            raise UserError(f"{self.path}: has no shoe {shoe}; {known}")
+        later = (first for other, first in starts.items() if other > shoe)
+        return starts[shoe], next(later, None)
+
+    def _pages(
+        self, query: str, after_id: int = 0, before: int | None = None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query by `id > ?`, `id < ?` and a limit; the id comes first."""
+        end = _NO_END if before is None else before
+        while page := self.connection.execute(query, (after_id, end, _PAGE)).fetchall():
             yield from page
             after_id = page[-1][0]
-
-    def fold_source(self, *, from_nothing: bool = False, before: int | None = None) -> FoldSource:
-        """
-        Return the input for folding the table, up to and excluding observation `before`.
-
-        With `from_nothing` the whole journal is folded: for a checkpoint that `Table.restore`
-        rejects.
-        """
-        checkpoint = None if from_nothing else self.last_checkpoint(before)
-        if checkpoint is None:
-            return FoldSource(None, self.observations(before=before), self.head())
-        after = self.observations(checkpoint.observation, before)
-        return FoldSource(checkpoint.body, after, self.head())
 
     def close(self) -> None:
         """Close the connection."""
@@ -231,8 +243,11 @@ def read_head(connection: sqlite3.Connection, identity: Identity) -> Head:
         WITH o AS (SELECT id, hash FROM observation ORDER BY id DESC LIMIT 1),
              e AS (SELECT seq, observation, hash FROM event ORDER BY seq DESC LIMIT 1),
              k AS (SELECT observation, hash FROM checkpoint ORDER BY observation DESC LIMIT 1),
-             c AS (SELECT id, after, hash FROM capture ORDER BY id DESC LIMIT 1)
-        SELECT ifnull((SELECT seq FROM e), 0), ifnull((SELECT id FROM o), 0),
+             c AS (SELECT id, after, hash FROM capture ORDER BY id DESC LIMIT 1),
+             g AS (SELECT max(body ->> '$.next_seq') - 1 AS seq FROM observation
+                   WHERE type = 'gap' AND id > ifnull((SELECT observation FROM e), 0))
+        SELECT max(ifnull((SELECT seq FROM e), 0), ifnull((SELECT seq FROM g), 0)),
+               ifnull((SELECT id FROM o), 0),
                ifnull((SELECT id FROM c), 0),
                coalesce((SELECT hash FROM c WHERE after = ifnull((SELECT id FROM o), 0)),
                         (SELECT k.hash FROM k, o WHERE k.observation = o.id),
@@ -249,12 +264,15 @@ def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:
 
     With `before`, observations from that id on are ignored: the table of an earlier start.
     """
-    source = reader.fold_source(before=before)
+    checkpoint = reader.last_checkpoint(before)
     try:
-        table = Table.restore(source.checkpoint) if source.checkpoint else Table()
+        table = Table.restore(checkpoint.body) if checkpoint else Table()
     except UserError:
-        source, table = reader.fold_source(from_nothing=True, before=before), Table()
-    for observation in source.observations:
+        checkpoint, table = None, Table()
+    if checkpoint is None and (anchor := read_anchor(reader.connection)) is not None:
+        table.state.seq, table.state.shoes = anchor.seq, anchor.shoe
+    after = 0 if checkpoint is None else checkpoint.observation
+    for observation in reader.observations(after, before):
         table.apply(observation)
     return table
 

@@ -6,16 +6,25 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
+from msgspec.structs import astuple
+
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.file_errors import JournalUnwritable, error_reason, file_error
-from shoe_daemon.journal.journal_entries import Batch, Entry, Head, Identity, StoredEvent
+from shoe_daemon.journal.entries_and_hash_chain import Batch, Entry, Head, Identity, StoredEvent
+from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
 from shoe_daemon.journal.journal_reader import JournalReader, read_head
+from shoe_daemon.journal.signatures import (
+    Signature,
+    Signer,
+    last_signature,
+    make_signature,
+    signature_count,
+)
 from shoe_daemon.journal.writer_lock import WriterLock
 from shoe_daemon.table import from_microseconds
 
@@ -25,6 +34,7 @@ _INSERTS: Final = {
     "events": "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     "checkpoints": "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?)",
 }
+_INSERT_SIGNATURE: Final = "INSERT INTO signature VALUES (?, ?, CAST(? AS TEXT), ?, ?)"
 _COUNT: Final = """
     INSERT INTO counter (source, repeats, noise, bytes) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
@@ -45,23 +55,40 @@ class Journal:
     """
 
     def __init__(
-        self, path: Path, identity: Identity, connection: sqlite3.Connection, lock: WriterLock
+        self,
+        path: Path,
+        identity: Identity,
+        connection: sqlite3.Connection,
+        lock: WriterLock,
+        signer: Signer | None = None,
     ) -> None:
         self.path = path
         self.identity = identity
         self._connection = connection
         self._lock = lock
         self._head = read_head(connection, identity)
+        self._signer = signer
+        self._signature = last_signature(connection)
+        self._signatures = signature_count(connection)
         self._file = path.stat()
         self._pending = _DeferredWrites()
 
     @classmethod
-    def open(cls, path: Path, site: str, table: str, *, durable: bool = True) -> Journal:
+    def open(
+        cls,
+        path: Path,
+        site: str,
+        table: str,
+        *,
+        durable: bool = True,
+        signer: Signer | None = None,
+    ) -> Journal:
         """
         Open the journal of a table; create it if missing.
 
         With `durable=False` no write waits for the disk, and a power cut may lose the last
-        entries: for demonstrations and measurements only.
+        entries: for demonstrations and measurements only. With a `signer`, the end of each shoe
+        is signed.
 
         Raises:
             UserError: The journal cannot be used. A rejected file is left unchanged.
@@ -75,7 +102,7 @@ class Journal:
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
             try:
-                return cls(path, identity, connection, lock)
+                return cls(path, identity, connection, lock, signer)
             except BaseException:
                 connection.close()
                 raise
@@ -88,6 +115,11 @@ class Journal:
         """The end of the journal."""
         return self._head
 
+    @property
+    def signature(self) -> Signature | None:
+        """The last signature; None if no shoe was signed."""
+        return self._signature
+
     def append(self, entries: Sequence[Entry]) -> list[StoredEvent]:
         """
         Write all entries in one transaction and return their events as stored.
@@ -98,12 +130,32 @@ class Journal:
             JournalUnwritable: Nothing is written; the same entries may be retried.
             ValueError: An entry does not continue the journal; nothing is written.
         """
-        batch = Batch(self._head, self.identity)
+        signatures: list[Signature] = []
+        batch = Batch(self._head, self.identity, self._signs_into(signatures))
         for entry in entries:
             batch.add(entry)
-        self._write(batch)
+        self._write(batch, signatures)
         self._head = batch.head
+        if signatures:
+            self._signature = signatures[-1]
+            self._signatures += len(signatures)
         return batch.stored
+
+    def _signs_into(self, signatures: list[Signature]) -> Callable[[Head, int, str], None] | None:
+        signer = self._signer
+        if signer is None:
+            return None
+
+        def sign(head: Head, shoe: int, at: str) -> None:
+            last = signatures[-1] if signatures else self._signature
+            # A shoe that ended by itself is signed already when the next one starts.
+            if last is None or last.shoe < shoe:
+                number = self._signatures + len(signatures) + 1
+                signatures.append(
+                    make_signature(signer, self.identity, head, at=at, shoe=shoe, number=number)
+                )
+
+        return sign
 
     def count(
         self,
@@ -154,13 +206,15 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self, batch: Batch) -> None:
+    def _write(self, batch: Batch, signatures: Sequence[Signature] = ()) -> None:
         counts, cursors = self._pending.take()
         try:
             with self._transaction() as connection:
                 for name, insert in _INSERTS.items():
                     if rows := getattr(batch, name):
                         connection.executemany(insert, rows)
+                for each in signatures:
+                    connection.execute(_INSERT_SIGNATURE, astuple(each))
                 if counts:
                     connection.executemany(_COUNT, [(k, *v) for k, v in counts.items()])
                 if cursors:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.journal.journal_reader import Capture, ObservationRow
-from shoe_daemon.journal.verify import JournalFault
+from shoe_daemon.journal.verify import FaultFound, JournalFault
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table import to_microseconds
 
@@ -83,14 +83,6 @@ class RawVerdict(Struct, frozen=True):
     notes: tuple[RawNote, ...]
 
 
-class Difference(Exception):  # noqa: N818 - a finding, not a failure
-    """The first difference between the journal and the repeated decoding or folding."""
-
-    def __init__(self, row: str, what: str) -> None:
-        super().__init__(what)
-        self.broken = JournalFault(row, what)
-
-
 class RawCheck:
     """Compares captures with observations, in the order of the journal, with bounded memory."""
 
@@ -109,7 +101,7 @@ class RawCheck:
         Decode the next capture.
 
         Raises:
-            Difference: The previous capture has too few observations.
+            FaultFound: The previous capture has too few observations.
         """
         self.finish()
         decoder = self._decoders.get(capture.source)
@@ -130,7 +122,7 @@ class RawCheck:
         Compare the next observation.
 
         Raises:
-            Difference: The raw bytes decode to something else.
+            FaultFound: The raw bytes decode to something else.
         """
         observation = row.observation
         if isinstance(observation, seen.Tick):
@@ -150,7 +142,7 @@ class RawCheck:
         End the current capture.
 
         Raises:
-            Difference: It has too few observations.
+            FaultFound: It has too few observations.
         """
         capture, self._open = self._open, None
         if capture is None:
@@ -195,7 +187,7 @@ class RawCheck:
         if row.capture is not None or observation.source not in self._decoders:
             return
         if not _comes_from_daemon(observation):
-            raise Difference(
+            raise FaultFound(
                 f"observation {row.id}", f"it is {_line(observation)}, but has no raw bytes"
             )
 
@@ -203,7 +195,7 @@ class RawCheck:
         self._expected.clear()
         versions = self._decoders[capture.source].other_version
         if versions is None:
-            raise Difference(row, what)
+            raise FaultFound(row, what)
         self._note(capture.source, f"decoded otherwise, {versions}", JournalFault(row, what))
 
     def _drop(self, source: str | None, reason: str) -> None:

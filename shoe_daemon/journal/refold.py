@@ -5,17 +5,18 @@ observations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon import __version__
+from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow, fold_table
-from shoe_daemon.journal.redecode import DecoderOf, Difference, RawCheck, RawVerdict
-from shoe_daemon.journal.verify import JournalFault
-from shoe_daemon.table import Session, Table, encode_event
+from shoe_daemon.journal.redecode import DecoderOf, RawCheck, RawVerdict
+from shoe_daemon.journal.verify import FaultFound, JournalFault, RowQueue
+from shoe_daemon.table import Gap, Session, Table, encode_event
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and the total."""
@@ -90,32 +91,41 @@ class _Refold:
         self._part_begins = 1
         self._in_part = False
         self._seq = self._same = 0
+        self._unproved_until = 0
+        if (anchor := read_anchor(reader.connection)) is not None:
+            # The state at the anchor is unknown: the comparison begins at the first checkpoint.
+            first = reader.first_checkpoint()
+            self._seq, self._part_begins = anchor.seq, anchor.seq + 1
+            self._unproved_until = first.observation if first else 0
 
     def run(self, progress: Progress) -> RefoldResult:
         broken = None
         try:
             self._walk(progress)
-        except Difference as difference:
-            broken = difference.broken
+        except FaultFound as found:
+            broken = found.fault
         return RefoldResult(
             broken, self._same, tuple(self._parts), self._program, self._raw.verdict()
         )
 
     def _walk(self, progress: Progress) -> None:
         head = self._reader.head()
-        captures = _Captures(self._reader.captures(head.capture))
+        captures = RowQueue(self._reader.captures(head.capture))
         for row in self._reader.observation_rows(head.observation):
-            for capture in captures.before(row.id):
-                self._raw.capture(capture)
+            self._decode(captures, row.id)
             if isinstance(row.observation, Session):
                 self._begin(row.id, row.observation)
             self._raw.observation(row)
             self._fold(row)
             if row.id % _PROGRESS_EVERY == 0:
                 progress(row.id, head.observation)
-        for capture in captures.before(head.observation + 1):
-            self._raw.capture(capture)
+        self._decode(captures, head.observation + 1)
         self._raw.finish()
+
+    def _decode(self, captures: RowQueue[Capture], before: int) -> None:
+        """Decode the captures that were stored before an observation."""
+        for capture in captures.take_while(lambda row: row.after < before):
+            self._raw.capture(capture)
 
     def _begin(self, number: int, session: Session) -> None:
         other = session.program != self._program
@@ -128,21 +138,30 @@ class _Refold:
         self._other, self._written_by = other, session.program
 
     def _fold(self, row: ObservationRow) -> None:
+        if row.id <= self._unproved_until:
+            self._pass_over(row)
+            return
         made = [encode_event(event) for event in self._table.apply(row.observation)]
+        if isinstance(row.observation, Gap) and row.observation.next_seq is not None:
+            self._seq = max(self._seq, row.observation.next_seq - 1)
         stored = self._reader.events_of(row.id, after_seq=self._seq)
         if made == stored:
             self._same += len(stored)
         else:
-            difference = JournalFault(
-                f"observation {row.id}", _difference(made, stored, self._seq)
-            )
+            found = FaultFound(f"observation {row.id}", _difference(made, stored, self._seq))
             if not self._other:
-                raise Difference(difference.row, difference.what)
-            self._add(difference)
+                raise found
+            self._add(found.fault)
         self._seq += len(stored)
         self._table.state.seq = self._seq
         if self._in_part:
             self._parts[-1] = replace(self._parts[-1], to_event=self._seq)
+
+    def _pass_over(self, row: ObservationRow) -> None:
+        self._seq += len(self._reader.events_of(row.id, after_seq=self._seq))
+        if row.id == self._unproved_until:
+            self._table = fold_table(self._reader, before=row.id + 1)
+            self._table.state.seq = self._seq
 
     def _add(self, difference: JournalFault) -> None:
         if not self._in_part:
@@ -151,20 +170,6 @@ class _Refold:
             self._parts.append(part)
         part = self._parts[-1]
         self._parts[-1] = replace(part, observations=part.observations + 1)
-
-
-class _Captures:
-    """Captures in order, with one row of look-ahead."""
-
-    def __init__(self, captures: Iterator[Capture]) -> None:
-        self._captures = captures
-        self._next = next(captures, None)
-
-    def before(self, observation: int) -> Iterator[Capture]:
-        """Yield the captures stored before an observation."""
-        while self._next is not None and self._next.after < observation:
-            yield self._next
-            self._next = next(self._captures, None)
 
 
 def _difference(made: list[bytes], stored: list[bytes], seq: int) -> str:

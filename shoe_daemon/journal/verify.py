@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from itertools import starmap
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal import hash_chain
-from shoe_daemon.journal.journal_entries import Identity
+from shoe_daemon.journal.anchor import Anchor, read_anchor
+from shoe_daemon.journal.entries_and_hash_chain import (
+    Identity,
+    capture_hash,
+    checkpoint_hash,
+    event_hash,
+    observation_hash,
+)
 from shoe_daemon.journal.journal_reader import JournalReader
 
 _CAPTURES: Final = "SELECT id, at, source, bytes, after, hash FROM capture ORDER BY id"
 _OBSERVATIONS: Final = (
-    "SELECT id, at, source, type, body, capture, hash FROM observation ORDER BY id"
+    "SELECT id, at, source, type, body, capture, hash FROM observation WHERE id > ? ORDER BY id"
 )
 _EVENTS: Final = (
     "SELECT seq, observation, at, shoe, round, type, body, hash FROM event ORDER BY seq"
@@ -52,6 +59,7 @@ class ChainVerdict(Struct, frozen=True):
         checkpoints: Number of valid checkpoints.
         hash: The hash of the last valid link.
         found_at: The row with the hash given as `find`; None if not found.
+        anchor: Where the journal begins, if its oldest shoes were removed.
     """
 
     broken: JournalFault | None
@@ -61,6 +69,7 @@ class ChainVerdict(Struct, frozen=True):
     checkpoints: int
     hash: bytes
     found_at: str | None
+    anchor: Anchor | None = None
 
 
 def verify(
@@ -85,9 +94,12 @@ def verify(
         connection.text_factory = factory
 
 
-class _FaultFound(Exception):  # noqa: N818 - a finding, not a failure
+class FaultFound(Exception):  # noqa: N818 - a finding, not a failure
+    """The first fault: `fault` names its row."""
+
     def __init__(self, row: str, what: str) -> None:
-        self.broken = JournalFault(row, what)
+        super().__init__(what)
+        self.fault = JournalFault(row, what)
 
 
 class _Capture(NamedTuple):
@@ -132,6 +144,7 @@ class _ObservationBody(Struct):
     at: str
     type: str
     source: str | None = None
+    next_seq: int | None = None
 
 
 class _EventBody(Struct):
@@ -152,12 +165,12 @@ Row = TypeVar("Row")
 Body = TypeVar("Body")
 
 
-class _Rows(Generic[Row]):
-    """Rows of a query with one row of look-ahead."""
+class RowQueue(Generic[Row]):
+    """Rows in order, of which the next is known."""
 
-    def __init__(self, rows: Iterator[Any], make: Callable[..., Row]) -> None:
-        self._rows = (make(*row) for row in rows)
-        self.next = next(self._rows, None)
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self.next = next(rows, None)
 
     def take_while(self, belongs: Callable[[Row], bool]) -> Iterator[Row]:
         """Yield rows while they belong; the first other row stays in `next`."""
@@ -179,39 +192,49 @@ class _Walk:
     ) -> None:
         self._identity = identity
         self._progress = progress
-        self._total = connection.execute("SELECT ifnull(max(id), 0) FROM observation").fetchone()[
-            0
-        ]
+        (self._total,) = connection.execute(
+            "SELECT ifnull(max(id), 0) FROM observation"
+        ).fetchone()
         self._find = find
+        self._anchor = read_anchor(connection)
         self._hash = identity.hash()
+        self._capture = self._observation = self._seq = 0
+        if self._anchor is not None:
+            self._hash = self._anchor.hash
+            self._capture, self._observation = self._anchor.capture, self._anchor.observation
+            self._seq = self._anchor.seq
         self._found_at = "start" if self._hash == find else None
-        self._capture = self._observation = self._seq = self._checkpoints_seen = 0
-        self._captures = _Rows(connection.execute(_CAPTURES), _Capture)
-        self._observations = connection.execute(_OBSERVATIONS)
-        self._events = _Rows(connection.execute(_EVENTS), _Event)
-        self._checkpoints = _Rows(connection.execute(_CHECKPOINTS), _Checkpoint)
+        self._events_seen = self._checkpoints_seen = 0
+        self._captures = RowQueue(starmap(_Capture, connection.execute(_CAPTURES)))
+        self._observations = starmap(
+            _Observation, connection.execute(_OBSERVATIONS, (self._observation,))
+        )
+        self._events = RowQueue(starmap(_Event, connection.execute(_EVENTS)))
+        self._checkpoints = RowQueue(starmap(_Checkpoint, connection.execute(_CHECKPOINTS)))
 
     def run(self) -> ChainVerdict:
         """Verify up to the end or the first fault."""
         broken = None
         try:
             self._walk()
-        except _FaultFound as fault:
-            broken = fault.broken
+        except FaultFound as found:
+            broken = found.fault
+        anchor = self._anchor
         return ChainVerdict(
             broken,
-            self._capture,
-            self._observation,
-            self._seq,
+            self._capture - (anchor.capture if anchor else 0),
+            self._observation - (anchor.observation if anchor else 0),
+            self._events_seen,
             self._checkpoints_seen,
             self._hash,
             self._found_at,
+            anchor,
         )
 
     def _walk(self) -> None:
         self._follow_captures()
         for observation in self._observations:
-            self._check_observation(_Observation(*observation))
+            self._check_observation(observation)
             for event in self._events.take_while(lambda row: row.observation <= self._observation):
                 self._check_event(event)
             for checkpoint in self._checkpoints.take_while(
@@ -231,16 +254,14 @@ class _Walk:
         name = f"capture {row.id}"
         _expect(name, "number", row.id, self._capture + 1)
         _expect(name, "`after`", row.after, self._observation)
-        made = hash_chain.capture_hash(
-            self._hash, at=row.at, source=row.source, after=row.after, raw=row.raw
-        )
+        made = capture_hash(self._hash, at=row.at, source=row.source, after=row.after, raw=row.raw)
         self._link(name, row.hash, made)
         self._capture = row.id
 
     def _check_observation(self, row: _Observation) -> None:
         name = f"observation {row.id}"
         _expect(name, "number", row.id, self._observation + 1)
-        self._link(name, row.hash, hash_chain.observation_hash(self._hash, row.body, row.capture))
+        self._link(name, row.hash, observation_hash(self._hash, row.body, row.capture))
         if row.capture is not None:
             _expect(name, "`capture`", row.capture, self._capture)
         body = _decoded(name, _decode_observation, row.body)
@@ -248,12 +269,15 @@ class _Walk:
         _expect_column(name, "source", row.source, body.source)
         _expect_column(name, "type", row.type, body.type)
         self._observation = row.id
+        if body.type == "gap" and body.next_seq is not None:
+            # A restored journal never uses the numbers before: others may have been told them.
+            self._seq = max(self._seq, body.next_seq - 1)
 
     def _check_event(self, row: _Event) -> None:
         name = f"event {row.seq}"
         _expect(name, "number", row.seq, self._seq + 1)
         _expect(name, "`observation`", row.observation, self._observation)
-        self._link(name, row.hash, hash_chain.event_hash(self._hash, row.body))
+        self._link(name, row.hash, event_hash(self._hash, row.body))
         body = _decoded(name, _decode_event, row.body)
         _expect(name, "body's `seq`", body.seq, row.seq)
         _expect(name, "`shoe`", row.shoe, body.shoe)
@@ -263,18 +287,19 @@ class _Walk:
         _expect(name, "body's `site`", body.site, self._identity.site)
         _expect(name, "body's `table`", body.table, self._identity.table)
         self._seq = row.seq
+        self._events_seen += 1
 
     def _check_checkpoint(self, row: _Checkpoint) -> None:
         name = f"checkpoint of observation {row.observation}"
         _expect(name, "`observation`", row.observation, self._observation)
         _expect(name, "`seq`", row.seq, self._seq)
-        made = hash_chain.checkpoint_hash(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
+        made = checkpoint_hash(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
         self._link(name, row.hash, made)
         self._checkpoints_seen += 1
 
     def _link(self, name: str, stored: bytes, made: bytes) -> None:
         if stored != made:
-            raise _FaultFound(
+            raise FaultFound(
                 name,
                 f"its hash is {stored.hex()[:16]}…, but the hash before it and what it holds"
                 f" give {made.hex()[:16]}…",
@@ -286,25 +311,25 @@ class _Walk:
     def _check_nothing_is_left(self) -> None:
         last = f"the last observation is {self._observation}"
         if row := self._captures.next:
-            raise _FaultFound(
+            raise FaultFound(
                 f"capture {row.id}", f"it comes after observation {row.after}; {last}"
             )
         if event := self._events.next:
-            raise _FaultFound(
+            raise FaultFound(
                 f"event {event.seq}", f"it is of observation {event.observation}; {last}"
             )
         if checkpoint := self._checkpoints.next:
-            raise _FaultFound(f"checkpoint of observation {checkpoint.observation}", last)
+            raise FaultFound(f"checkpoint of observation {checkpoint.observation}", last)
 
 
 def _expect(name: str, what: str, found: object, expected: object) -> None:
     if found != expected:
-        raise _FaultFound(name, f"its {what} is {_plain(found)}, expected {_plain(expected)}")
+        raise FaultFound(name, f"its {what} is {_plain(found)}, expected {_plain(expected)}")
 
 
 def _expect_column(name: str, column: str, found: bytes | None, expected: str | None) -> None:
     if found != (None if expected is None else expected.encode()):
-        raise _FaultFound(
+        raise FaultFound(
             name, f"its `{column}` is {_plain(found)}, its body says {_plain(expected)}"
         )
 
@@ -318,4 +343,4 @@ def _decoded(name: str, decode: Callable[[bytes], Body], body: bytes) -> Body:
     try:
         return decode(body)
     except msgspec.DecodeError as error:
-        raise _FaultFound(name, f"its body is not what it should be: {error}") from error
+        raise FaultFound(name, f"its body is not what it should be: {error}") from error

@@ -1,9 +1,4 @@
-"""
-Lock file that admits one writer per journal and is released when its process ends.
-
-The lock is a separate file: if a process opens and closes the database file itself, it loses all
-locks that SQLite holds on it.
-"""
+"""The lock of a journal's only writer."""
 
 from __future__ import annotations
 
@@ -13,11 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.file_errors import file_error
+from shoe_daemon.journal.journal_database import file_error
 
 
 class WriterLock:
-    """A held lock."""
+    """
+    Lock file that admits one writer per journal and is released when its process ends.
+
+    The lock is a separate file: if a process opens and closes the database file itself, it loses
+    all locks that SQLite holds on it.
+    """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path

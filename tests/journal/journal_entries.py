@@ -9,7 +9,7 @@ from shoe_daemon import __version__
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step
-from shoe_daemon.table.events import CardDealt, Event, EventData, RoundStarted, ShoeStarted
+from shoe_daemon.table import CardDealt, Event, EventData, RoundStarted, ShoeStarted
 from shoe_daemon.table.observations import CardDrawn, Observation, Session, Tick
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 

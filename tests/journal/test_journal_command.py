@@ -92,7 +92,7 @@ def test_a_damaged_journal_ends_with_two(path: Path) -> None:
 def test_export_prints_the_stored_bytes(path: Path, tmp_path: Path) -> None:
     with JournalReader(path) as reader:
         events = b"".join(event.body + b"\n" for event in reader.events(0))
-        observations = b"".join(line + b"\n" for _, line in reader.observation_lines())
+        observations = b"".join(line + b"\n" for line in reader.observation_lines())
     assert run("export", path).stdout_bytes == events
     assert run("export", path, "--events").stdout_bytes == events
     assert run("export", path, "--observations").stdout_bytes == observations

@@ -10,8 +10,8 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import Entry, Journal, JournalReader, JournalUnwritable, Step
 from shoe_daemon.journal.verify import verify
-from shoe_daemon.table.events import RoundStarted
-from shoe_daemon.table.observations import Session, Tick, decode_observation, encode_observation
+from shoe_daemon.table import RoundStarted
+from shoe_daemon.table.observations import Tick, decode_observation, encode_observation
 from tests.journal.journal_entries import SITE, entry, events_of, fill, made, moment, open_journal
 
 
@@ -123,27 +123,22 @@ def test_observations_come_back_as_they_were(path: Path) -> None:
             journal.append([one])
         with journal.reader() as reader:
             lines = [encode_observation(observation) for observation in given]
-            assert list(reader.observation_lines()) == list(enumerate(lines, start=1))
+            assert list(reader.observation_lines()) == lines
             assert list(reader.observations()) == [decode_observation(line) for line in lines]
             assert len(list(reader.observations(28))) == 2
 
 
 def test_a_start_folds_from_the_last_shoe(path: Path) -> None:
     with open_journal(path) as journal, journal.reader() as reader:
-        assert reader.fold_source().checkpoint is None
-        assert reader.last_session() is None
+        assert reader.last_checkpoint() is None
         fill(journal, 45)
-        source = reader.fold_source()
-        assert source.checkpoint == b"state 41"
-        assert [seen.at for seen in source.observations] == [moment(n) for n in range(42, 46)]
-        assert source.head == journal.head
-        assert len(list(reader.fold_source(from_nothing=True).observations)) == 45
-        session = reader.last_session()
-        assert isinstance(session, Session)
-        assert (session.at, session.site) == (moment(41), SITE)
+        assert reader.head() == journal.head
         checkpoint = reader.last_checkpoint()
         assert checkpoint is not None
         assert (checkpoint.observation, checkpoint.shoe) == (41, 3)
+        assert checkpoint.body == b"state 41"
+        following = reader.observations(checkpoint.observation)
+        assert [seen.at for seen in following] == [moment(n) for n in range(42, 46)]
 
 
 def test_what_is_counted_is_written_with_the_next_entry(path: Path) -> None:

@@ -20,17 +20,16 @@ from drivers.angel_eye_ii.frame_codec import Report
 from drivers.driver_interface import Frame, FrameKind
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from shoe_daemon import __version__
-from shoe_daemon.cli import main
-from shoe_daemon.cli.journal import verify_command
-from shoe_daemon.clock import Clock
+from shoe_daemon.cli import journal_verify, main
 from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
 from shoe_daemon.journal import refold as refolding
 from shoe_daemon.journal.journal_reader import Capture
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
-from shoe_daemon.table.events import BettingClosed, Event
+from shoe_daemon.table import BettingClosed, Event
 from shoe_daemon.table.observations import (
     AnyObservation,
     Booted,
@@ -175,8 +174,7 @@ def older(_id: int, observation: AnyObservation) -> AnyObservation:
 
 def test_a_session_records_the_program_and_its_readers(path: Path) -> None:
     with JournalReader(path) as reader:
-        session = reader.last_session()
-    assert session is not None
+        session = next(each for each in reader.observations() if isinstance(each, Session))
     assert session.program == __version__
     (record,) = session.readers
     assert (record.id, record.driver, record.options) == ("shoe", "angel-eye-ii", {})
@@ -303,7 +301,7 @@ def test_a_decoder_that_raises_ends_the_comparison_of_its_reader(
         def reset(self) -> None:
             raise AssertionError
 
-    monkeypatch.setattr(verify_command, "_decoder_of", lambda _record: Raising())
+    monkeypatch.setattr(journal_verify, "_decoder_of", lambda _record: Raising())
     result = refolded(path)
     assert result.exit_code == 0, result.output
     assert "its driver raises ValueError: on purpose" in result.stdout

@@ -77,13 +77,23 @@ def a_trigger(path: Path) -> None:
     )
 
 
+def a_text_of_other_bytes(path: Path) -> None:
+    execute(path, "UPDATE meta SET site = CAST(x'636173fe' AS TEXT)")
+
+
+def a_schema_of_other_bytes(path: Path) -> None:
+    whole = path.read_bytes()
+    assert whole.count(b"    shoe        INTEGER") > 1
+    path.write_bytes(whole.replace(b"    shoe        INTEGER", b"    sho\xfe        INTEGER", 1))
+
+
 def a_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
 
 
 REFUSED: list[tuple[Spoil, str]] = [
-    (newer, "is a journal of version 99, this program knows 1 to 1"),
+    (newer, "is a journal of version 99, this program knows 1 to 2"),
     (older_than_any, "is a journal of version 0"),
     (foreign, r"is no journal but another SQLite file \(application_id 0x0, expected 0x53484f45"),
     (truncated, "cannot be read: "),
@@ -92,7 +102,9 @@ REFUSED: list[tuple[Spoil, str]] = [
     (spoilt_inside, "cannot be read: it is damaged"),
     (empty, "is empty, which a journal never is"),
     (no_owner, "cannot be read: it does not say whose it is"),
-    (a_trigger, "its trigger `quiet` is not that of a journal of version 1"),
+    (a_trigger, "its trigger `quiet` is not that of a journal of version 2"),
+    (a_text_of_other_bytes, "cannot be read: Could not decode .*; nothing was changed: put a"),
+    (a_schema_of_other_bytes, "cannot be read: Could not decode .*; nothing was changed: put a"),
     (a_folder, "is no file; expected a journal"),
 ]
 

@@ -1,13 +1,24 @@
-"""Journal entries, and their conversion to rows."""
+"""
+Journal entries, and their conversion to rows with hashes.
+
+One chain of hashes runs through all rows in the order of writing: the raw bytes of a frame, its
+first observation, the events of that observation, its checkpoint (if any), the next observation,
+and so on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from struct import Struct as Packer
+from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.journal import hash_chain
-from shoe_daemon.table import Event, Observation, encode_event, encode_observation
+from shoe_daemon.table import Event, Gap, Observation, encode_event, encode_observation
+
+_LENGTH: Final = Packer(">Q").pack
+_ABSENT: Final = b"\xff" * 8
 
 
 class Step(Struct, frozen=True):
@@ -77,7 +88,7 @@ class Identity(Struct, frozen=True, gc=False):
     def hash(self) -> bytes:
         """Return the first hash of this journal's chain."""
         parts = (self.site, self.table, self.created)
-        return hash_chain.journal_hash(*(part.encode() for part in parts))
+        return journal_hash(*(part.encode() for part in parts))
 
 
 class Batch:
@@ -87,7 +98,16 @@ class Batch:
     A batch writes nothing itself, so a failed write leaves no trace.
     """
 
-    def __init__(self, head: Head, identity: Identity) -> None:
+    def __init__(
+        self, head: Head, identity: Identity, sign: Callable[[Head, int, str], None] | None = None
+    ) -> None:
+        """
+        Args:
+            head: The end of the journal before the batch.
+            identity: The journal's site and table.
+            sign: Called with the head after each step that ended a shoe, its shoe and time.
+        """
+        self._sign = sign
         self._seq = head.seq
         self._observation = head.observation
         self._capture = head.capture
@@ -118,6 +138,8 @@ class Batch:
                 self._add_event(event)
             if step.checkpoint is not None:
                 self._add_checkpoint(step.checkpoint, step.events)
+            if self._sign is not None and (shoe := _ended_shoe(step.events)):
+                self._sign(self.head, shoe, step.observation.at)
 
     def _add_capture(self, entry: Entry) -> int:
         at, source = entry.at, entry.source
@@ -125,7 +147,7 @@ class Batch:
             at, source = entry.steps[0].observation.at, entry.steps[0].observation.source
         if not at:
             raise ValueError("raw bytes without a moment")
-        self._hash = hash_chain.capture_hash(
+        self._hash = capture_hash(
             self._hash,
             at=at.encode(),
             source=None if source is None else source.encode(),
@@ -140,38 +162,21 @@ class Batch:
         if not observation.at:
             raise ValueError(f"an observation without a moment: {observation!r}")
         body = encode_observation(observation)
-        self._hash = hash_chain.observation_hash(self._hash, body, capture)
+        self._hash = observation_hash(self._hash, body, capture)
         self._observation += 1
+        if isinstance(observation, Gap) and observation.next_seq is not None:
+            self._seq = max(self._seq, observation.next_seq - 1)
         kind = str(observation.__struct_config__.tag)
-        self.observations.append(
-            (
-                self._observation,
-                observation.at,
-                observation.source,
-                kind,
-                body.decode(),
-                capture,
-                self._hash,
-            )
-        )
+        row = (self._observation, observation.at, observation.source, kind)
+        self.observations.append((*row, body.decode(), capture, self._hash))
 
     def _add_event(self, event: Event) -> None:
         self._check(event)
         body = encode_event(event)
-        self._hash = hash_chain.event_hash(self._hash, body)
+        self._hash = event_hash(self._hash, body)
         self._seq = event.seq
-        self.events.append(
-            (
-                event.seq,
-                self._observation,
-                event.at,
-                event.shoe,
-                event.round,
-                event.type,
-                body.decode(),
-                self._hash,
-            )
-        )
+        row = (event.seq, self._observation, event.at, event.shoe, event.round, event.type)
+        self.events.append((*row, body.decode(), self._hash))
         self.stored.append(StoredEvent(event.seq, event.type, body))
 
     def _check(self, event: Event) -> None:
@@ -183,5 +188,59 @@ class Batch:
 
     def _add_checkpoint(self, body: bytes, events: Sequence[Event]) -> None:
         shoe = next((event.shoe for event in reversed(events) if event.shoe), None)
-        self._hash = hash_chain.checkpoint_hash(self._hash, seq=self._seq, shoe=shoe, body=body)
+        self._hash = checkpoint_hash(self._hash, seq=self._seq, shoe=shoe, body=body)
         self.checkpoints.append((self._observation, self._seq, shoe, body, self._hash))
+
+
+def _ended_shoe(events: Sequence[Event]) -> int | None:
+    """Return the shoe that ended with these events: by itself, or as another one started."""
+    for event in reversed(events):
+        if event.type == "shoe_finished":
+            return event.shoe
+        if event.type == "shoe_started" and event.shoe:
+            return event.shoe - 1 or None
+    return None
+
+
+def chain_hash(previous: bytes, *parts: bytes | None) -> bytes:
+    """
+    Return the SHA-256 over the previous hash and the parts.
+
+    Each part is preceded by its length in eight bytes (all ones for None), so that no byte can
+    move from one part to the next unnoticed.
+    """
+    pieces = [previous]
+    for part in parts:
+        pieces += (_ABSENT,) if part is None else (_LENGTH(len(part)), part)
+    return sha256(b"".join(pieces)).digest()
+
+
+def journal_hash(site: bytes, table: bytes, created: bytes) -> bytes:
+    """Return the first hash of the chain."""
+    return chain_hash(b"", b"journal", site, table, created)
+
+
+def capture_hash(
+    previous: bytes, *, at: bytes, source: bytes | None, after: int, raw: bytes
+) -> bytes:
+    """Return the hash of raw bytes received after observation `after`."""
+    return chain_hash(previous, b"capture", at, source, _number(after), raw)
+
+
+def observation_hash(previous: bytes, body: bytes, capture: int | None) -> bytes:
+    """Return the hash of an observation. Its other columns repeat the body."""
+    return chain_hash(previous, b"observation", body, _number(capture))
+
+
+def event_hash(previous: bytes, body: bytes) -> bytes:
+    """Return the hash of an event. Its other columns repeat the body."""
+    return chain_hash(previous, b"event", body)
+
+
+def checkpoint_hash(previous: bytes, *, seq: int, shoe: int | None, body: bytes) -> bytes:
+    """Return the hash of a checkpoint."""
+    return chain_hash(previous, b"checkpoint", _number(seq), _number(shoe), body)
+
+
+def _number(value: int | None) -> bytes | None:
+    return None if value is None else b"%d" % value

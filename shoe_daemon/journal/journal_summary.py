@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.journal_database import wal_of
 from shoe_daemon.journal.journal_reader import JournalReader
 
@@ -32,6 +33,7 @@ class Summary(Struct, frozen=True):
         hash: The last hash of the chain, in hex.
         irregularities: By kind.
         last_at: Time of the last observation.
+        removed: The last shoe that was removed; 0 for none.
         rounds: Number of finished rounds.
         seq: The last event's number.
         shoes: Number of started shoes.
@@ -51,6 +53,7 @@ class Summary(Struct, frozen=True):
     irregularities: dict[str, int]
     last_at: str | None
     observations: int
+    removed: int
     rounds: int
     seq: int
     shoes: int
@@ -71,17 +74,21 @@ def summarise(reader: JournalReader) -> Summary:
 
 
 def _summary(reader: JournalReader, connection: sqlite3.Connection) -> Summary:
-    head = reader.head()
+    head, anchor = reader.head(), read_anchor(connection)
     events = _pairs(connection, "SELECT type, count(*) FROM event GROUP BY type")
     return Summary(
         aborted=events.get("round_aborted", 0),
-        captures=head.capture,
+        captures=head.capture - (anchor.capture if anchor else 0),
         checkpoints=_one(connection, "SELECT count(*) FROM checkpoint"),
         counters=_counters(connection),
         created=reader.identity.created,
         cursors=_pairs(connection, "SELECT consumer, seq FROM cursor"),
         events=events,
-        first_at=_one(connection, "SELECT at FROM observation ORDER BY id LIMIT 1"),
+        first_at=_one(
+            connection,
+            "SELECT at FROM observation WHERE id > ? ORDER BY id LIMIT 1",
+            anchor.observation if anchor else 0,
+        ),
         hash=head.hash.hex(),
         irregularities=_pairs(
             connection,
@@ -89,7 +96,8 @@ def _summary(reader: JournalReader, connection: sqlite3.Connection) -> Summary:
             " WHERE type = 'irregularity' GROUP BY kind",
         ),
         last_at=_one(connection, "SELECT at FROM observation ORDER BY id DESC LIMIT 1"),
-        observations=head.observation,
+        observations=head.observation - (anchor.observation if anchor else 0),
+        removed=anchor.shoe if anchor else 0,
         rounds=events.get("round_finished", 0),
         seq=head.seq,
         shoes=events.get("shoe_started", 0),
@@ -109,8 +117,8 @@ def _pairs(connection: sqlite3.Connection, query: str) -> dict[str, int]:
     return dict(sorted(connection.execute(query)))
 
 
-def _one(connection: sqlite3.Connection, query: str) -> Any:  # noqa: ANN401 - depends on the query
-    row = connection.execute(query).fetchone()
+def _one(connection: sqlite3.Connection, query: str, *values: int) -> Any:  # noqa: ANN401 - depends on the query
+    row = connection.execute(query, values).fetchone()
     return None if row is None else row[0]
 
 

@@ -1,0 +1,155 @@
+"""Removal of the oldest shoes; the hash chain of the others stays provable."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from shoe_daemon.journal import journal_database
+from shoe_daemon.journal.anchor import Anchor, read_anchor
+from shoe_daemon.journal.journal_database import file_error
+from shoe_daemon.journal.writer_lock import WriterLock
+
+_STARTS: Final = """
+    SELECT shoe, seq, min(observation) FROM event WHERE type = 'shoe_started' AND at < ?
+    GROUP BY shoe ORDER BY shoe
+"""
+_FIRST_OF_FRAME: Final = """
+    SELECT min(o.id) FROM observation s JOIN observation o ON o.id BETWEEN s.id - 1000 AND s.id
+    WHERE s.id = ? AND (o.id = s.id OR o.capture = s.capture)
+"""
+_LAST_EVENT: Final = """
+    SELECT seq, observation, hash FROM event WHERE seq < ? AND observation <= ?
+    ORDER BY seq DESC LIMIT 1
+"""
+_LAST_CAPTURE: Final = """
+    SELECT capture FROM observation WHERE id <= ? AND capture IS NOT NULL ORDER BY id DESC LIMIT 1
+"""
+_SET_ANCHOR: Final = "INSERT OR REPLACE INTO anchor VALUES (1, ?, ?, ?, ?, ?, ?)"
+
+
+class Removal(Struct, frozen=True):
+    """
+    The result of a removal.
+
+    Attributes:
+        shoes: Number of removed shoes.
+        anchor: Where the journal begins now; None at its start.
+    """
+
+    shoes: int
+    anchor: Anchor | None
+
+
+def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False) -> Removal:
+    """
+    Remove the shoes that ended before a time; the last shoe stays in any case.
+
+    Each shoe is removed in a transaction of its own: after a crash or a power cut the journal is
+    valid, and the removal can be repeated. Events that a consumer has not acknowledged stay.
+
+    Args:
+        path: A journal that no daemon writes.
+        before: A time, as `at` of events.
+        at: The time of the removal.
+        compact: Give the room back to the file system; otherwise later entries use it.
+
+    Raises:
+        UserError: A daemon writes the journal, or it cannot be written.
+    """
+    path = journal_database.resolve_link(path)
+    journal_database.check_file(path)
+    lock = WriterLock.take(path)
+    try:
+        _, version = journal_database.inspect(path)
+        with closing(journal_database.connect(path, "mode=rw")) as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            journal_database.migrate(connection, version)
+            count = sum(1 for _ in _remove(connection, before, at))
+            if compact:
+                connection.execute("VACUUM")
+            return Removal(count, read_anchor(connection))
+    except sqlite3.Error as error:
+        raise file_error(path, "cannot be written", error) from error
+    finally:
+        lock.release()
+
+
+def _remove(connection: sqlite3.Connection, before: str, at: str) -> Iterator[int]:
+    """Remove shoe after shoe, and yield the number of each."""
+    (acknowledged,) = connection.execute("SELECT min(seq) FROM cursor").fetchone()
+    starts = connection.execute(_STARTS, (before,)).fetchall()
+    # A shoe has ended when the next one starts.
+    for (shoe, _, _), (_, seq, start) in pairwise(starts):
+        anchor = _anchor_before(connection, seq, start, shoe=shoe, at=at)
+        if acknowledged is not None and anchor.seq > acknowledged:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _remove_up_to(connection, anchor)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        yield shoe
+
+
+def _anchor_before(
+    connection: sqlite3.Connection, seq: int, start: int, *, shoe: int, at: str
+) -> Anchor:
+    """
+    Return the anchor before the frame that started the next shoe.
+
+    Args:
+        connection: The journal.
+        seq: The event that started it.
+        start: The observation that started it.
+        shoe: The shoe before it.
+        at: The time of the removal.
+    """
+    (first,) = connection.execute(_FIRST_OF_FRAME, (start,)).fetchone()
+    last = first - 1
+    event, of, digest = connection.execute(_LAST_EVENT, (seq, last)).fetchone()
+    if of != last:
+        (digest,) = connection.execute(
+            "SELECT hash FROM observation WHERE id = ?", (last,)
+        ).fetchone()
+    checkpoint = connection.execute(
+        "SELECT hash FROM checkpoint WHERE observation = ?", (last,)
+    ).fetchone()
+    digest = digest if checkpoint is None else checkpoint[0]
+    return Anchor(_last_capture(connection, last), last, event, shoe, at, digest)
+
+
+def _last_capture(connection: sqlite3.Connection, last: int) -> int:
+    """Return the last capture before an observation; 0 for none."""
+    found = connection.execute(_LAST_CAPTURE, (last,)).fetchone()
+    capture = found[0] if found else 0
+    # After it, frames without an observation.
+    rows = connection.execute("SELECT id, after FROM capture WHERE id > ? ORDER BY id", (capture,))
+    for number, after in rows:
+        if after >= last:
+            break
+        capture = number
+    return int(capture)
+
+
+def _remove_up_to(connection: sqlite3.Connection, anchor: Anchor) -> None:
+    last = (anchor.observation,)
+    connection.execute("DELETE FROM event WHERE seq <= ?", (anchor.seq,))
+    connection.execute("DELETE FROM checkpoint WHERE observation <= ?", last)
+    # The session in effect says by which program and readers the next rows were written.
+    connection.execute(
+        "DELETE FROM observation WHERE id <= :last AND id <> ifnull((SELECT max(id)"
+        " FROM observation WHERE type = 'session' AND id <= :last), 0)",
+        {"last": anchor.observation},
+    )
+    connection.execute("DELETE FROM capture WHERE id <= ?", (anchor.capture,))
+    row = (anchor.capture, anchor.observation, anchor.seq, anchor.shoe, anchor.at, anchor.hash)
+    connection.execute(_SET_ANCHOR, row)

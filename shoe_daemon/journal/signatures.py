@@ -1,0 +1,261 @@
+"""
+Signed checkpoints: at the end of each shoe the daemon signs the head of the chain.
+
+A person who can write the file can compute a new chain, but not sign it without the private key.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.journal.anchor import read_anchor
+from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
+
+SIGNATURE_SCHEMA: Final = "1.0"
+
+_COLUMNS: Final = "seq, shoe, CAST(body AS BLOB), key, signature"
+# By primary keys alone: a journal may have thousands of signatures.
+_HEAD_AFTER: Final = """
+    SELECT coalesce(
+        (SELECT hash FROM checkpoint WHERE observation = :observation),
+        (SELECT hash FROM event WHERE seq = :seq)
+    ), (SELECT observation FROM event WHERE seq = :seq),
+    (SELECT observation FROM event WHERE seq > :seq ORDER BY seq LIMIT 1),
+    (SELECT after FROM capture WHERE id = :capture),
+    (SELECT after FROM capture WHERE id = :capture + 1)
+"""
+
+
+class Signer(Protocol):
+    """A private key."""
+
+    @property
+    def public(self) -> bytes:
+        """The public key, 32 bytes."""
+        ...
+
+    def sign(self, body: bytes) -> bytes:
+        """Return the signature of a text, 64 bytes."""
+        ...
+
+
+class Statement(Struct, frozen=True, kw_only=True):
+    """
+    The signed text: JSON with sorted keys, without spaces.
+
+    Attributes:
+        at: The time of the observation that ended the shoe.
+        captures: Number of captures in the journal.
+        head: The hash of the chain, in hex.
+        key: The public key, in hex.
+        number: Number of this signature in its journal, from 1.
+        observations: Number of observations in the journal.
+        seq: The last event.
+        shoe: The shoe that ended.
+    """
+
+    at: str
+    captures: int
+    head: str
+    key: str
+    number: int
+    observations: int
+    schema: str = SIGNATURE_SCHEMA
+    seq: int
+    shoe: int
+    site: str
+    table: str
+
+
+class Signature(Struct, frozen=True):
+    """
+    A signature as stored.
+
+    Attributes:
+        body: The signed text, a `Statement`, byte for byte.
+        key: The public key.
+    """
+
+    seq: int
+    shoe: int
+    body: bytes
+    key: bytes
+    signature: bytes
+
+
+class SignatureVerdict(Struct, frozen=True):
+    """
+    The result of checking the signatures of a journal.
+
+    Attributes:
+        fault: Why they prove nothing, or not everything; None if there is no fault.
+        signatures: Number of valid signatures.
+        last: The last valid signature; None without one.
+        verified: They were compared with a public key.
+    """
+
+    fault: str | None
+    signatures: int
+    last: Statement | None
+    verified: bool
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder(Statement, strict=True).decode
+
+
+def make_signature(  # noqa: PLR0913 - everything that is signed
+    signer: Signer, identity: Identity, head: Head, *, at: str, shoe: int, number: int
+) -> Signature:
+    """Sign the head of a journal at the end of a shoe."""
+    statement = Statement(
+        at=at,
+        captures=head.capture,
+        head=head.hash.hex(),
+        key=signer.public.hex(),
+        number=number,
+        observations=head.observation,
+        seq=head.seq,
+        shoe=shoe,
+        site=identity.site,
+        table=identity.table,
+    )
+    body = _encode(statement)
+    return Signature(head.seq, shoe, body, signer.public, signer.sign(body))
+
+
+def read_statement(signature: Signature) -> Statement | None:
+    """Return the signed statement; None if the text is none."""
+    try:
+        return _decode(signature.body)
+    except msgspec.DecodeError:
+        return None
+
+
+def read_signatures(connection: sqlite3.Connection) -> Iterator[Signature]:
+    """Yield all signatures of a journal, oldest first."""
+    if has_signatures(connection):
+        rows = connection.execute(f"SELECT {_COLUMNS} FROM signature ORDER BY seq")  # noqa: S608
+        yield from (Signature(*row) for row in rows)
+
+
+def last_signature(connection: sqlite3.Connection, *, shoe: int | None = None) -> Signature | None:
+    """Return the last signature of a journal; the first that covers a shoe, if one is given."""
+    if not has_signatures(connection):
+        return None
+    which = "ORDER BY seq DESC" if shoe is None else "WHERE shoe >= ? ORDER BY seq"
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM signature {which} LIMIT 1",  # noqa: S608 - our own text
+        () if shoe is None else (shoe,),
+    ).fetchone()
+    return None if row is None else Signature(*row)
+
+
+def has_signatures(connection: sqlite3.Connection) -> bool:
+    """Return whether the journal's version has signatures; a reader never migrates."""
+    return bool(
+        connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'signature'").fetchone()
+    )
+
+
+class _Fault(Exception):  # noqa: N818 - a finding, not a failure
+    pass
+
+
+def check_signatures(
+    connection: sqlite3.Connection,
+    identity: Identity,
+    is_valid: Callable[[Signature], bool] | None,
+) -> SignatureVerdict:
+    """
+    Check all signatures of a journal whose chain is valid.
+
+    Args:
+        connection: The journal.
+        identity: Its site and table.
+        is_valid: Returns whether a signature was made with the expected key; raises `ValueError`
+            with the reason if another key made it. None compares only the signed heads.
+    """
+    last: Statement | None = None
+    count, fault = 0, None
+    try:
+        for each in read_signatures(connection):
+            last = _check(connection, identity, each, count + 1, is_valid)
+            count += 1
+        if is_valid is not None:
+            _check_coverage(connection, last)
+    except _Fault as found:
+        fault = str(found)
+    return SignatureVerdict(fault, count, last, is_valid is not None)
+
+
+def signature_count(connection: sqlite3.Connection) -> int:
+    """Return the number of signatures of a journal."""
+    (count,) = connection.execute("SELECT count(*) FROM signature").fetchone()
+    return int(count)
+
+
+def _check(
+    connection: sqlite3.Connection,
+    identity: Identity,
+    row: Signature,
+    number: int,
+    is_valid: Callable[[Signature], bool] | None,
+) -> Statement:
+    name = f"signature of shoe {row.shoe}"
+    said = read_statement(row)
+    if said is None:
+        raise _Fault(f"{name}: its text is no statement of this version")
+    if (said.site, said.table) != (identity.site, identity.table):
+        owner = f"{identity.site}/{identity.table}"
+        raise _Fault(f"{name}: it is of {said.site}/{said.table}, expected {owner}")
+    if (said.seq, said.shoe, said.key) != (row.seq, row.shoe, row.key.hex()):
+        raise _Fault(f"{name}: its columns and its text differ")
+    if said.number != number:
+        raise _Fault(f"{name}: it is signature {said.number}, expected {number}: some are missing")
+    _check_head(connection, name, said)
+    try:
+        if is_valid is not None and not is_valid(row):
+            raise _Fault(f"{name}: not signed with this key: the signature is invalid")
+    except ValueError as error:
+        raise _Fault(f"{name}: {error}") from error
+    return said
+
+
+def _check_head(connection: sqlite3.Connection, name: str, said: Statement) -> None:
+    anchor = read_anchor(connection)
+    if anchor is not None and said.observations <= anchor.observation:
+        return  # of a shoe that was removed
+    (last,) = connection.execute("SELECT ifnull(max(seq), 0) FROM event").fetchone()
+    if said.seq > last:
+        raise _Fault(
+            f"{name}: it covers event {said.seq:,}, but the last event is {last:,}: the end of"
+            " the journal was cut off"
+        )
+    place = {"observation": said.observations, "seq": said.seq, "capture": said.captures}
+    digest, of, next_of, after, next_after = connection.execute(_HEAD_AFTER, place).fetchone()
+    head = (digest or b"").hex()
+    removed = anchor is not None and said.captures <= anchor.capture
+    captured = said.captures == 0 or removed or (after is not None and after < said.observations)
+    if head != said.head or of != said.observations or not captured:
+        raise _Fault(
+            f"{name}: the head after event {said.seq:,} is {head[:16] or None}…, signed was"
+            f" {said.head[:16]}…: the journal was changed before that event"
+        )
+    if next_of == said.observations or (next_after or said.observations) < said.observations:
+        raise _Fault(f"{name}: there are more rows before event {said.seq:,} than it covers")
+
+
+def _check_coverage(connection: sqlite3.Connection, last: Statement | None) -> None:
+    if last is None:
+        raise _Fault("no signature: nothing proves that the chain was not computed again")
+    row = connection.execute(
+        "SELECT min(shoe) FROM event WHERE type = 'shoe_finished' AND seq > ?", (last.seq,)
+    ).fetchone()
+    if row[0] is not None:
+        raise _Fault(f"shoe {row[0]} ended without a signature; the last is of shoe {last.shoe}")

@@ -1,0 +1,242 @@
+"""Old shoes are removed, and the rest of the chain stays provable."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from drivers.driver_interface import Frame, FrameKind
+from shoe_daemon.cli import main
+from shoe_daemon.config import Setup, load_config
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
+from shoe_daemon.journal import JournalReader, prune
+from shoe_daemon.journal.anchor import Anchor
+from shoe_daemon.journal.prune import remove_old_shoes
+from shoe_daemon.never_backwards_clock import Clock
+from shoe_daemon.service import Core
+from shoe_daemon.table.observations import CardDrawn, Command, Observation
+from shoe_daemon.table.timestamp_conversion import to_microseconds
+from tests.journal.signing_keys import write_key
+from tests.service.daemon_process import configure
+
+BEGIN = to_microseconds("2026-01-01T12:00:00Z")
+DAY = 86_400_000_000
+SHOES = 5
+NOW = "2026-06-01T00:00:00.000Z"
+ROUND = ("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+
+
+class Hall:
+    """A table that plays one shoe a day, by frames of a reader, and signs each."""
+
+    def __init__(self, config: Path) -> None:
+        self.path = config.with_name("journal.db")
+        self.public = config.with_name("public.pem")
+        self._setup: Setup = load_config(config)
+        self._now = BEGIN
+
+    def play(self, shoes: int, *, acknowledged: bool = False) -> None:
+        """Start the daemon's core, and play so many shoes, one a day."""
+        core = Core(self._setup)
+        core.clock = Clock(core.table.state.now, wall=lambda: self._now, monotonic=self._monotonic)
+        core.record_start()
+        for _ in range(shoes):
+            core.judge(Command(name="new_shoe", operator="ann", claimed=False))
+            for _ in range(2):
+                for each in ROUND:
+                    slot, _, card = each.partition(":")
+                    self._see(core, CardDrawn(slot=Slot(slot), card=Card(card)))
+                core.judge(Command(name="confirm_result", operator="ann", claimed=False))
+            self._now += DAY
+        if acknowledged:
+            core.journal.set_cursor("mqtt", core.journal.head.seq)
+        core.close()
+
+    def _monotonic(self) -> float:
+        return self._now / 1_000_000
+
+    def _see(self, core: Core, *observations: Observation) -> None:
+        self._now += 1_000_000
+        core.process([("shoe", Frame(b"bytes", FrameKind.FRAME, observations, self._monotonic()))])
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Hall:
+    config = configure(
+        tmp_path / "table", 'house = "chickasaw"\n[journal]\nkey_file = "journal.key"'
+    )
+    write_key(config.with_name("journal.key"))
+    hall = Hall(config)
+    hall.play(SHOES)
+    return hall
+
+
+def journal(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["journal", *map(str, arguments)])
+
+
+def day(number: int) -> str:
+    return f"2026-01-0{number}T18:00:00.000Z"
+
+
+def lines(path: Path, shoe: int) -> list[bytes]:
+    with JournalReader(path) as reader:
+        return [*reader.event_lines(shoe), *reader.observation_lines(shoe)]
+
+
+def report(path: Path, shoe: int) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(journal("shoe", path, shoe, "--json").stdout)
+
+
+def test_the_rest_is_unchanged_and_proved(hall: Hall) -> None:
+    kept = range(3, SHOES + 1)
+    before = {shoe: (lines(hall.path, shoe), report(hall.path, shoe)) for shoe in kept}
+    head = JournalReader(hall.path).head()
+    done = remove_old_shoes(hall.path, day(3), NOW)
+    assert done.shoes == 2
+    assert {shoe: (lines(hall.path, shoe), report(hall.path, shoe)) for shoe in kept} == before
+    assert JournalReader(hall.path).head() == head
+    verified = journal("verify", hall.path, "--refold", "--key", hall.public)
+    assert verified.exit_code == 0, verified.output
+    assert "shoes up to 2, events up to " in verified.output
+    assert "4 valid signatures" in verified.output
+    assert journal("verify", hall.path, "--head", head.hash.hex()).exit_code == 0
+    gone = journal("shoe", hall.path, 2)
+    assert gone.exit_code == 2
+    assert "has no shoe 2; its shoes are 3 to 5" in gone.stderr
+    assert "shoes up to 2 were removed" in journal("stats", hall.path).stdout
+
+
+def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
+    remove_old_shoes(hall.path, day(3), NOW)
+    for statement in (
+        "UPDATE event SET body = replace(body, '9S', '8S') WHERE type = 'card_dealt'",
+        "UPDATE anchor SET hash = zeroblob(32)",
+        "UPDATE anchor SET seq = seq - 1",
+        "UPDATE anchor SET observation = observation - 1",
+        "UPDATE anchor SET capture = capture - 1",
+        "DELETE FROM anchor",
+        "DELETE FROM event WHERE seq = (SELECT min(seq) FROM event)",
+    ):
+        with closing(sqlite3.connect(hall.path, isolation_level=None)) as connection:
+            copy = hall.path.read_bytes()
+            connection.execute(statement)
+        assert journal("verify", hall.path).exit_code == 1, statement
+        hall.path.write_bytes(copy)
+    assert journal("verify", hall.path).exit_code == 0
+
+
+def test_the_table_continues(hall: Hall) -> None:
+    head = JournalReader(hall.path).head()
+    remove_old_shoes(hall.path, day(4), NOW)
+    hall.play(2)
+    verified = journal("verify", hall.path, "--refold", "--key", hall.public)
+    assert verified.exit_code == 0, verified.output
+    with JournalReader(hall.path) as reader:
+        starts = [json.loads(line) for line in reader.event_lines(SHOES + 1)]
+    assert starts[0]["seq"] > head.seq
+    assert remove_old_shoes(hall.path, day(6), NOW).shoes == 2
+    assert journal("verify", hall.path, "--key", hall.public).exit_code == 0
+
+
+def test_checkpoints_of_another_version_keep_the_numbers(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove_old_shoes(hall.path, day(3), NOW)
+    monkeypatch.setattr("shoe_daemon.table.table._CHECKPOINT_HEADER", b"table-x\n")
+    hall.play(1)
+    with JournalReader(hall.path) as reader:
+        assert next(reader.event_lines(SHOES + 1))
+    assert journal("verify", hall.path).exit_code == 0
+
+
+def test_the_last_shoe_stays(hall: Hall) -> None:
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 1
+    assert lines(hall.path, SHOES)
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == 0
+    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
+
+
+def test_events_that_the_broker_has_not_acknowledged_stay(hall: Hall) -> None:
+    with closing(sqlite3.connect(hall.path, isolation_level=None)) as connection:
+        (seq,) = connection.execute("SELECT max(seq) FROM event WHERE shoe = 2").fetchone()
+        connection.execute("INSERT INTO cursor VALUES ('mqtt', ?)", (seq,))
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == 2
+
+
+@pytest.mark.parametrize("shoe", range(1, SHOES - 1))
+def test_a_crash_in_the_middle_leaves_a_valid_journal(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch, shoe: int
+) -> None:
+    real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - the middle of a removal
+
+    def crash(connection: sqlite3.Connection, anchor: Anchor) -> None:
+        real(connection, anchor)
+        if next(done) == shoe:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(prune, "_remove_up_to", crash)
+    with pytest.raises(KeyboardInterrupt):
+        remove_old_shoes(hall.path, NOW, NOW)
+    monkeypatch.undo()
+    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 1 - shoe
+
+
+def test_a_killed_process_leaves_a_valid_journal(hall: Hall) -> None:
+    child = os.fork()
+    if child == 0:
+        real, done = prune._remove_up_to, iter(range(SHOES))  # noqa: SLF001 - as above
+
+        def die(connection: sqlite3.Connection, anchor: Anchor) -> None:
+            real(connection, anchor)
+            if next(done) == 2:
+                os.kill(os.getpid(), 9)
+
+        prune._remove_up_to = die  # noqa: SLF001 - as above
+        remove_old_shoes(hall.path, NOW, NOW)
+    os.waitpid(child, 0)
+    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
+    assert remove_old_shoes(hall.path, NOW, NOW).shoes == 2
+
+
+def test_a_running_daemon_refuses(hall: Hall) -> None:
+    core = Core(hall._setup)  # noqa: SLF001 - the test's own
+    before = hall.path.stat().st_size
+    done = journal("prune", hall.path, "--older-than", "1d")
+    core.close()
+    assert done.exit_code == 2
+    assert "is writing it; a journal has one writer" in done.stderr
+    assert hall.path.stat().st_size == before
+
+
+def test_the_command_says_what_was_removed_and_makes_the_file_smaller(hall: Hall) -> None:
+    before = hall.path.stat().st_size
+    done = journal("prune", hall.path, "--older-than", "1d", "--compact")
+    assert done.exit_code == 0, done.output
+    assert "4 shoes removed that ended before " in done.stdout
+    assert hall.path.stat().st_size < before
+    assert journal("verify", hall.path, "--key", hall.public).exit_code == 0
+
+
+@pytest.mark.parametrize("age", ["0", "0d", "d", "-1", "1.5", "1y", "999999"])
+def test_a_wrong_age_is_refused(hall: Hall, age: str) -> None:
+    done = journal("prune", hall.path, f"--older-than={age}")
+    assert done.exit_code == 2
+    assert f"--older-than {age}: expected a number of days, such as 400d" in done.stderr
+
+
+def test_a_backup_of_a_pruned_journal_is_valid(hall: Hall, tmp_path: Path) -> None:
+    remove_old_shoes(hall.path, day(3), NOW)
+    assert journal("backup", hall.path, tmp_path / "copy.db").exit_code == 0
+    done = journal("restore", tmp_path / "copy.db", tmp_path / "new.db", "--published", 9999)
+    assert done.exit_code == 0, done.output
+    assert journal("verify", tmp_path / "new.db", "--key", hall.public).exit_code == 0

@@ -1,0 +1,298 @@
+"""The end of each shoe is signed, so that a rewritten chain is found without the broker's copy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import stat
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from shoe_daemon.cli import main
+from shoe_daemon.journal import Journal, JournalReader, journal_writer
+from shoe_daemon.journal.signatures import Signature, read_signatures
+from tests.journal.journal_entries import SITE, TABLE, fill, made
+from tests.journal.signing_keys import signing_key, write_key
+
+SHOES = 3
+OBSERVATIONS = 20 * SHOES + 5
+
+
+@pytest.fixture
+def public(tmp_path: Path) -> Path:
+    write_key(tmp_path / "journal.key")
+    return tmp_path / "public.pem"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return signed(tmp_path / "table-7.db")
+
+
+def signed(path: Path, observations: int = OBSERVATIONS, *, number: int = 7) -> Path:
+    with Journal.open(path, SITE, TABLE, signer=signing_key(number)) as journal:
+        fill(journal, observations)
+    return path
+
+
+def verify(path: Path, *options: str) -> Result:
+    return CliRunner().invoke(main, ["journal", "verify", str(path), *options])
+
+
+def with_key(path: Path, public: Path) -> Result:
+    return verify(path, "--key", str(public))
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def copy_signatures(source: Path, target: Path) -> None:
+    change(
+        target,
+        f"ATTACH '{source}' AS other",
+        "DELETE FROM signature",
+        "INSERT INTO signature SELECT * FROM other.signature",
+    )
+
+
+def test_each_ended_shoe_is_signed(path: Path, public: Path) -> None:
+    found = with_key(path, public)
+    assert found.exit_code == 0, found.output
+    assert "good" in found.output
+    assert "3 valid signatures; the last, of shoe 3, covers event 91 of 97" in found.output
+    answer = json.loads(verify(path, "--key", str(public), "--json").stdout)
+    assert answer["good"]
+    assert answer["signatures"]["verified"]
+    assert answer["signatures"]["last"]["number"] == SHOES
+
+
+def test_the_chain_is_the_same_with_and_without_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_writer, "_now", lambda: "2027-01-15T08:00:00.000Z")
+    one = signed(tmp_path / "signed.db")
+    other = made(tmp_path / "unsigned.db", OBSERVATIONS)
+    with JournalReader(one) as first, JournalReader(other) as second:
+        assert first.head() == second.head()
+
+
+def test_the_same_journal_gives_the_same_signatures(path: Path) -> None:
+    with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
+        last = journal.signature
+        assert last is not None
+        assert signing_key().sign(last.body) == last.signature
+
+
+def test_without_the_key_the_signed_heads_are_compared(path: Path) -> None:
+    found = verify(path)
+    assert found.exit_code == 0
+    assert "3 signatures, not compared with a key (--key)" in found.output
+
+
+def test_a_chain_that_was_computed_again_is_found(
+    path: Path, tmp_path: Path, public: Path
+) -> None:
+    forged = made(tmp_path / "forged.db", OBSERVATIONS)
+    assert verify(forged).exit_code == 0
+    copy_signatures(path, forged)
+    found = with_key(forged, public)
+    assert found.exit_code == 1
+    assert "NOT PROVED: signature of shoe 1: the head after event 31 is" in found.output
+    assert "the journal was changed before that event" in found.output
+
+
+def test_a_rewritten_journal_without_signatures_is_not_proved(path: Path, public: Path) -> None:
+    change(path, "DELETE FROM signature")
+    found = with_key(path, public)
+    assert found.exit_code == 1
+    assert "no signature: nothing proves that the chain was not computed again" in found.output
+
+
+def test_a_forger_who_signs_with_a_key_of_her_own_is_found(tmp_path: Path, public: Path) -> None:
+    forged = signed(tmp_path / "forged.db", number=9)
+    found = with_key(forged, public)
+    assert found.exit_code == 1
+    assert "signature of shoe 1: signed with another key: " in found.output
+
+
+def test_a_signature_under_the_name_of_the_right_key_is_found(
+    tmp_path: Path, public: Path
+) -> None:
+    forged = signed(tmp_path / "forged.db", number=9)
+    mine, right = signing_key(9).public.hex(), signing_key().public.hex()
+    change(
+        forged,
+        f"UPDATE signature SET key = x'{right}',"  # noqa: S608 - ours
+        f" body = replace(body, '{mine}', '{right}')",
+    )
+    found = with_key(forged, public)
+    assert found.exit_code == 1
+    assert "the signature is invalid" in found.output
+
+
+def test_a_signature_of_another_table_is_refused(path: Path, tmp_path: Path, public: Path) -> None:
+    other = tmp_path / "table-8.db"
+    with Journal.open(other, SITE, "table-8", signer=signing_key()):
+        pass
+    copy_signatures(path, other)
+    found = with_key(other, public)
+    assert found.exit_code == 1
+    assert f"it is of {SITE}/{TABLE}, expected {SITE}/table-8" in found.output
+
+
+def test_an_end_that_was_cut_off_is_found(path: Path, public: Path) -> None:
+    change(
+        path,
+        "DELETE FROM event WHERE observation > 50",
+        "DELETE FROM checkpoint WHERE observation > 50",
+        "DELETE FROM observation WHERE id > 50",
+        "DELETE FROM capture WHERE after >= 50",
+    )
+    for found in (verify(path), with_key(path, public)):
+        assert found.exit_code == 1
+        assert "it covers event 91, but the last event is 75: the end of the" in found.output
+
+
+def test_a_missing_signature_is_found(path: Path, public: Path) -> None:
+    change(path, "DELETE FROM signature WHERE shoe = 2")
+    found = with_key(path, public)
+    assert found.exit_code == 1
+    assert "signature of shoe 3: it is signature 3, expected 2: some are missing" in found.output
+
+
+@pytest.mark.parametrize("column", ["seq", "shoe", "body", "key", "signature"])
+def test_every_byte_of_a_signature_counts(path: Path, public: Path, column: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        rows: list[Any] = connection.execute(
+            f"SELECT {column} FROM signature WHERE shoe = 3"  # noqa: S608 - one of ours
+        ).fetchone()
+    value = rows[0]
+    others = [value + 1000] if isinstance(value, int) else list(_others(value))
+    for other in others:
+        replace(path, column, value, other)
+        assert with_key(path, public).exit_code == 1, other
+        replace(path, column, other, value)
+
+
+def replace(path: Path, column: str, before: object, after: object) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            f"UPDATE signature SET {column} = ? WHERE {column} = ?",  # noqa: S608 - one of ours
+            (after, before),
+        )
+
+
+def _others(value: str | bytes) -> list[str | bytes]:
+    raw = value.encode() if isinstance(value, str) else value
+    places = range(0, len(raw), max(1, len(raw) // 6))
+    changed = [raw[:each] + bytes([raw[each] ^ 1]) + raw[each + 1 :] for each in places]
+    return [each.decode() if isinstance(value, str) else each for each in changed]
+
+
+def test_shoes_after_a_lost_key_are_covered_by_the_next_signature(
+    tmp_path: Path, public: Path
+) -> None:
+    path = signed(tmp_path / "table-7.db", 25)
+    with Journal.open(path, SITE, TABLE) as journal:
+        fill(journal, 40)
+    with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
+        fill(journal, 20)
+        assert journal.signature is not None
+        assert journal.signature.shoe == 4
+    found = with_key(path, public)
+    assert found.exit_code == 0, found.output
+    assert "2 valid signatures" in found.output
+
+
+def test_openssl_verifies_a_signature_too(path: Path, tmp_path: Path, public: Path) -> None:
+    with Journal.open(path, SITE, TABLE) as journal:
+        last = journal.signature
+    assert last is not None
+    (tmp_path / "signed").write_bytes(last.body)
+    (tmp_path / "signature").write_bytes(last.signature)
+    done = subprocess.run(
+        [
+            *("openssl", "pkeyutl", "-verify", "-pubin", "-inkey", public, "-rawin"),
+            *("-in", tmp_path / "signed", "-sigfile", tmp_path / "signature"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Signature Verified Successfully" in done.stdout
+
+
+def test_signatures_survive_a_failed_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = signed(tmp_path / "table-7.db", 19)
+    with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
+        fill(journal, 1)
+        monkeypatch.setattr(journal, "_check_same_file", _fail)
+        with pytest.raises(Exception, match="no disk"):
+            fill(journal, 1)
+        assert not stored(journal)
+        monkeypatch.undo()
+        fill(journal, 1)
+        assert stored(journal) == [journal.signature]
+
+
+def stored(journal: Journal) -> list[Signature]:
+    with journal.reader() as reader:
+        return list(read_signatures(reader.connection))
+
+
+def _fail() -> None:
+    raise OSError(0, "no disk")
+
+
+def keygen(folder: Path) -> Result:
+    return CliRunner().invoke(main, ["journal", "keygen", str(folder)])
+
+
+def test_keygen_writes_a_private_and_a_public_key(tmp_path: Path) -> None:
+    made_keys = keygen(tmp_path)
+    assert made_keys.exit_code == 0, made_keys.output
+    private, public = tmp_path / "journal.key", tmp_path / "journal-public.pem"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert "PRIVATE KEY" in private.read_text()
+    assert "PUBLIC KEY" in public.read_text()
+
+
+@pytest.mark.parametrize("existing", ["journal.key", "journal-public.pem"])
+def test_keygen_never_overwrites_a_key(tmp_path: Path, existing: str) -> None:
+    (tmp_path / existing).write_text("mine")
+    again = keygen(tmp_path)
+    assert again.exit_code == 2
+    assert "an existing key is never overwritten" in again.stderr
+    assert [each.name for each in tmp_path.iterdir()] == [existing]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no public key in it; expected journal-public.pem"),
+        ("private", "no public key in it; expected journal-public.pem"),
+        (None, "cannot be read: no such file or directory"),
+    ],
+)
+def test_what_is_no_public_key_is_refused(
+    path: Path, tmp_path: Path, content: str | None, message: str
+) -> None:
+    key = tmp_path / "other.pem"
+    if content == "private":
+        shutil.copy(write_key(tmp_path / "journal.key"), key)
+    elif content is not None:
+        key.write_text(content)
+    found = with_key(path, key)
+    assert found.exit_code == 2
+    assert f"{key}: {message}" in found.stderr
