@@ -1,8 +1,8 @@
 """
-A daemon for baccarat tables: reads the shoe, checks every draw, tells the scoreboards.
+A daemon for baccarat tables: reads the shoe, checks every draw, drives the scoreboards.
 
-The rooms: `game` and `table` are pure and know the rules; `journal` keeps what happened;
-`mqtt` and `display` tell it; `service` wires them; `cli` is the door for people.
+`game` and `table` are pure and know the rules; `journal` stores everything; `mqtt` and `display`
+publish it; `service` connects them; `cli` is the command line.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -21,18 +21,15 @@ from shoe_daemon.config_sections import (
     OrdersSettings,
     ReaderSettings,
     TableSettings,
-    check_checkers,
-    check_prefix,
-    check_readers,
     check_seats,
-    check_table,
+    check_sections,
 )
-from shoe_daemon.configured_files import note_missing_credential
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.configured_files import find_file, note_fault, note_missing_credential
+from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
+from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.operators import Operators, load_operators
-from shoe_daemon.round_end_mode import all_signals, round_end_of
-from shoe_daemon.table import Options, RoundEnd
+from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.toml_validation import convert_toml, plain_error
 
 __all__ = [
@@ -46,6 +43,7 @@ __all__ = [
     "Setup",
     "TableSettings",
     "load_config",
+    "round_end_of",
     "service_of",
     "set_up",
 ]
@@ -57,6 +55,8 @@ SERVICE_STATE: Final = Path("/var/lib/shoe-daemon")
 """Its ``StateDirectory``, with the journals."""
 
 _JOURNAL_NAME: Final = "journal.db"
+
+Signals = Collection[Signal]
 
 
 class Reading(Struct, frozen=True):
@@ -75,6 +75,8 @@ class Setup(Struct, frozen=True):
     Attributes:
         notes: Missing credentials that only the service has, while a person inspects.
         service: The unit instance of the journal; None for this process.
+        signer: The key that signs the journal; None without one.
+        faults: Files that cannot be used, and without which the table is still read.
     """
 
     config: Config
@@ -85,6 +87,8 @@ class Setup(Struct, frozen=True):
     operators: Operators | None = None
     notes: tuple[str, ...] = ()
     service: str | None = None
+    signer: Signer | None = None
+    faults: tuple[str, ...] = ()
 
     @property
     def options(self) -> Options:
@@ -95,13 +99,39 @@ class Setup(Struct, frozen=True):
         others = table.signals or ()
         options["hold_from"] = table.hold_from or None
         options["reveal_after"] = table.reveal_after if table.reveal_on == "time" else None
-        options["signals"] = all_signals(readers, others)
+        options["signals"] = tuple(sorted(set(others).union(*readers.values())))
         if table.round_end is RoundEnd.AUTO and readers:
             options["round_end"] = round_end_of(readers, others, table.checkers)
         return Options(**options)
 
 
-def load_config(path: Path, *, inspecting: bool = False) -> Setup:
+def round_end_of(
+    readers: Mapping[str, Signals], others: Signals, checkers: Collection[str]
+) -> RoundEnd:
+    """
+    Return the mode that ``auto`` stands for with these readers.
+
+    Only a reader that deals the cards makes it `device`; a checker does not deal, nor
+    does a camera that confirms cards of another reader.
+
+    Args:
+        readers: The signals of each reader, by its id.
+        others: The signals of the table's other equipment.
+        checkers: The ids of the readers that only check.
+    """
+    main = [signals for name, signals in readers.items() if name not in checkers]
+    dealing = [signals for signals in main if not _only_places(signals)]
+    slots = any(Signal.SLOTS in signals for signals in (*dealing, others))
+    placed = not dealing and any(_only_places(signals) for signals in main)
+    results = any(Signal.RESULTS in signals for signals in (*readers.values(), others))
+    return automatic_round_end(slots=slots or placed, results=results)
+
+
+def _only_places(signals: Signals) -> bool:
+    return Signal.PLACEMENT in signals and Signal.SLOTS not in signals
+
+
+def load_config(path: Path, *, inspecting: bool = False, serving: bool = False) -> Setup:
     """
     Read and check a configuration, and everything that it names.
 
@@ -109,6 +139,8 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
         path: The file.
         inspecting: A person inspects it, outside the service: a missing credential is
             a note, and the journal's path is the service's.
+        serving: The daemon starts: a fault of the key that signs the journal, or of the
+            broker's files, is one of `Setup.faults`, so that the table is still read.
 
     Raises:
         UserError: The first fault: file, key, value, what is expected.
@@ -125,7 +157,7 @@ def load_config(path: Path, *, inspecting: bool = False) -> Setup:
     service = service_of(path) if inspecting else None
     try:
         config = convert_toml(Config, mapping, str(path))
-        return set_up(config, path.parent, inspecting=inspecting, service=service)
+        return set_up(config, path.parent, inspecting=inspecting, serving=serving, service=service)
     except UserError as error:
         fault = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path}: {_in_plain_words(fault)}") from error
@@ -138,7 +170,12 @@ def _in_plain_words(fault: str) -> str:
 
 
 def set_up(
-    config: Config, beside: Path, *, inspecting: bool = False, service: str | None = None
+    config: Config,
+    beside: Path,
+    *,
+    inspecting: bool = False,
+    serving: bool = False,
+    service: str | None = None,
 ) -> Setup:
     """
     Check houses, drivers and files, and load them.
@@ -147,29 +184,35 @@ def set_up(
         config: The configuration.
         beside: The folder to which its paths are relative.
         inspecting: A missing credential that only the service has is a note, no error.
+        serving: As for `load_config`.
         service: The unit instance of the journal; None for this process.
 
     Raises:
         UserError: The first fault: key, value, what is expected.
     """
     notes: list[str] = []
+    faults: list[str] = []
     attempt = partial(note_missing_credential, notes, inspecting=inspecting)
+    tolerate = partial(note_fault, faults, serving=serving)
     if config.mqtt is not None:
-        with attempt():
+        config.mqtt.check_keys()
+        with tolerate(), attempt():
             config.mqtt.password(beside)
-        with attempt():
+        with tolerate(), attempt():
             config.mqtt.tls_context(beside)
-        check_prefix(config, config.mqtt.prefix)
         config = replace(config, mqtt=config.mqtt.beside(beside))
-    check_table(config.table)
-    check_readers(config.reader)
-    check_checkers(config.table, config.reader)
+    check_sections(config)
     house = _house(config.table, beside)
     check_seats(config.table, house)
     journal = _journal(config.journal, beside, service)
     operators = None
-    with attempt():
-        operators = _operators(config.orders, beside)
+    with attempt(), errors_at("orders.operators_file"):
+        if config.orders.operators_file is not None:
+            operators = load_operators(config.orders.operators_file, beside)
+    signer = None
+    with tolerate(), attempt(), errors_at("journal.key_file"):
+        if config.journal.key_file is not None:
+            signer = _signer(find_file(config.journal.key_file, beside))
     return Setup(
         config,
         house,
@@ -179,36 +222,33 @@ def set_up(
         operators,
         tuple(notes),
         service,
+        signer,
+        tuple(faults),
     )
+
+
+def _signer(path: Path) -> Signer:
+    try:
+        from shoe_daemon.journal.journal_keys import load_signing_key  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UserError("needs cryptography: pip install 'shoe-daemon[keys]'") from error
+    return load_signing_key(path)
 
 
 def _house(table: TableSettings, beside: Path) -> House:
     if table.house_file is not None and table.house is not None:
         raise UserError("table.house: given beside table.house_file; expected one of them")
-    key = "house" if table.house_file is None else "house_file"
-    try:
-        if table.house_file is not None:
+    if table.house_file is not None:
+        with errors_at("table.house_file"):
             return load_house_file(beside / table.house_file)
+    with errors_at("table.house"):
         return DEFAULT_HOUSE if table.house is None else load_house(table.house)
-    except UserError as error:
-        raise UserError(f"table.{key}: {error}") from error
 
 
 def _policy(table: TableSettings, beside: Path) -> Policy:
     named = table.policy
-    try:
+    with errors_at("table.policy"):
         return find_policy(str(beside / named) if named.endswith(".toml") else named)
-    except UserError as error:
-        raise UserError(f"table.policy: {error}") from error
-
-
-def _operators(orders: OrdersSettings, beside: Path) -> Operators | None:
-    if orders.operators_file is None:
-        return None
-    try:
-        return load_operators(orders.operators_file, beside)
-    except UserError as error:
-        raise error.at("orders.operators_file") from error
 
 
 def service_of(path: Path) -> str | None:
@@ -246,17 +286,12 @@ def _reading(
     attempt: Callable[..., AbstractContextManager[None]],
 ) -> Reading:
     place = f"reader {reader.id!r}"
-    try:
+    with errors_at(f"{place}: driver"):
         kind = find_driver(reader.driver)
-    except UserError as error:
-        raise UserError(f"{place}: driver: {error}") from error
     options = convert_toml(kind.options_type, reader.options, f"{place}: options")
     about = f"{place}: driver {reader.driver!r}"
     driver = make_driver(kind, options, about, (beside, journal))
-    try:
-        with attempt(place=f"{place}: "):
-            (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
-    except UserError as error:
-        raise UserError(f"{place}: {error}") from error
+    with attempt(), errors_at(place):
+        (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
     line = convert_toml(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
     return Reading(reader.id, reader.port, driver, line)

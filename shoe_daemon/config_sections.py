@@ -14,19 +14,6 @@ from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Options
 
-__all__ = [
-    "Config",
-    "JournalSettings",
-    "OrdersSettings",
-    "ReaderSettings",
-    "TableSettings",
-    "check_checkers",
-    "check_prefix",
-    "check_readers",
-    "check_seats",
-    "check_table",
-]
-
 _MAX_TEXT: Final = 100
 _MAX_LIMITS: Final = 20
 
@@ -65,9 +52,12 @@ class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         path: None for ``journal.db`` in systemd's state directory, or in the
             configuration's folder.
+        key_file: The private key of `journal keygen`, with which the end of each shoe is
+            signed; None to sign nothing. Looked up as `operators_file`.
     """
 
     path: str | None = None
+    key_file: str | None = None
 
 
 class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,26 +116,26 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reader: tuple[ReaderSettings, ...] = ()
 
 
-def check_prefix(config: Config, prefix: str) -> None:
+def check_sections(config: Config) -> None:
     """
-    Check the prefix of all topics.
+    Check the prefix of topics, the table's texts, the readers' ids and ports, and the checkers.
 
     Raises:
-        UserError: It is invalid.
+        UserError: The first fault.
     """
-    try:
-        Topics(config.site, config.table.id, prefix)
-    except UserError as error:
-        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+    if config.mqtt is not None:
+        try:
+            Topics(config.site, config.table.id, config.mqtt.prefix)
+        except UserError as error:
+            fault = str(error).removeprefix("mqtt prefix ")
+            raise UserError(f"mqtt.prefix: {fault}") from error
+    _check_texts(config.table)
+    _check_readers(config.reader)
+    _check_checkers(config.table, config.reader)
 
 
-def check_table(table: TableSettings) -> None:
-    """
-    Check the length of a table's texts, which must fit into `state`.
-
-    Raises:
-        UserError: A text is too long, or there are too many.
-    """
+def _check_texts(table: TableSettings) -> None:
+    """Check the length of a table's texts, which must fit into `state`."""
     if table.timeless:
         raise UserError("table.timeless: true; expected nothing: it is for logs, not for tables")
     texts = [("table.name", table.name or "")]
@@ -159,13 +149,8 @@ def check_table(table: TableSettings) -> None:
         )
 
 
-def check_readers(readers: Sequence[ReaderSettings]) -> None:
-    """
-    Check that each reader has an id and a port of its own.
-
-    Raises:
-        UserError: Two readers share one.
-    """
+def _check_readers(readers: Sequence[ReaderSettings]) -> None:
+    """Check that each reader has an id and a port of its own."""
     seen: set[str] = set()
     by_line: dict[str, str] = {}
     for number, reader in enumerate(readers, start=1):
@@ -189,13 +174,8 @@ def _line(port: str) -> str:
     return f"{scheme}{colon}{os.path.realpath(path)}" if path[:1] == "/" != path[1:2] else port
 
 
-def check_checkers(table: TableSettings, readers: Sequence[ReaderSettings]) -> None:
-    """
-    Check that every checker is a reader, and that another reader deals the cards.
-
-    Raises:
-        UserError: An id is unknown, or every reader is a checker.
-    """
+def _check_checkers(table: TableSettings, readers: Sequence[ReaderSettings]) -> None:
+    """Check that every checker is a reader, and that another reader deals the cards."""
     names = [reader.id for reader in readers]
     for checker in table.checkers:
         if checker not in names:

@@ -8,6 +8,7 @@ which exists only while the service runs.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +16,10 @@ from typing import Final
 
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = [
-    "MissingCredentialError",
-    "find_file",
-    "note_missing_credential",
-    "path_of",
-    "read_secret",
-]
-
 _DIRECTORY: Final = "CREDENTIALS_DIRECTORY"
+
+ENCRYPTED_SUFFIX: Final = ".cred"
+"""Ending of a file that `systemd-creds encrypt` wrote; only root can read it."""
 
 
 class MissingCredentialError(UserError):
@@ -75,38 +71,67 @@ def read_secret(name: str, folder: Path, key: str) -> str:
         key: The configuration's key, for the message.
 
     Raises:
-        UserError: The file cannot be read, or its first line is empty.
+        UserError: The file cannot be read or decrypted, or its first line is empty.
     """
-    path = find_file(name, folder, key)
+    path = path_of(name, folder)
+    encrypted = Path(f"{path}{ENCRYPTED_SUFFIX}")
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        if _is_missing(path) and encrypted.exists() and os.geteuid() == 0:
+            lines = _decrypt(encrypted, path.name, key).splitlines()
+        else:
+            lines = find_file(name, folder, key).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise UserError(f"{key}: {path}: not UTF-8 text") from error
     except OSError as error:
         raise UserError(f"{key}: {path}: {one_line(error).lower()}") from error
     if not lines or not lines[0]:
-        raise UserError(f"{key}: {path}: its first line is empty")
+        hint = ""
+        if path == _credential(name):
+            hint = "; the file of LoadCredential= in the unit is empty, or it is missing"
+        raise UserError(f"{key}: {path}: its first line is empty{hint}")
     return lines[0]
 
 
+def _decrypt(path: Path, name: str, key: str) -> str:
+    command = ["systemd-creds", "decrypt", f"--name={name}", str(path), "-"]
+    done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own
+    if done.returncode:
+        raise UserError(f"{key}: {path}: cannot be decrypted: {done.stderr.decode().strip()}")
+    return done.stdout.decode()
+
+
 @contextmanager
-def note_missing_credential(
-    notes: list[str], *, inspecting: bool, place: str = ""
-) -> Iterator[None]:
+def note_missing_credential(notes: list[str], *, inspecting: bool) -> Iterator[None]:
     """
     Turn a missing credential into a note while a person inspects a configuration.
 
     Args:
         notes: Receives the message.
         inspecting: Whether a person does; otherwise it remains an error.
-        place: Prefix of the message.
     """
     try:
         yield
     except MissingCredentialError as error:
         if not inspecting:
             raise
-        notes.append(f"{place}{error}")
+        notes.append(str(error))
+
+
+@contextmanager
+def note_fault(faults: list[str], *, serving: bool) -> Iterator[None]:
+    """
+    Turn a fault of a file into a note while the daemon starts.
+
+    Args:
+        faults: Receives the message.
+        serving: Whether it does; otherwise it remains an error.
+    """
+    try:
+        yield
+    except UserError as error:
+        if not serving:
+            raise
+        faults.append(str(error))
 
 
 def _credential(name: str) -> Path | None:

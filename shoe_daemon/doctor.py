@@ -1,25 +1,38 @@
-"""The checks of `doctor`: a table's journal, disk, readers and broker, or a display."""
+"""
+The checks of `doctor`: a table's journal, disk, readers and broker, or a display.
+
+At the broker they use a client id of their own and topics that no display shows, and retain
+nothing: a running table with the same configuration is not disturbed.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import os
+import secrets
 import shutil
 import socket
 import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from drivers import LineError, OpensLine, StoresEvidence, open_transport, redact_url
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
-from shoe_daemon.doctor_broker import Finding, display_broker, table_broker
+from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
+from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, BrokerProbe, BrokerProbeError
+from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, TableIdentity, Topics
 from shoe_daemon.table import RoundEnd, undetectable_kinds
 
 _SLOW_WRITE_S: Final = 0.05
@@ -28,6 +41,28 @@ _SLOW_WRITE_S: Final = 0.05
 _MIN_FREE_BYTES: Final = 500_000_000
 _TEST_WRITES: Final = 15
 _UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
+
+_RETAINED_WAIT_S: Final = 1.0
+_LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
+_STAFF_ALERTS_OFF: Final = (
+    "the pit shows no alert that only staff may see: staff_alerts = true in [display.pit], with "
+    f"an account that may read {STAFF_ALERTS}, such as pit-display of mosquitto-shoe.acl"
+)
+
+
+class Finding(Struct, frozen=True):
+    """
+    The result of one check.
+
+    Attributes:
+        about: What was checked.
+        verdict: ``good``; ``note``: for information; ``bad``: it affects the table.
+        text: One sentence.
+    """
+
+    about: str
+    verdict: Literal["good", "note", "bad"]
+    text: str
 
 
 def examine(setup: Setup) -> Iterator[Finding]:
@@ -57,7 +92,7 @@ def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
     if display.open_pit:
         text = f"open to everybody who reaches {display.listen}: set [display.pit]"
         yield Finding("pit", "bad", text)
-    yield from display_broker(setup)
+    yield from _display_broker(setup)
 
 
 def _check_listen(display: DisplaySettings) -> Finding:
@@ -149,3 +184,168 @@ def _undetected(setup: Setup) -> Iterator[Finding]:
             "note",
             f"a card too many {gap} s or more after the last begins the next round",
         )
+
+
+def table_broker(setup: Setup) -> Iterator[Finding]:
+    """Test the broker as the table uses it."""
+    config = setup.config
+    if config.mqtt is None:
+        yield Finding("broker", "note", "none is configured: nothing is published")
+        return
+    settings = config.mqtt
+    topics = Topics(config.site, config.table.id, settings.prefix)
+    client_id = TableIdentity(config.site, config.table.id, "").probe_id()
+
+    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
+        yield _subscription(probe, topics.commands)
+        test = _publish_mqtt_5 if settings.protocol == "5" else _publish_mqtt_3
+        yield from test(probe, topics)
+
+    yield from _test(settings, setup.notes, client_id, check_rights)
+
+
+def _display_broker(setup: DisplaySetup) -> Iterator[Finding]:
+    """Test the broker as the display uses it."""
+    config = setup.config
+    staff_alerts = config.display.pit.staff_alerts
+    wanted = topic_filters(config.mqtt.prefix, config.display.site, staff_alerts=staff_alerts)
+    client_id = f"shoe-display-{secrets.token_hex(4)}"
+
+    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
+        refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
+        for topic_filter, reason in refused.items():
+            yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
+        if not refused:
+            probe.receive(_RETAINED_WAIT_S)
+            yield _received(len(wanted), len(probe.received))
+            if staff_alerts:
+                yield from _staff_alerts_received({each.topic for each in probe.received})
+
+    if not staff_alerts:
+        yield Finding("staff alerts", "note", _STAFF_ALERTS_OFF)
+    yield from _test(config.mqtt, setup.notes, client_id, check_rights)
+
+
+def _without_login(settings: MqttSettings) -> Finding:
+    # A password or certificate is a credential that only the service has.
+    host, port = settings.address
+    try:
+        socket.create_connection((host, port), ANSWER_TIMEOUT_S).close()
+    except OSError as error:
+        reason = one_line(error)
+        return Finding("broker", "bad", f"{host}:{port} cannot be reached: {reason}")
+    text = (
+        f"{host}:{port} answers; the login needs a credential of the service and is not tested: "
+        "while it runs, root can set CREDENTIALS_DIRECTORY=/run/credentials/UNIT.service"
+    )
+    return Finding("broker", "note", text)
+
+
+def _test(
+    settings: MqttSettings,
+    notes: Collection[str],
+    client_id: str,
+    check_rights: Callable[[BrokerProbe], Iterator[Finding]],
+) -> Iterator[Finding]:
+    if any(note.startswith("mqtt.") for note in notes):
+        yield _without_login(settings)
+        return
+    host, port = settings.address
+    who = f"user {settings.username!r}" if settings.username else "nobody (no mqtt.username)"
+    try:
+        with BrokerProbe(settings, client_id) as probe:
+            text = f"{host}:{port} accepts the login of {who}, MQTT {settings.protocol}"
+            yield Finding("broker", "good", text)
+            if not probe.retain_available:
+                text = "keeps no retained messages: a display that starts later sees nothing"
+                yield Finding("broker", "bad", text)
+            yield from _certificates(settings, probe.broker_certificate)
+            yield from check_rights(probe)
+    except (BrokerProbeError, UserError) as error:
+        text = f"{host}:{port}, login of {who} as {client_id!r}: {error}"
+        yield Finding("broker", "bad", text)
+        yield from _certificates(settings, None)
+        return
+    if settings.tls is None and host not in _LOOPBACK_HOSTS:
+        yield Finding("broker", "note", "the connection is not encrypted: no [mqtt.tls]")
+
+
+def _certificates(settings: MqttSettings, broker: bytes | None) -> Iterator[Finding]:
+    alerts = certificate_alerts(settings, broker, dt.datetime.now(dt.UTC))
+    yield from (Finding("certificate", "bad", alert) for alert in alerts)
+
+
+def _subscription(probe: BrokerProbe, topic_filter: str) -> Finding:
+    refusal = probe.subscribe(topic_filter)
+    if refusal is not None:
+        text = f"{topic_filter} is refused: {refusal}: no order can arrive"
+        return Finding("subscribe", "bad", text)
+    # mosquitto's acl_file accepts every subscription and filters the messages.
+    text = f"{topic_filter} is accepted; whether orders arrive, only an order shows"
+    return Finding("subscribe", "good", text)
+
+
+def _publish_mqtt_5(probe: BrokerProbe, topics: Topics) -> Iterator[Finding]:
+    name = f"doctor/{secrets.token_hex(4)}"
+    topics_tried = (topics.retained(name), topics.retained(f"staff/{name}"))
+    refusals = {topic: probe.publish(topic) for topic in topics_tried}
+    refused = [f"{topic} is refused: {why}" for topic, why in refusals.items() if why is not None]
+    if not refused:
+        text = f"any topic below {topics.root}, staff/ included, is accepted"
+        yield Finding("publish", "good", text)
+        return
+    # The rights may name topics one by one; an answer is a topic that no display shows.
+    reply = topics.reply(f"doctor-{secrets.token_hex(4)}")
+    if len(refused) == len(refusals) and probe.publish(reply) is None:
+        text = (
+            f"{reply} is accepted, but not any topic below {topics.root}: compare the broker's "
+            "rights with docs/mqtt.md; single topics cannot be tested without displays noticing"
+        )
+        yield Finding("publish", "note", text)
+        return
+    for text in refused:
+        yield Finding("publish", "bad", text)
+
+
+def _publish_mqtt_3(probe: BrokerProbe, topics: Topics) -> Iterator[Finding]:
+    # MQTT 3.1.1 has no refusal; only a message that comes back shows the right.
+    reply = topics.reply(f"doctor-{secrets.token_hex(4)}")
+    refusal = probe.subscribe(reply)
+    if refusal is None:
+        probe.publish(reply)
+        if probe.receives(reply):
+            text = f"{reply} came back: this user may publish there; other topics are not tested"
+            yield Finding("publish", "good", text)
+            return
+    text = (
+        f"{reply} did not come back: this user may not publish it, or may not read it; "
+        "MQTT 3.1.1 does not tell which, and reports no refused message to the table either"
+    )
+    yield Finding("publish", "note", text)
+
+
+def _received(count: int, documents: int) -> Finding:
+    if documents:
+        text = f"{count} filters are accepted, {documents} retained documents arrived"
+        return Finding("subscribe", "good", text)
+    text = (
+        f"{count} filters are accepted, but no retained document arrived: no table has published "
+        "yet, or this user may not read; the broker does not tell which"
+    )
+    return Finding("subscribe", "note", text)
+
+
+def _staff_alerts_received(topics: Collection[str]) -> Iterator[Finding]:
+    # mosquitto's acl_file accepts the subscription and filters the messages; every table
+    # retains this document, also when nothing is open.
+    tables = [each.removesuffix(STATE) for each in topics if each.endswith(f"/{STATE}")]
+    without = [table for table in tables if f"{table}{STAFF_ALERTS}" not in topics]
+    if without:
+        text = (
+            f"no {STAFF_ALERTS} arrived of {len(without)} of {len(tables)} tables: let this user "
+            "read it at the broker (pit-display in mosquitto-shoe.acl), and update their daemons"
+        )
+        yield Finding("staff alerts", "bad", text)
+    elif tables:
+        text = f"{STAFF_ALERTS} arrived of all {len(tables)} tables"
+        yield Finding("staff alerts", "good", text)

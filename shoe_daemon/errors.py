@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
-
-__all__ = ["UserError", "describe_exception", "one_line"]
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class UserError(Exception):
@@ -19,9 +18,14 @@ class UserError(Exception):
         super().__init__(message)
         self.exit_status = exit_status
 
-    def at(self, place: str) -> Self:
-        """Return the same error with a place before its message."""
-        return type(self)(f"{place}: {self}", exit_status=self.exit_status)
+
+@contextmanager
+def errors_at(place: str) -> Iterator[None]:
+    """Put a place before the message of a `UserError`."""
+    try:
+        yield
+    except UserError as error:
+        raise type(error)(f"{place}: {error}", exit_status=error.exit_status) from error
 
 
 def one_line(error: BaseException) -> str:

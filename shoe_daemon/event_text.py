@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.game import ACTION_NAMES, SUIT_SIGNS, Action, Outcome, card_text
+from shoe_daemon.game import ACTION_NAMES, Action, Outcome, card_text
 from shoe_daemon.table import (
     CardBurned,
     CardCorrected,
@@ -24,19 +24,6 @@ from shoe_daemon.table import (
     ShoeFinished,
     ShoeStarted,
 )
-
-__all__ = [
-    "SUIT_SIGNS",
-    "WINNERS",
-    "aborted_text",
-    "action_text",
-    "card_text",
-    "event_line",
-    "event_lines",
-    "hand_text",
-    "result_notes",
-    "result_text",
-]
 
 WINNERS: Final = {
     Outcome.PLAYER: "Player wins",

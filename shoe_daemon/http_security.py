@@ -10,15 +10,6 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = [
-    "CONTENT_SECURITY_POLICY",
-    "LOOPBACK_HOSTS",
-    "SECURITY_HEADERS",
-    "host_name",
-    "is_known_host",
-    "is_loopback",
-]
-
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "

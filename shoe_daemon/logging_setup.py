@@ -1,14 +1,16 @@
-"""Log output: JSON lines for systemd, colours for a terminal."""
+"""Log output: fields for systemd's journal, JSON lines for a file, colours for a terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import logging
+import os
 import select
+import socket
 import sys
-from collections.abc import Iterator
-from typing import Final, TextIO
+from collections.abc import Iterator, MutableMapping
+from typing import Any, Final, TextIO
 
 import structlog
 
@@ -16,21 +18,41 @@ _WRITE_TIMEOUT_S: Final = 0.05
 """A blocked stderr stalls the caller for this time; then the line is dropped."""
 
 
+_JOURNAL_SOCKET: Final = "/run/systemd/journal/socket"
+_JOURNAL_FIELDS: Final = ("site", "table", "round")
+"""Keys of a log event that are fields of their own: SHOE_SITE, SHOE_TABLE, SHOE_ROUND."""
+
+_PRIORITIES: Final = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
+
+
 def configure_logging(*, quiet: bool = False) -> None:
-    """Configure structlog for this process; with `quiet`, only warnings and errors are logged."""
-    human = sys.stderr.isatty()
+    """
+    Configure structlog for this process; with `quiet`, only warnings and errors are logged.
+
+    Where stderr is connected to systemd's journal, each log event is one entry with fields.
+    """
     level = logging.WARNING if quiet else logging.INFO
+    log = _JournalLog() if _is_journal(sys.stderr) else _NonBlockingLog(sys.stderr)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer() if human else structlog.processors.JSONRenderer(),
+            _renderer(log),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(_NonBlockingLog(sys.stderr)),  # type: ignore[arg-type]
+        logger_factory=structlog.WriteLoggerFactory(log),  # type: ignore[arg-type]
     )
+
+
+def _renderer(log: _JournalLog | _NonBlockingLog) -> Any:  # noqa: ANN401 - structlog's processors
+    if isinstance(log, _JournalLog):
+        return journal_entry
+    return structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else _JSON
+
+
+_JSON: Final = structlog.processors.JSONRenderer()
 
 
 @contextlib.contextmanager
@@ -44,6 +66,49 @@ def warnings_on_stderr() -> Iterator[None]:
         structlog.reset_defaults()
         if before is not None:
             structlog.configure(**before)
+
+
+def journal_entry(logger: object, name: str, event: MutableMapping[str, Any]) -> str:
+    """
+    Return a log event as an entry of systemd's journal: a line for each field.
+
+    Its ``MESSAGE`` is the JSON line that a file would get.
+    """
+    fields: dict[str, Any] = {f"SHOE_{key.upper()}": event.get(key) for key in _JOURNAL_FIELDS}
+    fields["PRIORITY"] = _PRIORITIES.get(event.get("level", ""), _PRIORITIES["info"])
+    fields["SYSLOG_IDENTIFIER"] = "shoe-daemon"
+    fields["MESSAGE"] = str(_JSON(logger, name, event))
+    present = {key: value for key, value in fields.items() if value is not None}
+    return "".join(f"{key}={_one_line(value)}\n" for key, value in present.items())
+
+
+def _one_line(value: object) -> str:
+    return str(value).replace("\n", " ")
+
+
+def _is_journal(file: TextIO) -> bool:
+    """Whether systemd connected a file to its journal (``$JOURNAL_STREAM``)."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, ValueError):
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+class _JournalLog:
+    """Sends entries to systemd's journal; drops them while it is not running or blocked."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.settimeout(0)
+
+    def write(self, entry: str) -> None:
+        """Send an entry; WriteLogger's newline at its end separates the last field."""
+        with contextlib.suppress(OSError):
+            self._socket.sendto(entry.encode(), _JOURNAL_SOCKET)
+
+    def flush(self) -> None:
+        """Do nothing: an entry is sent at once."""
 
 
 class _NonBlockingLog:

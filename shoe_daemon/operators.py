@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.configured_files import find_file
 from shoe_daemon.errors import UserError
-from shoe_daemon.passwords import (
+from shoe_daemon.password_hashes_and_throttle import (
     LoginThrottle,
     hash_password,
     is_hash,
@@ -24,8 +24,6 @@ from shoe_daemon.passwords import (
     verify_password,
 )
 from shoe_daemon.toml_validation import convert_toml, read_toml
-
-__all__ = ["AuthenticationError", "Operators", "hash_pin", "load_operators"]
 
 _FIRST_WAIT_S: Final = 30.0
 _MAX_WAIT_S: Final = 3600.0

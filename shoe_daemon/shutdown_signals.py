@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from threading import Event
 from typing import Final
 
-__all__ = ["discard_output", "stop_on_signals"]
-
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _STDOUT: Final = 1

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import socket
 
-__all__ = ["notify_systemd"]
-
 
 def notify_systemd(*lines: str, timeout_s: float = 0.0) -> bool:
     """

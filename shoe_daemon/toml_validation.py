@@ -91,14 +91,26 @@ def convert_toml(kind: type[T], value: object, place: str) -> T:
         UserError: One line, such as ``x.toml: decks: 13; expected int <= 12``.
     """
     try:
-        return msgspec.convert(value, kind)
+        converted = msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise UserError(f"{place}: {_error_line(str(error), kind, value)}") from error
+    if _contains_nul(value):
+        raise UserError(f"{place}: a text contains the character \\u0000; expected none")
+    return converted
 
 
-def plain_error(told: str) -> str:
+def _contains_nul(value: object) -> bool:
+    """Return whether a text of a file contains the character that no path may contain."""
+    if isinstance(value, dict):
+        return any(map(_contains_nul, (*value, *value.values())))
+    if isinstance(value, list):
+        return any(map(_contains_nul, value))
+    return isinstance(value, str) and "\0" in value
+
+
+def plain_error(error: str) -> str:
     """Return an error of `convert_toml` with its types in plain words."""
-    what, semicolon, expected = told.rpartition("; expected ")
+    what, semicolon, expected = error.rpartition("; expected ")
     for pattern, words in _PLAIN_TYPES:
         expected = re.sub(pattern, words, expected)
     return what + semicolon + expected

@@ -1,7 +1,7 @@
 """
 The command line: a table of commands, each imported when it is called.
 
-Each command is a click command or group named `command` in its own module. It imports extras
+Each command is a click command or group. It imports extras
 (rich, OpenCV, …) inside functions, so that `--help`, which loads all commands, needs none.
 """
 
@@ -24,23 +24,24 @@ from shoe_daemon.shutdown_signals import discard_output
 
 __all__ = ["COMMANDS", "main"]
 
-# Command name to "module:attribute". A new command is one line here.
+# Command name to "module:attribute".
 COMMANDS: dict[str, str] = {
-    "doctor": "shoe_daemon.cli.doctor:command",
+    "doctor": "shoe_daemon.cli.check_config_and_doctor:doctor",
     "calibrate": "shoe_daemon.cli.calibrate:command",
-    "check-config": "shoe_daemon.cli.check_config:command",
+    "check-config": "shoe_daemon.cli.check_config_and_doctor:check_config",
     "cmd": "shoe_daemon.cli.cmd:command",
     "demo": "shoe_daemon.cli.demo:command",
-    "display": "shoe_daemon.cli.display:command",
+    "display": "shoe_daemon.cli.display_and_watch:display",
+    "init": "shoe_daemon.cli.init:command",
     "run": "shoe_daemon.cli.run:command",
     "replay": "shoe_daemon.cli.replay:command",
-    "journal": "shoe_daemon.cli.journal.journal_commands:command",
+    "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",
-    "rules": "shoe_daemon.cli.rules.rules_commands:command",
-    "samples": "shoe_daemon.cli.samples:command",
-    "schema": "shoe_daemon.cli.schema:command",
+    "rules": "shoe_daemon.cli.rules:command",
+    "samples": "shoe_daemon.cli.samples_and_schema:samples",
+    "schema": "shoe_daemon.cli.samples_and_schema:schema",
     "simulate": "shoe_daemon.cli.simulate:command",
-    "watch": "shoe_daemon.cli.watch:command",
+    "watch": "shoe_daemon.cli.display_and_watch:watch",
 }
 
 # The shell's exit status of a program killed by SIGPIPE.

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
+import msgspec
 
 from shoe_daemon.cli.calibrate_camera import camera, print_markers
-from shoe_daemon.cli.calibrate_evaluate import evaluate
-from shoe_daemon.cli.calibrate_rehearse import rehearse
-from shoe_daemon.cli.number_option import Number
+from shoe_daemon.cli.shared_options import (
+    EXISTING_FILE,
+    FILE,
+    JSON_OBJECT,
+    STATION,
+    Number,
+    camera_extra,
+)
+from shoe_daemon.cli.terminal_text_and_input import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from calibration.serial_line import Finding
-    from calibration.serial_ports import Port
+    from calibration.evaluate_recogniser import Report, Tally
+    from calibration.labelled_photo_reading import Label
+    from calibration.serial_line_speed import Finding, Port
     from drivers import Driver
+    from drivers.camera.recognition.corner_index_reader import CardReading
 
-__all__ = ["command"]
+_NAME_COLUMNS: Final = 24
 
 
 @click.group(name="calibrate")
@@ -28,9 +38,7 @@ def command() -> None:
 
 
 command.add_command(camera)
-command.add_command(evaluate)
 command.add_command(print_markers)
-command.add_command(rehearse)
 
 
 @command.command(name="serial", short_help="Finds out how a serial line is set.")
@@ -52,8 +60,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     shoe off and on: speeds are tried until frames are valid. It ends with
     status 1 where none was.
     """
-    from calibration.serial_line import configuration, listen, silence_hints
-    from calibration.serial_ports import list_ports
+    from calibration.serial_line_speed import configuration, list_ports, listen, silence_hints
     from drivers import create_driver
 
     driver = create_driver(driver_name)
@@ -91,3 +98,121 @@ def _verdict(finding: Finding, driver: Driver) -> str:
         return f"no frame of {driver.name}: {finding.strange} bytes, none of them understood"
     speed = f" at {finding.speed} bit/s" if finding.speed else ""
     return f"{driver.name}{speed}: {finding.frames} valid frames, {counts}"
+
+
+@command.command(name="evaluate", short_help="Counts how well labelled photos are read.")
+@click.option("--labels", type=EXISTING_FILE, required=True, help="The labels, a CSV file.")
+@click.option(
+    "--photos",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    required=True,
+    help="The folder that the labels' file names start from.",
+)
+@click.option("--weights", type=EXISTING_FILE, help="Other weights than those of the package.")
+@click.option("--threshold", type=Number(0, 1), help="Another least confidence.")
+@click.option(
+    "--errors", is_flag=True, help="Also names every card that was not read right, or is missing."
+)
+@JSON_OBJECT
+def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
+    labels: Path,
+    photos: Path,
+    weights: Path | None,
+    threshold: float | None,
+    errors: bool,  # noqa: FBT001 - click passes options by name
+    as_json: bool,  # noqa: FBT001 - as above
+) -> None:
+    """
+    Reads every card that a labels file names in its photo, and counts.
+
+    Kinds of labels are `quad` (four corners), `bbox` (a box round the card) and
+    `corner` (the rank's middle and the small pip's). It ends with status 1
+    where a wrong card was accepted.
+    """
+    with camera_extra():
+        from calibration.evaluate_recogniser import evaluate as measured
+        from drivers.camera.recognition.corner_index_reader import Recogniser
+
+    recogniser = Recogniser(weights, threshold=threshold)
+    on_reading = _print_error if errors else lambda _label, _reading: None
+    report = measured(labels, photos, recogniser, on_reading)
+    if as_json:
+        click.echo(msgspec.json.encode(report, order="sorted"))
+    else:
+        click.echo("\n".join(_report_lines(report)))
+    if report.wrong_accepted:
+        raise click.exceptions.Exit(1)
+
+
+def _print_error(label: Label, reading: CardReading | None) -> None:
+    if reading is None:
+        message = "missing: no such photo, or none that can be read"
+    elif reading.card == label.card:
+        return
+    else:
+        verdict = "wrong" if reading.card else "not accepted"
+        read = f"{reading.best} at {reading.confidence:.3f}, sharpness {reading.sharpness:.2f}"
+        message = f"{verdict}: {read}"
+    place = " ".join(f"{x:g},{y:g}" for x, y in label.points)
+    click.echo(f"{label.file} {place}: {label.card} {message}", err=True)
+
+
+def _report_lines(report: Report) -> list[str]:
+    head = f"{'':{_NAME_COLUMNS}}  cards   right  accepted  wrong  missing  ms"
+    lines = [head, _tally_line("all", report)]
+    for tallies in (report.by_kind, report.by_source, report.by_tag):
+        lines.extend(_tally_line(name, tally) for name, tally in sorted(tallies.items()))
+    return lines
+
+
+def _tally_line(name: str, tally: Tally) -> str:
+    right, accepted = (
+        f"{count / tally.cards:.1%}" if tally.cards else "-"
+        for count in (tally.right, tally.accepted)
+    )
+    short = name if len(name) <= _NAME_COLUMNS else f"…{name[-_NAME_COLUMNS + 1 :]}"
+    return (
+        f"{short:{_NAME_COLUMNS}}  {tally.cards:5}  {right:>6}  {accepted:>8}"
+        f"  {tally.wrong_accepted:5}  {tally.missing:7}  {tally.ms_per_card:.1f}"
+    )
+
+
+@command.command(name="rehearse", short_help="Simulates a night of calibrating.")
+@click.option("--out", type=FILE, help="Writes a video, .avi, and the answers beside it, .toml.")
+@click.option("--live", metavar="ADDRESS", help="raw:PATH, or HOST:PORT for a stream over HTTP.")
+@STATION
+@click.option("--seed", type=int, default=7, show_default=True, help="Of the table and camera.")
+@click.option(
+    "--fps", type=Number(1, 120), default=10.0, show_default=True, help="Pictures a second."
+)
+def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps: float) -> None:
+    """
+    Simulates a night of calibrating, to learn it without a table.
+
+    With --out all that `calibrate camera` asks for happens in a video, and its
+    --script is written. With --live lines of the terminal say what is done:
+    markers, empty, lay P1 AS, push 5 0, blur 2, light 0.5, flicker 50, deck 1 ...
+    """
+    if (out is None) == (live is None):
+        raise UserError("expected either --out FILE or --live ADDRESS")
+    with camera_extra():
+        from calibration.camera.practice_on_simulated_table import play_live, record_video
+        from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable
+        from drivers.simulators.camera.scene_settings import Settings, Station
+
+    table = SimulatedTable(Settings(seed=seed, fps=fps, station=Station(station)))
+    head = f"shoe-daemon calibrate camera --station {station}"
+    if out is not None:
+        script = record_video(table, out)
+        click.echo(f"{out}: the night; {script}: the answers")
+        profile = out.with_name(f"{out.stem}-profile.toml")
+        click.echo(f"next: {head} --source file:{out} --script {script} --out {profile}")
+    elif live is not None:
+
+        def opened(port: str) -> None:
+            click.echo(f"port: {port}\nnext, in another terminal:")
+            click.echo(f"{head} --source {port.removeprefix('camera:')} --out rehearsed.toml")
+            echo_wrapped(f"type here what is done at the table: {COMMAND_FORMS}")
+
+        with stop_on_signals() as stopping:
+            play_live(table, live, typed_lines(), echo_wrapped, stopping, opened=opened)

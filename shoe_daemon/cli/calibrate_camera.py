@@ -15,21 +15,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoe_daemon import __version__
-from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.terminal_io import echo_wrapped, typed_lines
+from shoe_daemon.cli.shared_options import EXISTING_FILE, FILE, STATION, Number, camera_extra
+from shoe_daemon.cli.terminal_text_and_input import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
     from calibration.camera.calibration_output import CalibrationResult
-    from calibration.camera.frame_source import FrameSource
-    from calibration.camera.script import Dialogue, Script
+    from calibration.camera.frame_source import LiveFrames, RecordedFrames
+    from calibration.camera.scripted_dialogue import Script
     from calibration.camera.shoe_start_check import CheckResult
-    from calibration.camera.wizard import CalibrationRequest
+    from calibration.camera.wizard import CalibrationRequest, Dialogue
 
-__all__ = ["camera", "print_markers"]
-
-_FILE: Final = click.Path(dir_okay=False, path_type=Path)
-_THERE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PICTURES: Final = 8
 
 _DECK: Final = {
@@ -43,7 +39,7 @@ _DECK: Final = {
 @click.command(name="print-markers", short_help="Writes the markers to be printed.")
 @click.option(
     "--out",
-    type=_FILE,
+    type=FILE,
     default=Path("markers.pdf"),
     show_default=True,
     help="A name ending in .pdf, .svg or .html.",
@@ -71,21 +67,16 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 
     They are sheets to be printed at true size, 100 %, with a scale to check that.
     """
-    with _camera_extra():
-        from calibration.camera.marker_sheet import draw_sheets, write_sheets
+    with camera_extra():
+        from calibration.camera.printed_markers import draw_sheets, write_sheets
     for file in write_sheets(draw_sheets(count, size, paper), out):
         click.echo(f"{file}: print at 100 %, then measure the scale: 100 mm")
 
 
 @click.command(name="camera")
 @click.option("--source", help="/dev/…, rtsp://…, http://…, file:PATH, folder:PATH, raw:PATH.")
-@click.option(
-    "--station",
-    type=click.Choice(["overhead", "throat"]),
-    default="overhead",
-    help="Above the table, or at the shoe's mouth.  [default: overhead]",
-)
-@click.option("--out", type=_FILE, help="The profile that is written.")
+@STATION
+@click.option("--out", type=FILE, help="The profile that is written.")
 @click.option("--mode", help="Of a camera of this machine: 1280x720@30:MJPG.")
 @click.option(
     "--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.  [default: six]"
@@ -97,11 +88,11 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     help="Of the markers' black edge, mm.  [default: 120]",
 )
 @click.option("--risk", type=click.IntRange(2), help="At most one wrong card in so many.")
-@click.option("--script", type=_THERE, help="Answers instead of a person, a TOML file.")
-@click.option("--report", type=_FILE, help="The report; beside the profile where not given.")
+@click.option("--script", type=EXISTING_FILE, help="Answers instead of a person, a TOML file.")
+@click.option("--report", type=FILE, help="The report; beside the profile where not given.")
 @click.option("--browser/--no-browser", default=True, help="Opens the live page.")
 @click.option("--check", is_flag=True, help="Compares with --profile: moved, blurred, darker …")
-@click.option("--profile", type=_FILE, help="The profile to compare with.")
+@click.option("--profile", type=FILE, help="The profile to compare with.")
 @click.option("--at", type=Number(0), help="Of a recording that is checked: seconds.")
 @click.option("--json", "as_json", is_flag=True, help="The check as one JSON object.")
 def camera(  # noqa: PLR0913 - one for each option
@@ -123,7 +114,7 @@ def camera(  # noqa: PLR0913 - one for each option
     right. With --check, at the start of each shoe, it says what has changed
     since, and ends with status 1 where that matters.
     """
-    with _camera_extra():
+    with camera_extra():
         import calibration.camera.image_measures  # noqa: F401 - fails early without OpenCV
     if check:
         _check(profile, source, at, as_json=as_json)
@@ -149,16 +140,8 @@ def _check_names(out: Path, report: Path | None, script: Path | None, source: st
         raise UserError(f"--report {report}: that is --out; expected another name")
 
 
-@contextlib.contextmanager
-def _camera_extra() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise UserError(f"{error.name} is missing: install shoe-daemon[camera]") from error
-
-
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
-    from calibration.camera.camera_device import camera_finding
+    from calibration.camera.camera_control_locks import camera_finding
     from calibration.camera.frame_source import take_frames
     from calibration.camera.shoe_start_check import check_profile
     from drivers.camera.camera_as_line import load_recogniser
@@ -196,10 +179,10 @@ def _print_check(found: CheckResult, others: list[Any], path: Path, *, as_json: 
 
 
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
-    from calibration.camera.atomic_files import check_writable
+    from calibration.camera.calibration_output import check_writable
     from calibration.camera.frame_source import open_frames
-    from calibration.camera.layout_on_plane import layout_named
-    from calibration.camera.script import load_script
+    from calibration.camera.scripted_dialogue import load_script
+    from calibration.camera.table_plane_and_places import layout_named
     from calibration.camera.wizard import calibrate
     from drivers.camera.sources.source_address import parse_source
 
@@ -224,7 +207,7 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
 def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> CalibrationRequest:  # noqa: ANN401 - an Address
     import msgspec
 
-    from calibration.camera.camera_device import (
+    from calibration.camera.camera_control_locks import (
         camera_fingerprint,
         lock_device,
         parse_mode,
@@ -251,19 +234,18 @@ def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> Cal
 
 @contextlib.contextmanager
 def _asker(
-    pictures: FrameSource, script: Script | None, options: dict[str, Any]
+    pictures: LiveFrames | RecordedFrames, script: Script | None, options: dict[str, Any]
 ) -> Iterator[Dialogue]:
-    from calibration.camera.script import ScriptedDialogue
+    from calibration.camera.scripted_dialogue import ScriptedDialogue
 
     if script is not None:
         yield ScriptedDialogue(script, options["preset"], echo_wrapped)
         return
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
-    from calibration.camera.live_page import LivePage
     from calibration.camera.person_dialogue import PromptDialogue
-    from calibration.camera.reading_settings import min_index_pixels
-    from calibration.camera.wizard_state import WizardState
+    from calibration.camera.reading_settings_from_shown_cards import min_index_pixels
+    from calibration.camera.wizard_web_page import LivePage, WizardState
 
     state = WizardState(pictures.newest, min_index_pixels())
     page = LivePage(state)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.number_option import Number
+from shoe_daemon.cli.shared_options import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
     from shoe_daemon.config import Config
-    from shoe_daemon.mqtt.documents_and_replies import Reply
+    from shoe_daemon.mqtt.document_and_reply_types import Reply
 
 _NUMBER: Final = click.IntRange(min=1)
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
@@ -97,7 +97,7 @@ def _known_verb(verb: str | None) -> str:
 
 def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     from shoe_daemon.mqtt.command_client import send_command
-    from shoe_daemon.mqtt.documents_and_replies import Reply
+    from shoe_daemon.mqtt.document_and_reply_types import Reply
     from shoe_daemon.mqtt.topics import Topics
 
     config = _config(given)

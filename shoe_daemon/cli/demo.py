@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from shoe_daemon.cli.number_option import Number
-from shoe_daemon.errors import UserError
+from drivers.simulators.simulated_shoe import Fault
+from shoe_daemon.cli.shared_options import Number, require_modules
 
-if TYPE_CHECKING:
-    from drivers.simulators.simulated_shoe import Fault
-
-__all__ = ["command"]
-
-_EXTRAS: Final = ("amqtt", "rich")
-_CAMERA: Final = ("cv2", "numpy")
 _DEFAULT_FAULTS: Final = ("overdraw", "missed-draw", "unreadable", "noise")
 _FAULT_RATE: Final = 0.25
 _FAULT_RATE_ALL: Final = 0.4
-_FAULTS: Final = (
-    "overdraw",
-    "missed-draw",
-    "misread",
-    "unreadable",
-    "reset",
-    "lost-frame",
-    "noise",
-    "unplug",
-)
 
 
 @click.command("demo", short_help="Deal a simulated table and show it.")
@@ -70,7 +52,7 @@ _FAULTS: Final = (
     "--fault",
     "faults",
     multiple=True,
-    type=click.Choice(_FAULTS),
+    type=click.Choice([fault.value for fault in Fault]),
     default=_DEFAULT_FAULTS,
     show_default=True,
     help="What may go wrong. Repeatable.",
@@ -121,17 +103,12 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     MQTT broker inside this process, on loopback. When something goes wrong, a
     scripted supervisor decides by the policy, with orders over MQTT.
     """
-    for extra in _EXTRAS:
-        try:
-            importlib.import_module(extra)
-        except ImportError as error:
-            raise UserError(
-                f"the demo needs {extra}, an extra: pip install 'shoe-daemon[demo]'"
-            ) from error
+    require_modules(
+        ("amqtt", "rich"), "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'"
+    )
     from drivers.simulators.angel_eye_dealing import Mode
-    from drivers.simulators.simulated_shoe import Fault
-    from shoe_daemon.demo.demo_loop import run_demo
-    from shoe_daemon.demo.settings import DemoSettings
+    from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings
+    from shoe_daemon.demo.run_demo import run_demo
 
     named, every = wishes.pop("faults"), wishes.pop("every_fault")
     faults = tuple(Fault) if every else tuple(map(Fault, named))
@@ -145,13 +122,9 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
 
 def _camera_faults(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
     """Leave out the faults of serial lines."""
-    for extra in _CAMERA:
-        try:
-            importlib.import_module(extra)
-        except ImportError as error:
-            raise UserError(
-                f"the demo's camera needs {extra}, an extra: pip install 'shoe-daemon[camera]'"
-            ) from error
-    from shoe_daemon.demo.camera_dealer import CAMERA_FAULTS
+    require_modules(
+        ("cv2", "numpy"), "the demo's camera needs {}, an extra: pip install 'shoe-daemon[camera]'"
+    )
+    from shoe_daemon.demo.dealer import CAMERA_FAULTS
 
     return tuple(fault for fault in CAMERA_FAULTS if fault in faults)

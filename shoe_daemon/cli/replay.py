@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from drivers import create_driver, observations_of, read_capture
-from shoe_daemon.cli.number_option import Number
+from shoe_daemon.cli.shared_options import Number
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.game import (

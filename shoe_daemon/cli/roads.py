@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
+from shoe_daemon.cli.shared_options import LETTERS, require_modules
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import LeadingTies, Roads, Tail, build_roads, parse_sequence
 
@@ -39,7 +39,7 @@ _MAX_INPUT_BYTES: Final = 100_000
     help="A streak that was turned goes on along its row, or down again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The roads as JSON, and nothing else.")
-@click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]")
+@LETTERS
 @click.option("--ascii", "only_ascii", is_flag=True, help="No character beyond ASCII.")
 def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> None:  # noqa: ANN401 - click's options
     """
@@ -59,17 +59,11 @@ def command(sequence: str, *, as_json: bool, letters: bool, **chosen: Any) -> No
     if as_json:
         click.echo(msgspec.json.encode(drawn, order="sorted").decode())
     else:
-        _check_rich()
+        require_modules(
+            ("rich",),
+            "roads needs {}, an extra: pip install 'shoe-daemon[display]'; --json does without",
+        )
         _draw(drawn, ties, _symbols(letters=letters, only_ascii=chosen["only_ascii"]))
-
-
-def _check_rich() -> None:
-    try:
-        importlib.import_module("rich")
-    except ImportError as error:
-        raise UserError(
-            "roads needs rich, an extra: pip install 'shoe-daemon[display]'; --json does without"
-        ) from error
 
 
 def _text(sequence: str) -> str:
@@ -87,11 +81,11 @@ def _text(sequence: str) -> str:
 
 
 def _symbols(*, letters: bool, only_ascii: bool) -> Symbols:
-    from shoe_daemon.display.terminal.appearance import ASCII, CHINESE, LETTERS
+    from shoe_daemon.display.terminal.appearance import ASCII, LETTERS, chinese
 
     if only_ascii or not _can_encode(sys.stdout.encoding):
         return ASCII
-    return LETTERS if letters else CHINESE
+    return LETTERS if letters else chinese()
 
 
 def _can_encode(encoding: str | None) -> bool:

@@ -49,7 +49,7 @@ def _create_daemon(file: Path) -> Daemon:
     from shoe_daemon.service import Daemon
 
     configure_logging()
-    setup = load_config(file)
+    setup = load_config(file, serving=True)
     structlog.contextvars.bind_contextvars(site=setup.config.site, table=setup.config.table.id)
     return Daemon(setup)
 

@@ -5,35 +5,37 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
-from shoe_daemon.cli.number_option import Number
-from shoe_daemon.cli.simulate_camera import camera
+from drivers.simulators.simulated_shoe import DealtRound, Fault
+from shoe_daemon.cli.shared_options import FILE, STATION, Number, require_modules
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from drivers.simulators.angel_eye_dealing import Scene, Settings
+    from drivers.simulators.angel_eye_dealing import Scene as DealtScene
+    from drivers.simulators.angel_eye_dealing import Settings as ShoeSettings
+    from drivers.simulators.camera.scene_renderer import Shot
+    from drivers.simulators.camera.scene_settings import Settings as CameraSettings
     from drivers.simulators.serial_servers import Line
-    from drivers.simulators.simulated_shoe import DealtRound
 
-__all__ = ["command"]
+_PORT_COUNT: Final = 65_536
+_FPS: Final = {"overhead": 25.0, "throat": 50.0}
 
-_PORT_COUNT: Final = 65536
-_FAULTS: Final = (
-    "overdraw",
-    "missed-draw",
-    "misread",
-    "unreadable",
-    "reset",
-    "lost-frame",
-    "noise",
-    "unplug",
+_ROUNDS = click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
+_SHOES = click.option("--shoes", type=click.IntRange(min=1), help="Ends after so many.")
+_DECKS = click.option("--decks", type=click.IntRange(1, 12), default=8, show_default=True)
+_FAULT_RATE = click.option(
+    "--fault-rate",
+    type=Number(0, 1),
+    default=0.1,
+    show_default=True,
+    help="The chance of each round that one of the faults happens.",
 )
 
 
@@ -42,15 +44,12 @@ def command() -> None:
     """Deals simulated shoes, on a serial line or before a camera."""
 
 
-command.add_command(camera)
-
-
 @command.command(name="angel-eye-ii")
 @click.option("--link", type=click.Path(path_type=Path), help="A stable path to the serial line.")
 @click.option("--listen", metavar="HOST:PORT", help="A TCP port instead; port 0 takes a free one.")
 @click.option(
     "--capture",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="No line: writes what would be sent to this file (.hex is text, anything else bytes).",
 )
 @click.option(
@@ -60,8 +59,8 @@ command.add_command(camera)
     show_default=True,
     help="Multiple of real time; 0 is as fast as the other side reads.",
 )
-@click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
-@click.option("--shoes", type=click.IntRange(min=1), help="Ends after so many.")
+@_ROUNDS
+@_SHOES
 @click.option(
     "--mode",
     type=click.Choice(["hidden", "open"]),
@@ -69,21 +68,19 @@ command.add_command(camera)
     show_default=True,
     help="Faces with the result, or at each draw.",
 )
-@click.option("--decks", type=click.IntRange(1, 12), default=8, show_default=True)
+@_DECKS
 @click.option("--seed", type=int, help="The same seed deals the same; by chance where not given.")
-@click.option("--fault", "faults", multiple=True, type=click.Choice(_FAULTS), help="Repeatable.")
 @click.option(
-    "--fault-rate",
-    type=Number(0, 1),
-    default=0.1,
-    show_default=True,
-    help="The chance of each round that one of the faults happens.",
+    "--fault",
+    "faults",
+    multiple=True,
+    type=click.Choice([fault.value for fault in Fault]),
+    help="Repeatable.",
 )
+@_FAULT_RATE
 @click.option("--once", is_flag=True, help="Sends each report once, not three times.")
 @click.option(
-    "--truth",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Writes what was really dealt to this file, a JSON object a round.",
+    "--truth", type=FILE, help="Writes what was really dealt to this file, a JSON object a round."
 )
 def angel_eye_ii(  # noqa: PLR0913 - one for each option
     *,
@@ -103,18 +100,17 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
     """
     if sum(where is not None for where in (link, listen, capture)) > 1:
         raise UserError("--link, --listen and --capture exclude one another")
-    wanted = _settings(settings)
+    wanted = _shoe_settings(settings)
     copies = 1 if once else 3
     with _dealt_log(truth) as ledger:
         if capture:
             _write_capture(capture, wanted, copies, ledger)
         else:
-            _play((link, listen), wanted, (speed, copies), ledger)
+            _play_line((link, listen), wanted, (speed, copies), ledger)
 
 
-def _settings(options: dict[str, Any]) -> Settings:
+def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
     from drivers.simulators.angel_eye_dealing import Mode, Settings
-    from drivers.simulators.simulated_shoe import Fault
 
     if options["seed"] is None:
         options["seed"] = random.randrange(1_000_000)
@@ -122,7 +118,7 @@ def _settings(options: dict[str, Any]) -> Settings:
     return Settings(faults=faults, mode=Mode(options.pop("mode")), **options)
 
 
-def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
+def _line(link: Path | None, listen: str | None, settings: ShoeSettings) -> Line:
     from drivers.simulators.serial_servers import PtyLine, TcpLine
 
     if listen is None:
@@ -135,9 +131,9 @@ def _line(link: Path | None, listen: str | None, settings: Settings) -> Line:
     return TcpLine(host.strip("[]") or "127.0.0.1", int(port))
 
 
-def _play(
+def _play_line(
     where: tuple[Path | None, str | None],
-    settings: Settings,
+    settings: ShoeSettings,
     pace: tuple[float, int],
     ledger: _DealtLog,
 ) -> None:
@@ -152,7 +148,7 @@ def _play(
         ledger.sum_up()
 
 
-def _write_capture(path: Path, settings: Settings, copies: int, ledger: _DealtLog) -> None:
+def _write_capture(path: Path, settings: ShoeSettings, copies: int, ledger: _DealtLog) -> None:
     from drivers import HEX_SUFFIX, write_hex
     from drivers.simulators.angel_eye_dealing import scenes
 
@@ -187,7 +183,7 @@ class _DealtLog:
         self._shoes: set[int] = set()
         self._rounds = 0
 
-    def note(self, scene: Scene, *, aloud: bool) -> None:
+    def note(self, scene: DealtScene, *, aloud: bool) -> None:
         dealt = scene.round
         if dealt is None:
             return
@@ -195,15 +191,14 @@ class _DealtLog:
         self._shoes.add(dealt.shoe)
         self._faults.update([dealt.fault] if dealt.fault else [])
         if aloud:
-            click.echo(_round_text(dealt))
+            click.echo(_round_text(dealt, dealt.fault))
         if self._file:
             self._file.write(f"{msgspec.json.encode(dealt).decode()}\n")
             self._file.flush()
 
     def sum_up(self) -> None:
-        faults = ", ".join(f"{count} {fault}" for fault, count in sorted(self._faults.items()))
         dealt = f"{_plural(self._rounds, 'round')} in {_plural(len(self._shoes), 'shoe')}"
-        click.echo(f"{dealt}; faults: {faults or 'none'}")
+        click.echo(f"{dealt}; {_faults_text(self._faults)}")
 
 
 @contextlib.contextmanager
@@ -219,12 +214,166 @@ def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
         yield _DealtLog(file)
 
 
+@command.command(name="camera")
+@STATION
+@click.option("--out", type=FILE, help="Writes a video: .avi, .mkv or .mp4.")
+@click.option(
+    "--live",
+    metavar="ADDRESS",
+    help="Plays as it happens instead: raw:PATH, or HOST:PORT for a stream over HTTP.",
+)
+@click.option(
+    "--truth",
+    type=FILE,
+    help="With --out: writes what is really there to this file, a JSON object a picture and a "
+    "round.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Writes the profile of a perfect calibration into this folder.",
+)
+@click.option(
+    "--size",
+    type=click.Choice(["1280x720", "1280x800", "1920x1080", "640x480"]),
+    default="1280x720",
+    show_default=True,
+)
+@click.option("--fps", type=Number(1, 240), help="Pictures a second.")
+@_ROUNDS
+@_SHOES
+@_DECKS
+@click.option("--seed", type=int, help="The same seed shows the same; by chance where not given.")
+@click.option("--deck", type=click.IntRange(min=0), help="Which deck; else one of the seed.")
+@click.option(
+    "--pause",
+    type=Number(0, 10),
+    default=1.0,
+    show_default=True,
+    help="How long people wait between actions: 1 as at a real table.",
+)
+@click.option("--fault", "faults", metavar="F", multiple=True, help="Repeatable; `all` for all.")
+@_FAULT_RATE
+def camera(
+    *,
+    out: Path | None,
+    live: str | None,
+    truth: Path | None,
+    profile: Path | None,
+    **wishes: Any,  # noqa: ANN401 - settings, by name
+) -> None:
+    """
+    Simulates a camera above a table, or at a shoe's mouth.
+
+    Cards are dealt from the same shoes as on the simulated lines: they slide, are
+    turned over and squeezed by hands, and collected. With faults, people, lamps and the
+    camera go wrong.
+    """
+    require_modules(
+        ("cv2", "numpy"), "simulated cameras need {}: pip install 'shoe-daemon[camera]'"
+    )
+    settings = _camera_settings(wishes)
+    if (out is None) == (live is None) and not (profile and out is None):
+        raise UserError("expected either --out FILE or --live ADDRESS")
+    if truth is not None and out is None:
+        raise UserError("--truth: expected only with --out")
+    if truth is not None and out is not None and truth.resolve() == out.resolve():
+        raise UserError(f"--truth {truth}: that is --out; expected another name")
+    if profile is not None:
+        _write_profile(settings, profile)
+    if out is not None:
+        _film(settings, out, truth)
+    elif live is not None:
+        _play_live(settings, live)
+
+
+def _camera_settings(wishes: dict[str, Any]) -> CameraSettings:
+    from drivers.simulators.camera.scene_settings import Settings, Station
+
+    station = Station(wishes.pop("station"))
+    width, height = wishes.pop("size").split("x")
+    if wishes["seed"] is None:
+        wishes["seed"] = random.randrange(1_000_000)
+    return Settings(
+        station=station,
+        width=int(width),
+        height=int(height),
+        fps=wishes.pop("fps") or _FPS[station.value],
+        faults=_faults_named(station.value, wishes.pop("faults")),
+        fault_rate=wishes.pop("fault_rate"),
+        **wishes,
+    )
+
+
+def _faults_named(station: str, named: Iterable[str]) -> tuple[Any, ...]:
+    from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, THROAT_FAULTS
+
+    possible = OVERHEAD_FAULTS if station == "overhead" else THROAT_FAULTS
+    if "all" in named:
+        return possible
+    known = {each.value: each for each in possible}
+    for name in named:
+        if name not in known:
+            raise UserError(f"--fault {name}: expected all, or one of {', '.join(known)}")
+    return tuple(known[name] for name in named)
+
+
+def _write_profile(settings: CameraSettings, folder: Path) -> None:
+    from drivers.simulators.camera.simulation_files import write_simulated_profile
+
+    try:
+        click.echo(f"profile: {write_simulated_profile(settings, folder)}")
+    except OSError as error:
+        raise UserError(f"{folder}: {one_line(error)}") from error
+
+
+def _film(settings: CameraSettings, path: Path, truth: Path | None) -> None:
+    from drivers.simulators.camera.scene_renderer import Scene
+    from drivers.simulators.camera.simulation_files import write_video
+
+    if settings.rounds is None and settings.shoes is None:
+        raise UserError("--out needs an end: --rounds or --shoes")
+    scene = Scene(settings)
+    with stop_on_signals() as stopping:
+        _print_rounds(write_video(scene, path, truth, stopping))
+    click.echo(f"video: {path}, seed {settings.seed}")
+
+
+def _play_live(settings: CameraSettings, where: str) -> None:
+    from drivers.simulators.camera.live_picture_sender import open_sender, play_live
+    from drivers.simulators.camera.scene_renderer import Scene
+
+    with stop_on_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
+        click.echo(f"port: {sender.address}")
+        click.echo(f"{settings.station} camera, seed {settings.seed}; Ctrl-C ends it")
+        _print_rounds(play_live(Scene(settings), sender, stopping))
+
+
+def _print_rounds(shots: Iterator[Shot]) -> None:
+    """Print each finished round, and their number."""
+    faults: Counter[str] = Counter()
+    rounds = 0
+    for shot in shots:
+        dealt, trouble = shot.truth.finished, shot.truth.trouble
+        if dealt is None:
+            continue
+        rounds += 1
+        faults.update([trouble] if trouble else [])
+        click.echo(_round_text(dealt, trouble))
+    click.echo(f"{_plural(rounds, 'round')}; {_faults_text(faults)}")
+
+
 def _plural(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _round_text(dealt: DealtRound) -> str:
+def _faults_text(faults: Counter[str]) -> str:
+    counts = ", ".join(f"{count} {fault}" for fault, count in sorted(faults.items()))
+    return f"faults: {counts or 'none'}"
+
+
+def _round_text(dealt: DealtRound, trouble: str | None) -> str:
     cards = " ".join(f"{slot}:{card}" for slot, card in dealt.cards)
     result = "aborted" if dealt.aborted else str(dealt.coup.outcome)
-    fault = f"  [{dealt.fault}]" if dealt.fault else ""
+    fault = f"  [{trouble}]" if trouble else ""
     return f"shoe {dealt.shoe} round {dealt.number}: {cards} {result}{fault}"

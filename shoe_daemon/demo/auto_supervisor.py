@@ -7,13 +7,12 @@ Pure: without a clock and without MQTT.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.event_text import card_text
-from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot
+from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot, card_text
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
 __all__ = ["OPERATOR", "AutoSupervisor", "Case", "Order"]
@@ -41,36 +40,11 @@ _FALLBACKS: Final = {
 """Actions if the policy proposes none that is possible."""
 
 
-class Order(Struct, frozen=True, kw_only=True):
-    """
-    A command of the supervisor.
+class Order(Struct, frozen=True):
+    """A command of the supervisor, and its text for the view."""
 
-    Attributes:
-        name: Name of the `Command`.
-        words: Text for the view.
-        reason: Text for the journal.
-    """
-
-    name: str
     words: str
-    reason: str
-    irregularity: int | None = None
-    action: Action | None = None
-    slot: Slot | None = None
-    card: Card | None = None
-
-    @property
-    def command(self) -> Command:
-        """The command for the table."""
-        return Command(
-            name=self.name,
-            operator=OPERATOR,
-            reason=self.reason,
-            irregularity=self.irregularity,
-            action=self.action,
-            slot=self.slot,
-            card=self.card,
-        )
+    command: Command
 
 
 class Case(Struct, eq=False):
@@ -181,9 +155,9 @@ class AutoSupervisor:
     def answered(self, case: Case, order: Order, refused: str | None) -> None:
         """Process the answer; a refused command may become possible once a result is held."""
         if refused is None:
-            case.rests = order.action is Action.DRAW_NOW
+            case.rests = order.command.action == Action.DRAW_NOW
         elif not (case.held or case.over) and (
-            order.name == "enter_card" or order.action in _CARRIES
+            order.command.name == "enter_card" or order.command.action in _CARRIES
         ):
             case.tried.remove(order)
             case.rests = True
@@ -200,20 +174,14 @@ class AutoSupervisor:
             return  # the card may be due once more faces are known
         right = "the result follows the corrected cards"
         reason = right if corrected else "seen, and nothing else is to be done"
-        words = "seen, play on"
-        yield Order(name="acknowledge", words=words, reason=reason, irregularity=found.id)
+        yield _order("seen, play on", "acknowledge", reason, irregularity=found.id)
 
     def _corrections(self, case: Case, dealt: DealtRound) -> Iterator[Order]:
         truth = dict(dealt.cards)
         if case.found.kind == IrregularityKind.UNREADABLE_CARD and case.slot in truth:
-            card = truth[case.slot]
-            yield Order(
-                name="enter_card",
-                words=f"{case.slot} is {card_text(card)}",
-                reason="read from the card on the table",
-                slot=case.slot,
-                card=card,
-            )
+            slot, card = case.slot, truth[case.slot]
+            words, reason = f"{slot} is {card_text(card)}", "read from the card on the table"
+            yield _order(words, "enter_card", reason, slot=slot, card=card)
         elif dealt.fault is Fault.MISREAD:
             yield from self._correct(truth)
 
@@ -221,13 +189,9 @@ class AutoSupervisor:
         for slot, card in truth.items():
             shown = self._shown.get(slot)
             if shown not in {None, card}:
-                yield Order(
-                    name="correct_card",
-                    words=f"{slot} is {card_text(card)}, not {card_text(shown)}",
-                    reason="compared with the cards on the table",
-                    slot=slot,
-                    card=card,
-                )
+                words = f"{slot} is {card_text(card)}, not {card_text(shown)}"
+                reason = "compared with the cards on the table"
+                yield _order(words, "correct_card", reason, slot=slot, card=card)
                 return
 
 
@@ -257,4 +221,8 @@ def _is_possible(action: Action, dealt: DealtRound | None) -> bool:
 
 def _rule(found: IrregularityData, action: Action, reason: str) -> Order:
     words = ACTION_NAMES[action].text
-    return Order(name="rule", words=words, reason=reason, irregularity=found.id, action=action)
+    return _order(words, "rule", reason, irregularity=found.id, action=action)
+
+
+def _order(words: str, name: str, reason: str, **fields: Any) -> Order:  # noqa: ANN401 - of `Command`
+    return Order(words, Command(name=name, operator=OPERATOR, reason=reason, **fields))

@@ -1,4 +1,7 @@
-"""Thread that deals from the simulated shoe and reports on its serial line."""
+"""
+Threads that deal: from the simulated shoe, which reports on its serial line, or in front of a
+simulated camera.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,35 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_dealing import Scene, Settings, scenes
-from drivers.simulators.angel_eye_line_faults import Step
+from drivers.simulators.angel_eye_faulty_line import Step
 from drivers.simulators.scenario_playback import Pace, play
 from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
+from shoe_daemon.config import ReaderSettings
+from shoe_daemon.demo.display_process import HOST, free_port
+from shoe_daemon.demo.options_and_simulated_shoe import shortened
 from shoe_daemon.demo.result_check import ResultCheck
-from shoe_daemon.demo.settings import shortened
 
-__all__ = ["CountingLine", "Dealer", "DealerThread", "WaitConditions", "awaits_decision"]
+if TYPE_CHECKING:
+    from drivers.simulators.camera.scene_settings import Settings as CameraScene
+
+__all__ = [
+    "CAMERA_FAULTS",
+    "CameraDealer",
+    "CountingLine",
+    "Dealer",
+    "DealerThread",
+    "WaitConditions",
+    "awaits_decision",
+]
+
+CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
+"""Faults that a camera can see; the others concern serial lines."""
 
 _POLL_S: Final = 0.02
 _LOST_AFTER_S: Final = 5.0
@@ -30,6 +49,12 @@ _NEEDS_SUPERVISOR: Final = frozenset(
     {Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE}
 )
 """Faults for which a dealer calls the supervisor."""
+
+_PREVIEW_PORT: Final = 8091
+_FPS: Final = 20.0
+_PAUSE_S: Final = 0.5
+_DECIDED_S: Final = 0.8
+"""Seconds without an open decision before the dealer in front of a camera goes on."""
 
 
 class CountingLine(PtyLine):
@@ -193,3 +218,103 @@ def awaits_decision(dealt: DealtRound | None, step: Step) -> bool:
     if dealt is None or dealt.fault not in _NEEDS_SUPERVISOR or step.report is None:
         return False
     return dealt.fault is not Fault.OVERDRAW or step.report.code == "i"
+
+
+class CameraDealer(DealerThread):
+    """
+    Deals in front of a simulated camera above the demo's table.
+
+    Attributes:
+        reader: The reader's section of the configuration.
+        page: URL of the camera's preview.
+    """
+
+    def __init__(
+        self, shoe: Settings, folder: Path, check: ResultCheck, conditions: WaitConditions
+    ) -> None:
+        """
+        Args:
+            shoe: Cards dealt.
+            folder: Folder of the camera's profile and socket.
+            check: Receives each round before it is dealt.
+            conditions: Conditions for going on.
+        """
+        from drivers.simulators.camera.live_picture_sender import open_sender  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.simulation_files import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it
+
+        super().__init__()
+        settings = _camera_scene(shoe)
+        profile = write_simulated_profile(settings, folder / "camera")
+        socket, view = folder / "camera.sock", f"{HOST}:{free_port(_PREVIEW_PORT)}"
+        self.page = f"http://{view}/"
+        self.reader = ReaderSettings(
+            id="camera",
+            driver="camera",
+            port=f"camera:raw:{socket}",
+            options={"profile": str(profile), "view": view},
+        )
+        # Rendered in advance, so that the reader gets its first frame at once.
+        self._scene = Scene(settings, self._may_go_on)
+        self._scene.empty()
+        self._check = check
+        self._conditions = conditions
+        self._sender = open_sender(f"raw:{socket}")
+        self._decided_since: float | None = None
+        self._waits_since: float | None = None
+
+    def _deal(self) -> None:
+        from drivers.simulators.camera.live_picture_sender import play_live  # noqa: PLC0415 - as above
+
+        scene = self._scene
+        try:
+            for _ in play_live(scene, self._sender, self._stopping):
+                dealt = scene.playing
+                if dealt is not None and dealt is not self.on_table:
+                    self._check.deal(dealt)
+                    self.on_table = dealt
+            self._show_empty_table()
+        finally:
+            self._sender.close()
+
+    def _show_empty_table(self) -> None:
+        """Show the empty table until the reader has reported it."""
+        until = time.monotonic() + 2 * _DECIDED_S
+        while time.monotonic() < until:
+            self._sender.send(self._scene.empty(), time.monotonic())
+            if self._stopping.wait(1 / _FPS):
+                return
+
+    def _may_go_on(self) -> bool:
+        """Tell whether all has been decided for a moment, or the wait was too long."""
+        now = time.monotonic()
+        self._waits_since = now if self._waits_since is None else self._waits_since
+        if not self._conditions.decided():
+            self._decided_since = None
+        elif self._decided_since is None:
+            self._decided_since = now
+        sure = self._decided_since is not None and now - self._decided_since >= _DECIDED_S
+        if sure or now - self._waits_since >= _MAX_WAIT_S:
+            self._waits_since = self._decided_since = None
+            return True
+        return False
+
+
+def _camera_scene(shoe: Settings) -> CameraScene:
+    """Derive the scene that deals the same cards."""
+    from drivers.simulators.camera import scene_settings  # noqa: PLC0415 - as above
+
+    by_fault = {fault: trouble for trouble, fault in scene_settings.SHOE_FAULTS.items()}
+    return scene_settings.Settings(
+        fps=_FPS,
+        seed=shoe.seed,
+        decks=shoe.decks,
+        rounds=shoe.rounds,
+        faults=tuple(by_fault[fault] for fault in shoe.faults),
+        fault_rate=shoe.fault_rate,
+        excess=shoe.excess,
+        make_good=shoe.make_good,
+        cut_behind=shoe.cut_behind,
+        last_rounds=shoe.last_rounds,
+        pause=_PAUSE_S,
+    )

@@ -9,16 +9,20 @@ from __future__ import annotations
 from typing import Final
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.demo.irregularity_panel import irregularity_panel
+from shoe_daemon.demo.irregularity_notice import irregularity_notice
 from shoe_daemon.demo.view_model import BurnedCards, DemoView, name_of
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Theme
-from shoe_daemon.display.terminal.cards import LARGE, SMALL
-from shoe_daemon.display.terminal.hands import Announcement, felt, is_held
-from shoe_daemon.display.terminal.layout_helpers import (
+from shoe_daemon.display.terminal.board import hand_lines, headline
+from shoe_daemon.display.terminal.card_drawing import LARGE, SMALL
+from shoe_daemon.display.terminal.hand_drawing import Announcement, felt, is_held
+from shoe_daemon.display.terminal.road_grid import RoadGrid, bead_plate, big_road
+from shoe_daemon.display.terminal.road_layout import COUNTS_WIDTH, counts_block
+from shoe_daemon.display.terminal.text_layout import (
     MIN_SIZE,
     Part,
     beside,
@@ -26,10 +30,8 @@ from shoe_daemon.display.terminal.layout_helpers import (
     line,
     line_with_end,
 )
-from shoe_daemon.display.terminal.road_grid import RoadGrid, bead_plate, big_road
-from shoe_daemon.display.terminal.road_layout import COUNTS_WIDTH, counts_block
-from shoe_daemon.event_text import WINNERS, action_text, card_text
-from shoe_daemon.game import LeadingTies, build_roads
+from shoe_daemon.event_text import WINNERS, action_text
+from shoe_daemon.game import LeadingTies, build_roads, card_text
 from shoe_daemon.table import Irregularity, RoundView
 
 __all__ = ["BROKER_LIMITS", "draw"]
@@ -54,7 +56,7 @@ def draw(view: DemoView, width: int, height: int) -> list[Part]:
         Part(_head(view, width - 2), 1, margin=1),
         Part(felt(view.table, _announcement(view), size, width), felt_rows, appearance.FELT),
         Part(_roads(view, width - 2, captions=large), road_rows, margin=1),
-        Part(irregularity_panel(view, width - 2, panel_rows), panel_rows, margin=1),
+        Part(irregularity_notice(view, width - 2, panel_rows), panel_rows, margin=1),
         Part(_log(view, log_rows), log_rows, margin=2),
         Part(Group(*_footer(view, width - 2)[:foot_rows]), foot_rows, margin=1),
     ]
@@ -62,18 +64,7 @@ def draw(view: DemoView, width: int, height: int) -> list[Part]:
 
 def _head(view: DemoView, width: int) -> RenderableType:
     table = view.table
-    parts = [f"Shoe {table.shoe.number}" if table.shoe else "No shoe yet"]
-    if table.round:
-        parts.append(f"round {table.round.number}")
-    if table.shoe and table.shoe.last_round:
-        parts.append("last round")
-    elif table.shoe and table.shoe.cut_card:
-        parts.append("cut card out")
-    if table.on_hold:
-        parts.append("on hold")
-    if table.betting != "unknown":
-        parts.append(f"bets {table.betting}")
-    right = line(" · ".join(parts), appearance.RAIL_BRIGHT)
+    right = line(headline(table, no_shoe="No shoe yet"), appearance.RAIL_BRIGHT)
     name = line(f"♠ {table.name or table.table}", appearance.RAIL_TITLE)
     name.truncate(width - right.cell_len - len(view.house) - 8, overflow="ellipsis")
     left = Text.assemble(name, "  ", (view.house, appearance.RAIL_DIM))
@@ -111,20 +102,16 @@ def _roads(view: DemoView, width: int, *, captions: bool) -> RenderableType:
     beads = bead_plate(drawn.bead, LETTERS)
     counts = counts_block(view.table.counts, _THEME)
     room = width - 1 - COUNTS_WIDTH - _GAP
+    grids: list[tuple[RenderableType, int]] = [(RoadGrid(beads), room), (counts, COUNTS_WIDTH)]
     if captions:
         half = room // 2 // beads.pitch * beads.pitch
         big = big_road(drawn, LeadingTies.MERGE, LETTERS, pairs=False)
-        return beside(
-            ("", 1),
+        grids = [
             (RoadGrid(beads, _THEME), half),
-            ("", _GAP),
             (RoadGrid(big, _THEME), room - half - _GAP),
-            ("", _GAP),
             (Group("", counts), COUNTS_WIDTH),
-        )
-    whole = room // beads.pitch * beads.pitch
-    gap = room - whole + _GAP
-    return beside(("", 1), (RoadGrid(beads), whole), ("", gap), (counts, COUNTS_WIDTH))
+        ]
+    return Padding(beside(*grids, gap=_GAP), (0, 0, 0, 1))
 
 
 def _log(view: DemoView, height: int) -> RenderableType:
@@ -223,10 +210,7 @@ def _alert(found: Irregularity, view: DemoView) -> list[tuple[str, Style]]:
 def _round(round_: RoundView) -> list[tuple[str, Style]]:
     partial = ", partial" if round_.partial else ""
     lines = [(f"Round {round_.number}{partial}", appearance.RAIL_BRIGHT)]
-    for name, total in (("Player", round_.player_total), ("Banker", round_.banker_total)):
-        cards = [card for card in round_.cards if card.slot and card.slot[0] == name[0]]
-        faces = " ".join(card_text(card.card) for card in cards)
-        lines.append((f"{name}: {faces}{'' if total is None else f' = {total}'}", appearance.RAIL))
+    lines += [(text, appearance.RAIL) for text in hand_lines(round_)]
     lost = " ".join(card_text(card.card) for card in round_.cards if card.slot is None)
     if lost:
         lines.append((f"Place unknown: {lost}", appearance.RAIL))

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.demo.auto_supervisor import OPERATOR
-from shoe_daemon.demo.auto_supervisor_client import AnsweredOrder
+from shoe_daemon.demo.mqtt_clients import AnsweredOrder
 from shoe_daemon.event_text import event_line
 from shoe_daemon.game import Card, IrregularityKind, Kind, Result
 from shoe_daemon.table import (

@@ -15,10 +15,12 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.passwords import is_hash, require_argon2
+from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
 __all__ = [
+    "DEFAULT_MQTT_PORT",
+    "TABLE_NAME",
     "DisplayConfig",
     "DisplaySettings",
     "DisplaySetup",
@@ -35,7 +37,7 @@ _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
 )
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
-_TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BROKER: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::(?P<port>\d{1,5}))?"
 )
@@ -152,6 +154,10 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Address and port to listen on."""
         return parse_listen(self.listen)
 
+    def table_key(self, name: str) -> str:
+        """Return the key of a table; its id, if any site may have it."""
+        return name if "." in name or self.site is None else f"{self.site}.{name}"
+
     @property
     def on_loopback(self) -> bool:
         """Whether only this computer reaches the address."""
@@ -243,6 +249,7 @@ def set_up_display(
     """
     settings = config.display
     notes: list[str] = []
+    config.mqtt.check_keys()
     with note_missing_credential(notes, inspecting=inspecting):
         config.mqtt.password(beside)
     with note_missing_credential(notes, inspecting=inspecting):
@@ -289,7 +296,7 @@ def _check_names(settings: DisplaySettings) -> None:
                 f"display.hosts: {host!r}; expected a name without port, such as board.example"
             )
     for table in settings.tables:
-        found = _TABLE_NAME.fullmatch(table)
+        found = TABLE_NAME.fullmatch(table)
         if found is None:
             raise UserError(
                 f"display.tables: {table!r}; expected a table's id, or SITE.TABLE, of small "

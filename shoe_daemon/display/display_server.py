@@ -19,7 +19,6 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.floor_model import FloorModel
@@ -31,7 +30,8 @@ from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.page_rendering import pages_version
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.mqtt.timeouts import Timeouts
+from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import from_microseconds
 
@@ -69,11 +69,7 @@ class Display:
         self.tables = FloorModel(
             mqtt.prefix, staff_alerts=staff_alerts, stale_after=settings.stale_after
         )
-        configured = [
-            name if "." in name or settings.site is None else f"{settings.site}.{name}"
-            for name in settings.tables
-        ]
-        views = JsonViews(self.tables, configured)
+        views = JsonViews(self.tables, [settings.table_key(name) for name in settings.tables])
         self.streams = StreamRegistry(self.tables, views, _now, pages_version())
         self._queue = CoalescingQueue(self._wake_loop)
         filters = topic_filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
@@ -127,8 +123,7 @@ class Display:
         _log.info("started", url=f"http://{named}:{port}/")
         if self._settings.open_pit:
             _log.warning(
-                "pit_open",
-                hint="other machines see the pit without a password: set [display.pit]",
+                "pit_open", hint="other machines see the pit without a password: set [display.pit]"
             )
         notify_systemd("READY=1", f"STATUS={self._summary()}", timeout_s=NOTIFY_TIMEOUT_S)
 

@@ -8,9 +8,8 @@ document stays. Everything that can grow has a limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from shoe_daemon.display.freshness import DeadlineQueue, Freshness, Link, freshness_of, stale_at
 from shoe_daemon.display.message_validation import (
     Document,
     InvalidMessage,
@@ -21,14 +20,19 @@ from shoe_daemon.display.message_validation import (
 )
 from shoe_daemon.display.table_model import (
     Change,
+    Deadlines,
     EventLog,
     FaultLog,
     FaultRecord,
+    Freshness,
     Limits,
+    Link,
     MemoryBudget,
     Message,
     Moment,
     Table,
+    freshness_of,
+    stale_at,
 )
 from shoe_daemon.mqtt.topics import (
     ALERTS,
@@ -61,6 +65,15 @@ MISSING_TABLE_TIMEOUT_S: Final = 30.0
 """Time for a daemon to publish again to a broker that has lost its retained documents."""
 
 
+class _Update(NamedTuple):
+    """A valid message for a retained topic."""
+
+    topic: TopicParts
+    document: Document
+    retained: bool
+    moment: Moment
+
+
 class FloorModel:
     """
     All tables.
@@ -91,8 +104,8 @@ class FloorModel:
         self._keys_by_id: dict[str, list[str]] = {}
         self.generation = 0
         self._budget = MemoryBudget(self._limits.bytes)
-        self._stale_deadlines = DeadlineQueue()
-        self._missing_deadlines = DeadlineQueue()
+        self._stale_deadlines = Deadlines()
+        self._missing_deadlines = Deadlines()
 
     def __iter__(self) -> Iterator[Table]:
         return iter(self._by_key.values())
@@ -152,14 +165,16 @@ class FloorModel:
         table = self._by_key.get(topic.key)
         if topic.kind == "event":
             return [] if table is None else self._apply_event(table, document)
+        update = _Update(topic, document, message.retained, moment)
+        apply = self._apply_status if topic.kind == STATUS else self._apply_document
         if table is not None:
-            return self._apply_retained(table, topic, document, message, moment)
+            return apply(table, update)
         if len(self._by_key) >= self._limits.tables:
             raise InvalidMessage(f"more than {self._limits.tables} tables")
         limits = self._limits
         events = EventLog(limits.events, limits.event_bytes, self._budget)
         table = Table(topic.site, topic.table, moment.wall, events)
-        changes = self._apply_retained(table, topic, document, message, moment)
+        changes = apply(table, update)
         self._add(table)
         return [Change(table.key, "new"), *changes]
 
@@ -168,51 +183,31 @@ class FloorModel:
         self._keys_by_id.setdefault(table.table, []).append(table.key)
         self.generation += 1
 
-    def _apply_retained(
-        self,
-        table: Table,
-        topic: TopicParts,
-        document: Document,
-        message: Message,
-        moment: Moment,
-    ) -> list[Change]:
-        if topic.kind == STATUS:
-            return self._apply_status(table, document, message, moment)
-        return self._apply_document(table, topic, document, message, moment)
-
-    def _apply_status(
-        self, table: Table, document: Document, message: Message, moment: Moment
-    ) -> list[Change]:
-        contact, status = table.contact, document.body
+    def _apply_status(self, table: Table, update: _Update) -> list[Change]:
+        contact, status = table.contact, update.document.body
         unchanged = (contact.status, contact.status_session) == (status.state, status.session)
-        self._store(table, STATUS, document)
+        self._store(table, STATUS, update.document)
         if not unchanged:
             contact.status, contact.status_session = status.state, status.session
-            contact.status_since = None if message.retained else moment.wall
+            contact.status_since = None if update.retained else update.moment.wall
         if status.session in table.past_sessions:
             table.past_sessions.remove(status.session)
-        return self._update_freshness(table, moment.monotonic)
+        return self._update_freshness(table, update.moment.monotonic)
 
-    def _apply_document(
-        self,
-        table: Table,
-        topic: TopicParts,
-        document: Document,
-        message: Message,
-        moment: Moment,
-    ) -> list[Change]:
+    def _apply_document(self, table: Table, update: _Update) -> list[Change]:
+        topic, document = update.topic, update.document
         name = topic.document_name
         before = table.documents.get(name)
         table.check_session(document.body.session)
-        if before is not None and self._is_older(table, before.body, document.body, moment):
-            if message.retained:
+        if before is not None and self._is_older(table, before.body, document.body, update.moment):
+            if update.retained:
                 return []  # the broker restored an older copy; this is not an error
             raise InvalidMessage(f"seq went back from {before.body.seq} to {document.body.seq}")
         if topic.kind == "device" and before is None:
             table.check_device_count(self._limits.devices)
         self._store(table, name, document)
         if topic.kind == STATE:
-            return self._apply_state(table, before, document, message, moment)
+            return self._apply_state(table, before, update)
         return self._document_changes(table, topic.kind, before, document)
 
     def _is_older(self, table: Table, before: Any, after: Any, moment: Moment) -> bool:  # noqa: ANN401
@@ -226,19 +221,12 @@ class FloorModel:
             return False
         return moment.monotonic < stale_at(table.contact, self._stale_after)
 
-    def _apply_state(
-        self,
-        table: Table,
-        before: Document | None,
-        document: Document,
-        message: Message,
-        moment: Moment,
-    ) -> list[Change]:
-        state = document.body
+    def _apply_state(self, table: Table, before: Document | None, update: _Update) -> list[Change]:
+        state, moment = update.document.body, update.moment
         session_changes: list[Change] = []
         if before is not None and before.body.session != state.session:
             session_changes = self._start_session(table, before.body.session, state)
-        table.contact.record_state(state.session, state.published, moment, copied=message.retained)
+        table.contact.record_state(state.session, state.published, moment, copied=update.retained)
         table.contact.heartbeat = state.heartbeat
         self._schedule_stale(table)
         changes = self._update_freshness(table, moment.monotonic)
@@ -327,7 +315,7 @@ class FloorModel:
 
     def advance_time(self, now: float) -> list[Change]:
         """Return the changes that follow from the time alone."""
-        removed = list(self._missing_deadlines.due(now))
+        removed = self._missing_deadlines.due(now)
         changes = [each for key in removed for each in self._remove(self._by_key[key])]
         for key in self._stale_deadlines.due(now):
             table = self._by_key.get(key)
@@ -354,7 +342,7 @@ class FloorModel:
         document is unconfirmed until republished.
         """
         self.link = link
-        self._missing_deadlines = DeadlineQueue()
+        self._missing_deadlines = Deadlines()
         changes = [Change(None, "pit"), Change(None, "link")]
         for table in self:
             table.contact.is_copy = True

@@ -6,7 +6,6 @@ response. All routes are GET.
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final
@@ -21,16 +20,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
-from shoe_daemon.display.display_config import DisplaySetup, OrderSettings
+from shoe_daemon.display.display_config import (
+    DEFAULT_MQTT_PORT,
+    TABLE_NAME,
+    DisplaySetup,
+    OrderSettings,
+)
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_block, render
 from shoe_daemon.display.pit_auth import PitAuth
-from shoe_daemon.http_security import (
-    LOOPBACK_HOSTS,
-    SECURITY_HEADERS,
-    is_known_host,
-    is_loopback,
-)
+from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host, is_loopback
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ __all__ = ["PAGE_HOST", "HttpApp", "SecurityHeaders", "command_options"]
 
 _log = structlog.get_logger(__name__)
 
-_TABLE_NAME: Final = re.compile(r"([a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _STAFF_PAGES: Final = ("pit", "pit_table")
 _BOARD_DOCUMENTS: Final = ("board", "roads")
 _PIT_TABLE_DOCUMENTS: Final = ("row", "board", "alerts", "events")
@@ -49,7 +47,6 @@ _CACHE_FOR_A_YEAR: Final = "public, max-age=31536000, immutable"
 PAGE_HOST: Final = None
 """Stands for the host of the page's own address, which only the browser knows."""
 
-_DEFAULT_PORT: Final = 1883
 _UNKNOWN_USERNAME: Final = "NAME"
 _UNKNOWN_FILE: Final = "FILE"
 
@@ -197,10 +194,7 @@ class HttpApp:
 
     def _table_name(self, request: Request) -> str:
         name: str = request.path_params["name"]
-        if not _TABLE_NAME.fullmatch(name):
-            return ""
-        site = self._settings.site
-        return name if "." in name or site is None else f"{site}.{name}"
+        return self._settings.table_key(name) if TABLE_NAME.fullmatch(name) else ""
 
     def _table_page(
         self,
@@ -329,7 +323,7 @@ def command_options(mqtt: MqttSettings, orders: OrderSettings) -> list[str | Non
         return ["--config", config]
     host, port = orders.address or (_broker_host(mqtt), mqtt.address[1])
     options = ["--host", host]
-    if port != _DEFAULT_PORT:
+    if port != DEFAULT_MQTT_PORT:
         options += ["--port", str(port)]
     if mqtt.protocol != "5":
         options += ["--protocol", mqtt.protocol]

@@ -124,9 +124,7 @@ class JsonViews:
 
     def unknown(self, name: str) -> bytes:
         """Return the board of an unknown table."""
-        return _encode(
-            {**self._unknown_table(name), "key": None, "known": False, "state": None},
-        )
+        return _encode({**self._unknown_table(name), "key": None, "known": False, "state": None})
 
     def _missing_row(self, name: str) -> bytes:
         row = {"state": None, "alerts": (), "devices": (), "outcomes": "", "status": None}

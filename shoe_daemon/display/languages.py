@@ -2,7 +2,7 @@
 Words of the pages in all languages: one TOML file for each language in ``languages/``.
 
 English is the reference. Words that another file lacks, or that have other placeholders, are
-shown in English; `faults` lists them, and a test requires the list to be empty.
+shown in English; a test finds them.
 
 Tables publish sentences in English. The files of other languages translate them under
 ``[sentences]``: by their code if they have one (`shoe_daemon.table.detail_texts`, and the rulings
@@ -25,19 +25,9 @@ from shoe_daemon.table import DETAIL_VALUES
 from shoe_daemon.toml_validation import convert_toml, read_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-__all__ = [
-    "BASE",
-    "FOLDER",
-    "GLYPHS",
-    "Glyphs",
-    "Language",
-    "faults",
-    "language",
-    "languages",
-    "load",
-]
+__all__ = ["BASE", "FOLDER", "GLYPHS", "Glyphs", "Language", "language", "languages", "load"]
 
 BASE: Final = "en"
 """The reference language."""
@@ -149,17 +139,6 @@ def load(folder: Path) -> Mapping[str, Language]:
     return MappingProxyType({code: _complete(code, files[code], base) for code in files})
 
 
-def faults(folder: Path) -> list[str]:
-    """Return one line for each missing, superfluous or wrong text of the language files."""
-    files = _files(folder)
-    base = files[BASE].words
-    return [
-        f"{code}.toml: {line}"
-        for code, file in files.items()
-        for line in (*_differences(file.words, base), *_wrong_sentences(code, file.sentences))
-    ]
-
-
 def _files(folder: Path) -> dict[str, _File]:
     paths = {path.stem: path for path in sorted(folder.glob("*.toml"))}
     if BASE not in paths:
@@ -199,27 +178,5 @@ def _is_sentence(code: str, text: str) -> bool:
     return _placeholders(text) == sorted(DETAIL_VALUES.get(code, ()))
 
 
-def _wrong_sentences(code: str, sentences: Mapping[str, str]) -> Iterator[str]:
-    for key in DETAIL_VALUES if code != BASE else ():
-        if key not in sentences:
-            yield f"sentence {key} is missing; it is shown in English"
-    for key, text in sentences.items():
-        if not _is_sentence(key, text):
-            wanted = sorted(DETAIL_VALUES.get(key, ()))
-            yield f"sentence {key} has other placeholders than {wanted}; it is shown in English"
-
-
 def _placeholders(text: str) -> list[str]:
     return sorted(set(_PLACEHOLDER.findall(text)))
-
-
-def _differences(words: Mapping[str, str], base: Mapping[str, str]) -> Iterator[str]:
-    for key in base:
-        if key not in words:
-            yield f"{key} is missing; it is shown in English"
-        elif not _fits(words[key], base[key]):
-            wanted = _placeholders(base[key])
-            yield f"{key} has other placeholders than {wanted}; it is shown in English"
-    for key in words:
-        if key not in base:
-            yield f"{key} is not in {BASE}.toml; it is shown nowhere"

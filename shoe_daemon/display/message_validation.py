@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.game import format_sequence
-from shoe_daemon.mqtt.documents_and_replies import DOCUMENTS, State
+from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS, State
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATE, STATUS
 from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds
 

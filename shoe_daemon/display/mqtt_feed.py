@@ -16,23 +16,22 @@ from typing import Final
 
 import structlog
 
-from shoe_daemon.backoff import LogRateLimit
-from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue
-from shoe_daemon.display.table_model import Message
+from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.connection import (
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_connection import (
     Connected,
     Connection,
     Disconnected,
     MessageReceived,
     Subscribed,
     SubscriptionRefused,
-    Wakeup,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
+from shoe_daemon.mqtt.thread_wakeup import Wakeup
+from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 
 __all__ = ["QUIET_S", "MqttFeed", "TableDiscovery"]
 
@@ -249,7 +248,7 @@ class MqttFeed:
         """Run the network loop once: queue the messages, return all other events."""
         self.last_active = time.monotonic()
         others: list[object] = []
-        for event in connection.poll(self._wakeup.descriptor, LOOP_INTERVAL_S):
+        for event in connection.poll(LOOP_INTERVAL_S, self._wakeup.descriptor):
             match event:
                 case MessageReceived(topic, payload, retained):
                     now = time.monotonic()

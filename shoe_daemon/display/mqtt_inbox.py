@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final, NamedTuple
 
-from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
-from shoe_daemon.display.table_model import Message
+from shoe_daemon.display.table_model import Link, Message
 
 __all__ = ["CoalescingQueue", "QueuedMessages"]
 

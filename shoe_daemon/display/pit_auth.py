@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shoe_daemon.display.display_config import PitCredentials
-from shoe_daemon.passwords import LoginThrottle, verify_password
+from shoe_daemon.password_hashes_and_throttle import LoginThrottle, verify_password
 
 __all__ = ["PitAuth"]
 

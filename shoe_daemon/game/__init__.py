@@ -11,7 +11,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `build_roads`, `Result`, `Roads`, `parse_sequence`, `format_sequence`: the roads of a shoe.
 - `IrregularityKind`, `IRREGULARITIES`, `SEVERITY`: the closed list of irregularities.
 - `Policy`, `find_policy`, `situations`, `Ruling`, `Action`: what an authority rules.
-- `shoe_rotation`, `Rotation`: who draws the cards where players do.
+- `passing_the_shoe`, `Rotation`: who draws the cards where players do.
 
 The exact odds are in `shoe_daemon.game.exact_odds` (`count_odds`): a running table needs none
 of them, so this package does not load that module.
@@ -22,7 +22,7 @@ Code holds what is the same in every house; data holds what differs: `houses/*.t
 
 from __future__ import annotations
 
-from shoe_daemon.game import shoe_rotation
+from shoe_daemon.game import passing_the_shoe
 from shoe_daemon.game.cards import (
     CARDS_PER_DECK,
     DECK,
@@ -37,13 +37,17 @@ from shoe_daemon.game.coup import (
     DEALING_ORDER,
     FIRST_CARDS,
     FOUR_CARDS,
+    NATURAL,
     CountedHand,
     Coup,
     Hand,
     Kind,
     Outcome,
     Slot,
+    banker_draws,
     hand_due,
+    is_natural,
+    player_draws,
 )
 from shoe_daemon.game.house_rules import (
     DEFAULT_HOUSE,
@@ -70,7 +74,26 @@ from shoe_daemon.game.irregularities import (
     IrregularityKind,
     Requirement,
 )
-from shoe_daemon.game.result_notation import format_sequence, parse_sequence
+from shoe_daemon.game.irregularity_rulings import (
+    ACTION_NAMES,
+    DEFAULT_POLICY,
+    POLICY_IDS,
+    SITUATION_NAMES,
+    Action,
+    FalseDraw,
+    Policy,
+    Provision,
+    Ruling,
+    Situation,
+    find_policy,
+    load_policy,
+    load_policy_file,
+    policy_from_mapping,
+    policy_to_mapping,
+    situations,
+)
+from shoe_daemon.game.passing_the_shoe import Rotation, RotationStep
+from shoe_daemon.game.result_notation import Result, format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
     ROWS,
     Ask,
@@ -82,34 +105,11 @@ from shoe_daemon.game.roads import (
     MarkCell,
     MarkPlace,
     Place,
-    Result,
     RoadCounts,
     Roads,
     Tail,
     build_roads,
 )
-from shoe_daemon.game.ruling_situations import (
-    ACTION_NAMES,
-    SITUATION_NAMES,
-    Action,
-    Situation,
-    situations,
-)
-from shoe_daemon.game.rulings import (
-    DEFAULT_POLICY,
-    POLICY_IDS,
-    FalseDraw,
-    Policy,
-    Provision,
-    Ruling,
-    find_policy,
-    load_policy,
-    load_policy_file,
-    policy_from_mapping,
-    policy_to_mapping,
-)
-from shoe_daemon.game.shoe_rotation import Rotation, RotationStep
-from shoe_daemon.game.tableau import NATURAL, banker_draws, is_natural, player_draws
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import PUSH, CoupShape, Settlement, Wager, settle_wagers
 
@@ -193,10 +193,10 @@ __all__ = [
     "load_policy",
     "load_policy_file",
     "parse_sequence",
+    "passing_the_shoe",
     "player_draws",
     "policy_from_mapping",
     "policy_to_mapping",
     "settle_wagers",
-    "shoe_rotation",
     "situations",
 ]

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MAX_DECKS
-from shoe_daemon.game.coup import FIRST_CARDS, Outcome
-from shoe_daemon.game.tableau import banker_draws, is_natural, player_draws
+from shoe_daemon.game.coup import FIRST_CARDS, Outcome, banker_draws, is_natural, player_draws
 from shoe_daemon.game.wagers import PUSH, CoupShape, HandShape, parse_odds
 
 if TYPE_CHECKING:
@@ -200,12 +199,8 @@ def _count_pairings(
     player: int | None, banker: int | None, decks: int
 ) -> Iterator[tuple[_PairKind, _PairKind, int]]:
     """
-    Count which cards both hands' first two can be, given what they count.
-
-    Args:
-        player: The points of both first two cards of the Player; None if they differ.
-        banker: The same for the Banker.
-        decks: The number of decks.
+    Count which cards both hands' first two can be, given the points of both first two cards of
+    the Player and of the Banker; None where the two differ.
     """
     for of_player, ways, left in _count_two_card_draws(player, _rank_copies(player, decks)):
         then = left if banker == player else _rank_copies(banker, decks)

@@ -7,23 +7,16 @@ of its sheet, how they were resolved, and on whose authority.
 
 from __future__ import annotations
 
-import tomllib
 from enum import StrEnum
-from functools import cache, cached_property
-from importlib import resources
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from functools import cached_property
+from typing import Annotated, Final, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, Struct
 
-from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import MAX_DECKS
+from shoe_daemon.game.rule_files import RuleFiles
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import Settler, Wager, parse_share
-from shoe_daemon.toml_validation import convert_toml, read_toml
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Positive = Annotated[int, Meta(ge=1)]
 Decks = Annotated[int, Meta(ge=1, le=MAX_DECKS)]
@@ -213,57 +206,10 @@ DEFAULT_HOUSE: Final = House(
 )
 """The house of a table without a configured house."""
 
+_FILES: Final = RuleFiles(House, "house", "houses", HOUSE_IDS)
 
-@cache
-def load_house(house: str) -> House:
-    """
-    Return one of the houses that come with the project.
-
-    Raises:
-        UserError: The id is unknown.
-    """
-    if house not in HOUSE_IDS:
-        raise UserError(f"{house}: no such house; expected one of {', '.join(HOUSE_IDS)}")
-    name = f"{house}.toml"
-    text = resources.files(__package__).joinpath("houses", name).read_text(encoding="utf-8")
-    return house_from_mapping(tomllib.loads(text), name)
-
-
-def find_house(name: str) -> House:
-    """
-    Return a house by its id, or from a file ``….toml``.
-
-    Raises:
-        UserError: The id is unknown, or the file is invalid.
-    """
-    return load_house_file(Path(name)) if name.endswith(".toml") else load_house(name)
-
-
-def load_house_file(path: Path) -> House:
-    """
-    Read a house from a TOML file.
-
-    Raises:
-        UserError: The file is invalid; one line with the reason.
-    """
-    return house_from_mapping(read_toml(path, "a house"), str(path))
-
-
-def house_from_mapping(mapping: Mapping[str, Any], place: str = "house") -> House:
-    """
-    Read a house given in full, as `house_to_mapping` writes it.
-
-    Args:
-        mapping: The content of a TOML or JSON file.
-        place: The name of its origin, which begins the error.
-
-    Raises:
-        UserError: One line with place, key, value and expected value.
-    """
-    return convert_toml(House, mapping, place)
-
-
-def house_to_mapping(house: House) -> dict[str, Any]:
-    """Return a house in full, defaults included, as plain data."""
-    mapping: dict[str, Any] = to_builtins(house)
-    return mapping
+load_house: Final = _FILES.load
+find_house: Final = _FILES.find
+load_house_file: Final = _FILES.load_file
+house_from_mapping: Final = _FILES.from_mapping
+house_to_mapping: Final = _FILES.to_mapping

@@ -9,17 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.roads import Result
-
-__all__ = ["format_sequence", "parse_sequence"]
 
 _OUTCOME_OF_LETTER: Final = {"P": Outcome.PLAYER, "B": Outcome.BANKER, "T": Outcome.TIE}
 _LETTER_OF_OUTCOME: Final = {outcome: letter for letter, outcome in _OUTCOME_OF_LETTER.items()}
 _ROUND_PATTERN: Final = re.compile(r"([PBT])([pbn]*)|(\s+)|(.)", re.DOTALL)
+
+
+class Result(NamedTuple):
+    """
+    The result of one round, as the roads need it.
+
+    Attributes:
+        outcome: Which hand won.
+        player_pair: The Player's first two cards were a pair.
+        banker_pair: The Banker's were.
+        natural: Either hand was a two-card 8 or 9.
+    """
+
+    outcome: Outcome
+    player_pair: bool = False
+    banker_pair: bool = False
+    natural: bool = False
 
 
 def parse_sequence(text: str) -> list[Result]:

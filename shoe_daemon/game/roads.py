@@ -19,30 +19,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct
 
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.road_grid import ROWS, RoadGrid, Tail
+from shoe_daemon.game.result_notation import Result
 
-__all__ = [
-    "ROWS",
-    "Ask",
-    "Asks",
-    "BeadCell",
-    "BigCell",
-    "LeadingTies",
-    "Mark",
-    "MarkCell",
-    "MarkPlace",
-    "Place",
-    "Result",
-    "RoadCounts",
-    "Roads",
-    "Tail",
-    "build_roads",
-]
+ROWS: Final = 6
+"""Rows of every road."""
 
 
 class LeadingTies(StrEnum):
@@ -57,28 +42,22 @@ class LeadingTies(StrEnum):
     OWN_COLUMN = "own_column"
 
 
+class Tail(StrEnum):
+    """
+    How a streak goes on that was turned to the right before the lowest row.
+
+    ``flat``: along its row. ``drop``: down again as soon as there is room.
+    """
+
+    FLAT = "flat"
+    DROP = "drop"
+
+
 class Mark(StrEnum):
     """What a derived road says of a cell: ``red`` repeats, ``blue`` does not."""
 
     RED = "red"
     BLUE = "blue"
-
-
-class Result(NamedTuple):
-    """
-    The result of one round, as the roads need it.
-
-    Attributes:
-        outcome: Which hand won.
-        player_pair: The Player's first two cards were a pair.
-        banker_pair: The Banker's were.
-        natural: Either hand was a two-card 8 or 9.
-    """
-
-    outcome: Outcome
-    player_pair: bool = False
-    banker_pair: bool = False
-    natural: bool = False
 
 
 class BeadCell(Struct, frozen=True):
@@ -192,7 +171,7 @@ def build_roads(
     """Return the roads of a shoe's results, the oldest first."""
     columns = _streaks(results, leading_ties)
     heights = [len(column) for column in columns]
-    big, derived = RoadGrid(tail), [_DerivedRoad(back, tail) for back in _COLUMNS_BACK]
+    big, derived = _RoadGrid(tail), [_DerivedRoad(back, tail) for back in _COLUMNS_BACK]
     for road in derived:
         road.draw(heights)
     cells = tuple(_big_cells(columns, big))
@@ -214,6 +193,49 @@ def build_roads(
 
 _COLUMNS_BACK: Final = (1, 2, 3)
 """Columns back with which big eye boy, small road and cockroach pig compare."""
+
+
+class _RoadGrid:
+    """
+    The grid of one road, filled cell by cell.
+
+    A column goes down and, where the way is barred, to the right: the dragon's tail. The next
+    one begins right of its head, beside the tail or below it.
+    """
+
+    def __init__(self, tail: Tail) -> None:
+        self._drops = tail is Tail.DROP
+        self._taken: set[tuple[int, int]] = set()
+        self._head = -1
+        self._last = (-1, 0)
+
+    def next_cell(self, depth: int) -> tuple[int, int]:
+        """
+        Return the next cell, (col, row).
+
+        For `depth` 0 it is the first cell of a new column, else the next cell of the last
+        column.
+        """
+        col, row = self._last
+        if depth == 0:
+            col, row = self._head + 1, 0
+        elif (
+            (self._drops or col == self._head)
+            and row + 1 < ROWS
+            and (col, row + 1) not in self._taken
+        ):
+            return col, row + 1
+        while (col, row) in self._taken:
+            col += 1
+        return col, row
+
+    def add_cell(self, depth: int) -> tuple[int, int]:
+        """Occupy the next cell and return it."""
+        self._last = self.next_cell(depth)
+        self._taken.add(self._last)
+        if depth == 0:
+            self._head = self._last[0]
+        return self._last
 
 
 class _StreakCell:
@@ -250,7 +272,7 @@ class _DerivedRoad:
 
     def __init__(self, back: int, tail: Tail) -> None:
         self._back = back
-        self._grid = RoadGrid(tail)
+        self._grid = _RoadGrid(tail)
         self.cells: list[MarkCell] = []
 
     def draw(self, heights: Sequence[int]) -> None:
@@ -306,7 +328,7 @@ def _bead_cells(results: Iterable[Result]) -> Iterable[BeadCell]:
         )
 
 
-def _big_cells(columns: Iterable[Iterable[_StreakCell]], grid: RoadGrid) -> Iterable[BigCell]:
+def _big_cells(columns: Iterable[Iterable[_StreakCell]], grid: _RoadGrid) -> Iterable[BigCell]:
     for n, column in enumerate(columns):
         for depth, cell in enumerate(column):
             col, row = grid.add_cell(depth)
@@ -325,7 +347,7 @@ def _big_cells(columns: Iterable[Iterable[_StreakCell]], grid: RoadGrid) -> Iter
 def _ask_of_side(
     asked: Sequence[Sequence[_StreakCell]],
     heights: Sequence[int],
-    big: RoadGrid,
+    big: _RoadGrid,
     derived: Iterable[_DerivedRoad],
 ) -> Ask:
     """Return the cells that one more win adds to every road."""

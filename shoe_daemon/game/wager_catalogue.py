@@ -22,33 +22,25 @@ if TYPE_CHECKING:
 
     from shoe_daemon.game.wagers import HandShape
 
-    HandOf = Callable[[CoupShape], HandShape]
     ShapeTest = Callable[[CoupShape], bool]
 
 _TIE_PUSH: Final = Prize("tie", "the hands tie", lambda shape: shape.outcome is Outcome.TIE, PUSH)
-
-
-def _player_hand(shape: CoupShape) -> HandShape:
-    return shape.player
-
-
-def _banker_hand(shape: CoupShape) -> HandShape:
-    return shape.banker
 
 
 def _won_by(side: Outcome) -> ShapeTest:
     return lambda shape: shape.outcome is side
 
 
-def _won_with(side: Outcome, hand: HandOf, total: int, cards: int | None = None) -> ShapeTest:
+def _hand(shape: CoupShape, side: Outcome) -> HandShape:
+    return shape.player if side is Outcome.PLAYER else shape.banker
+
+
+def _won_with(side: Outcome, total: int, cards: int | None = None) -> ShapeTest:
     """Return a test for a win of this side with this total, and this number of cards if given."""
 
     def won(shape: CoupShape) -> bool:
-        return (
-            shape.outcome is side
-            and hand(shape).total == total
-            and cards in {None, hand(shape).cards}
-        )
+        hand = _hand(shape, side)
+        return shape.outcome is side and hand.total == total and cards in {None, hand.cards}
 
     return won
 
@@ -60,7 +52,7 @@ def _single_prize_wager(
     return WagerDefinition(wager, name, (Prize("win", text, is_won, pays),))
 
 
-def _dragon_bonus_wager(side: Outcome, hand: HandOf) -> WagerDefinition:
+def _dragon_bonus_wager(side: Outcome) -> WagerDefinition:
     """
     Define the bonus on one side, as the curator's sheet does.
 
@@ -69,10 +61,10 @@ def _dragon_bonus_wager(side: Outcome, hand: HandOf) -> WagerDefinition:
     """
 
     def natural_win(shape: CoupShape) -> bool:
-        return shape.outcome is side and hand(shape).natural
+        return shape.outcome is side and _hand(shape, side).natural
 
     def natural_tie(shape: CoupShape) -> bool:
-        return shape.outcome is Outcome.TIE and hand(shape).natural
+        return shape.outcome is Outcome.TIE and _hand(shape, side).natural
 
     def win_by(margin: int) -> ShapeTest:
         return lambda shape: shape.outcome is side and shape.margin == margin
@@ -92,9 +84,9 @@ def _dragon_bonus_wager(side: Outcome, hand: HandOf) -> WagerDefinition:
     )
 
 
-def _pair_wager(side: Outcome, hand: HandOf) -> WagerDefinition:
+def _pair_wager(side: Outcome) -> WagerDefinition:
     def pair(shape: CoupShape) -> bool:
-        return hand(shape).pair
+        return _hand(shape, side).pair
 
     text = "first two cards of one rank"
     return WagerDefinition(
@@ -148,22 +140,11 @@ def _perfect_pair_wager() -> WagerDefinition:
     )
 
 
-def _lucky_6_wager() -> WagerDefinition:
-    return WagerDefinition(
-        "lucky_6",
-        "Lucky 6",
-        (
-            Prize("two_cards", "Banker wins, 2-card 6", _BANKER_6_OF_2, "12:1"),
-            Prize("three_cards", "Banker wins, 3-card 6", _BANKER_6_OF_3, "20:1"),
-        ),
-    )
-
-
-_BANKER_6: Final = _won_with(Outcome.BANKER, _banker_hand, 6)
-_BANKER_6_OF_2: Final = _won_with(Outcome.BANKER, _banker_hand, 6, 2)
-_BANKER_6_OF_3: Final = _won_with(Outcome.BANKER, _banker_hand, 6, 3)
-_BANKER_7_OF_3: Final = _won_with(Outcome.BANKER, _banker_hand, 7, 3)
-_PLAYER_8_OF_3: Final = _won_with(Outcome.PLAYER, _player_hand, 8, 3)
+_BANKER_6: Final = _won_with(Outcome.BANKER, 6)
+_BANKER_6_OF_2: Final = _won_with(Outcome.BANKER, 6, 2)
+_BANKER_6_OF_3: Final = _won_with(Outcome.BANKER, 6, 3)
+_BANKER_7_OF_3: Final = _won_with(Outcome.BANKER, 7, 3)
+_PLAYER_8_OF_3: Final = _won_with(Outcome.PLAYER, 8, 3)
 
 
 def _has_pair(shape: CoupShape) -> bool:
@@ -182,10 +163,10 @@ _WAGERS: Final = (
     ),
     _banker_wager(),
     WagerDefinition("tie", "Tie", (_TIE_PUSH._replace(id="win", usual="8:1"),)),
-    _dragon_bonus_wager(Outcome.PLAYER, _player_hand),
-    _dragon_bonus_wager(Outcome.BANKER, _banker_hand),
-    _pair_wager(Outcome.PLAYER, _player_hand),
-    _pair_wager(Outcome.BANKER, _banker_hand),
+    _dragon_bonus_wager(Outcome.PLAYER),
+    _dragon_bonus_wager(Outcome.BANKER),
+    _pair_wager(Outcome.PLAYER),
+    _pair_wager(Outcome.BANKER),
     _single_prize_wager(
         "either_pair", "Either Pair", "a pair in one hand or in both", _has_pair, "5:1"
     ),
@@ -197,7 +178,14 @@ _WAGERS: Final = (
         "panda_8", "Panda 8", "the Player wins with a three-card 8", _PLAYER_8_OF_3, "25:1"
     ),
     _single_prize_wager("super_6", "Super 6", "the Banker wins with a 6", _BANKER_6, "12:1"),
-    _lucky_6_wager(),
+    WagerDefinition(
+        "lucky_6",
+        "Lucky 6",
+        (
+            Prize("two_cards", "Banker wins, 2-card 6", _BANKER_6_OF_2, "12:1"),
+            Prize("three_cards", "Banker wins, 3-card 6", _BANKER_6_OF_3, "20:1"),
+        ),
+    ),
     _single_prize_wager(
         "small_tiger", "Small Tiger", "the Banker wins, two-card 6", _BANKER_6_OF_2, "22:1"
     ),

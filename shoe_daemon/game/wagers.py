@@ -13,8 +13,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from shoe_daemon.game.coup import FIRST_CARDS, Coup, Outcome
-from shoe_daemon.game.tableau import NATURAL
+from shoe_daemon.game.coup import FIRST_CARDS, NATURAL, Coup, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

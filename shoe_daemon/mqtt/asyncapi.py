@@ -13,25 +13,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
-from shoe_daemon.mqtt.documents_and_replies import DOCUMENTS
+from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS
 from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, STATE_EXPIRY_HEARTBEATS, MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
 from shoe_daemon.table import SCHEMA
-
-__all__ = ["QOS", "asyncapi"]
 
 Examples = Mapping[str, Sequence[Mapping[str, Any]]]
 """Examples by the name of their schema, each with `payload` and maybe `summary`."""
 
 QOS: Final = 1
 """QoS of every message."""
-
-SESSION_EXPIRY_S: Final = 60
-"""The broker keeps the daemon's session for this time (MQTT 5)."""
-
-STATE_EXPIRY_HEARTBEATS: Final = 3
-"""Heartbeats after which the broker forgets a `state` (MQTT 5)."""
 
 _ASYNCAPI: Final = "3.0.0"
 _BINDING: Final = {"bindingVersion": "0.2.0"}

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Final, Self, TypeVar
 
 from shoe_daemon.errors import one_line
-from shoe_daemon.mqtt.connection import (
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_connection import (
     REFUSED,
     Acknowledged,
     Connected,
@@ -23,11 +24,7 @@ from shoe_daemon.mqtt.connection import (
     MessageReceived,
     Subscribed,
     SubscriptionRefused,
-    Wakeup,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-
-__all__ = ["ANSWER_TIMEOUT_S", "BrokerProbe", "BrokerProbeError"]
 
 ANSWER_TIMEOUT_S: Final = 3.0
 
@@ -55,7 +52,6 @@ class BrokerProbe:
         self.retain_available = True
         self.received: list[MessageReceived] = []
         self._timeout_s = timeout_s
-        self._wakeup = Wakeup()
         self._connection = Connection(settings, client_id, None, timeout_s)
 
     def __enter__(self) -> Self:
@@ -70,20 +66,21 @@ class BrokerProbe:
             connected = self._wait_for(Connected, "the login")
             self.retain_available = connected.retain_available
         except OSError as error:
-            self._close()
+            self._connection.close()
             raise BrokerProbeError(f"cannot be reached: {_reason(error)}") from error
         except BrokerProbeError:
-            self._close()
+            self._connection.close()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.disconnect()
-        self._close()
-
-    def _close(self) -> None:
         self._connection.close()
-        self._wakeup.close()
+
+    @property
+    def broker_certificate(self) -> bytes | None:
+        """The certificate that the broker has shown (DER); None without TLS."""
+        return self._connection.broker_certificate
 
     def subscribe(self, topic_filter: str) -> str | None:
         """
@@ -112,7 +109,7 @@ class BrokerProbe:
         return answer.text if answer.reason >= REFUSED else None
 
     def receives(self, topic: str) -> bool:
-        """Tell whether a message of this topic is received within the timeout."""
+        """Return whether a message of this topic is received within the timeout."""
         until = time.monotonic() + self._timeout_s
         while not any(each.topic == topic for each in self.received):
             if time.monotonic() > until:
@@ -142,7 +139,7 @@ class BrokerProbe:
         raise BrokerProbeError(f"does not answer {request} within {self._timeout_s:g} s")
 
     def _poll(self) -> list[ConnectionEvent]:
-        events = self._connection.poll(self._wakeup.descriptor, _POLL_S)
+        events = self._connection.poll(_POLL_S)
         for event in events:
             if isinstance(event, MessageReceived):
                 self.received.append(event)

@@ -7,7 +7,8 @@ import time
 from typing import Final
 
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.mqtt.connection import (
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_connection import (
     NO_SUBSCRIBERS,
     REFUSED,
     Acknowledged,
@@ -18,11 +19,7 @@ from shoe_daemon.mqtt.connection import (
     MessageReceived,
     Subscribed,
     SubscriptionRefused,
-    Wakeup,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-
-__all__ = ["send_command"]
 
 _POLL_S: Final = 0.1
 
@@ -59,7 +56,6 @@ class _CommandClient:
         self._broker = f"the broker at {host}:{port}"
         self._settings = settings
         self._topic, self._payload, self._reply = topic, payload, reply
-        self._wakeup = Wakeup()
         self._connection: Connection | None = None
         self._sent = False
         self._answer: bytes | None = None
@@ -74,7 +70,7 @@ class _CommandClient:
         except OSError as error:
             raise UserError(f"{self._broker}: {one_line(error).lower()}") from error
         while time.monotonic() < until:
-            for event in connection.poll(self._wakeup.descriptor, _POLL_S):
+            for event in connection.poll(_POLL_S):
                 self._handle(event, connection)
             if self._answer is not None:
                 return self._answer
@@ -90,7 +86,6 @@ class _CommandClient:
         if self._connection is not None:
             self._connection.disconnect()
             self._connection.close()
-        self._wakeup.close()
 
     def _handle(self, event: ConnectionEvent, connection: Connection) -> None:
         match event:

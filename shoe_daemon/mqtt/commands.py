@@ -16,15 +16,6 @@ from msgspec import Meta, Struct
 from shoe_daemon.game import REPORTABLE_KINDS, Action, Card, IrregularityKind, Outcome, Slot
 from shoe_daemon.table import COMMANDS, Command
 
-__all__ = [
-    "MAX_COMMAND_BYTES",
-    "VERBS",
-    "IncomingCommand",
-    "OrderMessage",
-    "PendingCommand",
-    "parse_command",
-]
-
 VERBS: Final = {name.replace("_", "-"): name for name in sorted(COMMANDS)}
 """The name of the `Command` by the verb in the topic."""
 

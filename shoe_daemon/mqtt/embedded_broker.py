@@ -18,8 +18,6 @@ from typing import Any, Final, Self
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["EmbeddedBroker"]
-
 _HOST: Final = "127.0.0.1"
 _START_TIMEOUT_S: Final = 20.0
 _STOP_TIMEOUT_S: Final = 5.0
@@ -30,11 +28,11 @@ _IDLE_POLLS: Final = 4
 
 class EmbeddedBroker:
     """
-    Runs in a thread of its own from `start` to `stop`, and prints nothing.
+    Runs in a thread of its own in a `with` block, and prints nothing.
 
     Attributes:
         host: The loopback address.
-        port: Its port, after `start`.
+        port: Its port, once started.
     """
 
     def __init__(self, port: int = 1883) -> None:
@@ -51,15 +49,6 @@ class EmbeddedBroker:
         self._thread = threading.Thread(target=self._run, name="demo-broker", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start the broker."""
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop the broker."""
-        self.stop()
-
-    def start(self) -> None:
         """
         Start the broker; returns when it listens.
 
@@ -75,8 +64,9 @@ class EmbeddedBroker:
             ) from self._failure
         if self._failure is not None:
             raise UserError(f"the demo's broker: {self._failure}") from self._failure
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """
         Stop the broker after subscribers have received everything; returns when its port is
         free.
@@ -88,7 +78,7 @@ class EmbeddedBroker:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except Exception as error:  # noqa: BLE001 - raised by `start`
+        except Exception as error:  # noqa: BLE001 - raised by `__enter__`
             self._failure = error
         finally:
             self._started.set()
@@ -127,7 +117,7 @@ class EmbeddedBroker:
                     connections.discard(writer)
 
             def is_busy(self) -> bool:
-                """Tell whether a message is queued or unacknowledged by a subscriber."""
+                """Return whether a message is queued or unacknowledged by a subscriber."""
                 waiting = any(session.inflight_out for session, _ in self._sessions.values())
                 return waiting or not self._broadcast_queue.empty()
 

@@ -20,11 +20,9 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.mqtt.commands import OrderMessage
-from shoe_daemon.mqtt.documents_and_replies import DOCUMENTS
+from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table import EVENT_TYPES, SCHEMA, AnyObservation, Event, EventData, is_staff
-
-__all__ = ["EVENTS", "load_examples", "names", "schema_of", "shared_schemas"]
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OBSERVATION: Final = "observation"
@@ -53,7 +51,7 @@ EVENTS: Final[dict[str, type[EventData]]] = {
 def load_examples() -> dict[str, list[dict[str, Any]]]:
     """
     Return examples of every message, by the names of their schemas: each with its
-    `payload` and, where the type does not tell enough, a `summary`.
+    `payload` and, where the type is not clear enough, a `summary`.
     """
     text = files("shoe_daemon.mqtt").joinpath("examples.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, list[dict[str, Any]]])

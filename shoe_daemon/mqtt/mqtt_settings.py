@@ -17,7 +17,11 @@ from shoe_daemon.configured_files import find_file, path_of, read_secret
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
-__all__ = ["MqttSettings", "TlsSettings"]
+SESSION_EXPIRY_S: Final = 60
+"""The broker keeps the daemon's session for this time (MQTT 5)."""
+
+STATE_EXPIRY_HEARTBEATS: Final = 3
+"""Heartbeats after which the broker forgets a `state` (MQTT 5)."""
 
 _WORKING_FOLDER: Final = Path()
 _PLAIN_PORT: Final = 1883
@@ -57,8 +61,8 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Attributes:
         host: Its name or address.
         port: None for 1883, or 8883 with TLS.
-        protocol: ``5`` or ``3.1.1``; on 3.1.1 a refused publish cannot be told
-            from an accepted one.
+        protocol: ``5`` or ``3.1.1``; on 3.1.1 a refused publish looks like
+            an accepted one.
         username: The table's user name; None to connect without one.
         password_file: The password is the first line of this file.
         tls: None for an unencrypted connection.
@@ -96,22 +100,32 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         Raises:
             UserError: A file is missing or invalid.
         """
+        self.check_keys()
         self.password(folder)
         self.tls_context(folder)
+
+    def check_keys(self) -> None:
+        """
+        Check the keys that need another one.
+
+        Raises:
+            UserError: A password without a username, or a key without its certificate.
+        """
+        if self.password_file is not None and self.username is None:
+            raise UserError("mqtt.password_file: a password needs mqtt.username beside it")
+        if self.tls is not None and self.tls.key_file is not None and self.tls.cert_file is None:
+            raise UserError("mqtt.tls.key_file: a key needs mqtt.tls.cert_file beside it")
 
     def password(self, folder: Path = _WORKING_FOLDER) -> str | None:
         """
         Read the password; it is read again for every connection.
 
         Raises:
-            UserError: The file cannot be read or is empty, or there is no username.
+            UserError: The file cannot be read, or its first line is empty.
         """
         if self.password_file is None:
             return None
-        key = "mqtt.password_file"
-        if self.username is None:
-            raise UserError(f"{key}: a password needs mqtt.username beside it")
-        return read_secret(self.password_file, folder, key)
+        return read_secret(self.password_file, folder, "mqtt.password_file")
 
     def tls_context(self, folder: Path = _WORKING_FOLDER) -> ssl.SSLContext | None:
         """
@@ -122,8 +136,6 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """
         if self.tls is None:
             return None
-        if self.tls.key_file is not None and self.tls.cert_file is None:
-            raise UserError("mqtt.tls.key_file: a key needs mqtt.tls.cert_file beside it")
         context = _client_context(self.tls.ca_file, folder)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.tls.cert_file is not None:

@@ -1,29 +1,28 @@
 """
-The order of all messages: which one is sent next, and which are unacknowledged.
+Events from the journal, and the order of all messages; for the publisher's thread only.
 
-No thread, no socket, no clock: times are arguments. Up to a window of messages is
-unacknowledged. A reply or a retained document of seq N follows the events up to
-N; where events cannot be sent, or too many are queued, it does not wait for them.
+No thread, no socket, no clock: times are arguments.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
-from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
-from shoe_daemon.mqtt.journal_event_queue import (
+from shoe_daemon.mqtt.document_and_reply_queues import (
+    BATCH_SIZE,
     ErrorHandler,
-    EventQueue,
     EventReplay,
+    EventSource,
     QueuedMessage,
-    SentEvent,
+    ReplyQueue,
+    RetainedQueue,
+    StoredEvent,
 )
-from shoe_daemon.mqtt.timeouts import RefusalDelay, Timeouts
+from shoe_daemon.mqtt.paho_connection import NO_SUBSCRIBERS, REFUSED
+from shoe_daemon.mqtt.timeouts_and_retry_delays import RefusalDelay, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
-
-__all__ = ["OutgoingMessage", "OutgoingQueue"]
 
 _WINDOW: Final = 20
 """Messages that may be unacknowledged."""
@@ -35,6 +34,141 @@ _MAX_UNSENT_EVENTS: Final = 1000
 """With more events than this to send, documents are sent first."""
 
 _NO_RETRY_S: Final = 60.0
+_JOURNAL_RETRY_S: Final = 1.0
+
+
+class SentEvent:
+    """An event that was sent, in the window of unacknowledged ones."""
+
+    __slots__ = ("acknowledged", "seq")
+
+    def __init__(self, seq: int) -> None:
+        self.seq = seq
+        self.acknowledged = False
+
+
+class EventQueue:
+    """
+    Events on their way from the journal to the broker: in order, with a cursor that moves on
+    acknowledgement and skips none; restarts at the cursor after a loss or a refusal.
+
+    Attributes:
+        cursor: All events up to this one are acknowledged.
+        head: The last event known to be in the journal; set by any thread.
+        last_sent: The last event that was sent.
+    """
+
+    def __init__(
+        self, source: EventSource, cursor: int, timeouts: Timeouts, on_error: ErrorHandler
+    ) -> None:
+        self.cursor = cursor
+        self.head = cursor
+        self._source = source
+        self._on_error = on_error
+        self._refusals = RefusalDelay(timeouts)
+        self.restart()
+
+    def restart(self) -> None:
+        """Restart at the cursor: unacknowledged events count as not sent."""
+        self.last_sent = self.cursor
+        self._last_read = self.cursor
+        self._ready: deque[StoredEvent] = deque()
+        self._window: deque[SentEvent] = deque()
+        self._in_flight = 0
+        self._more = True
+        self._journal_failed = False
+        self._read_again_at = 0.0
+        self._held = False
+        # After a refusal a single event tests whether the broker accepts again.
+        self._probing = self._refusals.count > 0
+
+    @property
+    def unacknowledged(self) -> int:
+        """Number of events that the broker has not acknowledged, sent or not."""
+        return max(self.head, self._last_read) - self.cursor
+
+    @property
+    def unsent(self) -> int:
+        """Number of events that were not sent."""
+        return self.head - self.last_sent
+
+    @property
+    def is_refused(self) -> bool:
+        """True if the broker has refused an event and accepted none since."""
+        return self._refusals.count > 0
+
+    @property
+    def is_blocked(self) -> bool:
+        """True if no event can be sent at present: the journal fails, or the broker refuses."""
+        return self._journal_failed or self.is_refused
+
+    @property
+    def retry_at(self) -> float:
+        """When to call `next` again without any other cause (monotonic)."""
+        return max(self._read_again_at, self._refusals.retry_at if self._held else 0.0)
+
+    def next(self, now: float) -> StoredEvent | None:
+        """Return the event to send now, or None."""
+        if self._held and not self._retry(now):
+            return None
+        if self._probing and self._window:
+            return None
+        if not self._ready and not self._read(now):
+            return None
+        return self._ready.popleft()
+
+    def mark_sent(self, seq: int) -> SentEvent:
+        """Note that an event was sent; return its entry for `acknowledge`."""
+        entry = SentEvent(seq)
+        self._window.append(entry)
+        self._in_flight += 1
+        self.last_sent = seq
+        return entry
+
+    def acknowledge(self, entry: SentEvent) -> None:
+        """Note that the broker has accepted an event."""
+        self._in_flight -= 1
+        entry.acknowledged = True
+        while self._window and self._window[0].acknowledged:
+            self.cursor = self._window.popleft().seq
+        # An event that was sent after a refused one proves nothing.
+        if not self._held:
+            self._refusals.reset()
+            self._probing = False
+
+    def refuse(self, now: float) -> None:
+        """Note that the broker has refused an event: restart at the cursor after a wait."""
+        self._in_flight -= 1
+        if not self._held:
+            self._held = True
+            self._refusals.refused(now)
+
+    def _retry(self, now: float) -> bool:
+        """Restart once the wait is over and all events are answered."""
+        if now < self._refusals.retry_at or self._in_flight:
+            return False
+        self.restart()
+        return True
+
+    def _read(self, now: float) -> bool:
+        if now < self._read_again_at or not (self._more or self.head > self._last_read):
+            return False
+        # A journal that fails, or lacks an announced event, is read again later.
+        self._read_again_at = now + _JOURNAL_RETRY_S
+        self._journal_failed = True
+        try:
+            batch = self._source.events(self._last_read, BATCH_SIZE)
+        except Exception as error:  # noqa: BLE001 - displays are served in any case
+            self._on_error("journal_not_readable", error)
+            return False
+        self._journal_failed = False
+        if batch:
+            self._ready.extend(batch)
+            self._last_read = batch[-1].seq
+        if batch or self.head <= self._last_read:
+            self._read_again_at = 0.0
+        self._more = len(batch) >= BATCH_SIZE
+        return bool(batch)
 
 
 class OutgoingMessage(NamedTuple):
@@ -55,11 +189,14 @@ class OutgoingMessage(NamedTuple):
 
 class OutgoingQueue:
     """
-    Chooses the next message; for the publisher's thread only.
+    Chooses the next message.
+
+    Up to a window of messages is unacknowledged. A reply or a retained document of seq N
+    follows the events up to N; where events cannot be sent, or too many are queued, it does
+    not wait for them.
 
     Attributes:
-        has_subscribers: Whether a client receives the events; None where the broker
-            does not tell.
+        has_subscribers: Whether a client receives the events; None if unknown.
         skip_events: A stop has little time left: replies and documents do not wait
             for events, which are left to the next start.
         status_first: A stop has begun: `status` is sent before everything else.
@@ -110,7 +247,7 @@ class OutgoingQueue:
 
     @property
     def is_drained(self) -> bool:
-        """Whether everything was sent and acknowledged."""
+        """True if everything was sent and acknowledged."""
         return not (
             self._in_flight
             or self._events.unacknowledged
@@ -120,11 +257,11 @@ class OutgoingQueue:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the broker has refused a message and not accepted it since."""
+        """True if the broker has refused a message and not accepted it since."""
         return self._events.is_refused or bool(self._refusals)
 
     def documents_sent(self, now: float) -> bool:
-        """Whether every document was sent that the broker accepts."""
+        """True if every document was sent that the broker accepts."""
         return not any(self._may_send(suffix, now) for suffix, _ in self._documents.unsent())
 
     def next(self, now: float) -> OutgoingMessage | None:
@@ -185,7 +322,7 @@ class OutgoingQueue:
 
     @property
     def _documents_first(self) -> bool:
-        """Whether replies and documents would wait too long for the queued events."""
+        """True if replies and documents would wait too long for the queued events."""
         return self.skip_events or self._events.unsent > _MAX_UNSENT_EVENTS
 
     def _next_reply_or_document(self, now: float) -> OutgoingMessage | None:

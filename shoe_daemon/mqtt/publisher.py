@@ -20,18 +20,14 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.mqtt.broker_session import BrokerSession, ConnectionLostError
 from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.connection import Connection, Will
-from shoe_daemon.mqtt.document_queues import Document
-from shoe_daemon.mqtt.journal_event_queue import EventSource, QueuedMessage
+from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_connection import Connection, Will
 from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherContext
-from shoe_daemon.mqtt.session import BrokerSession, ConnectionLostError
-from shoe_daemon.mqtt.table_identity import TableIdentity
-from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
-from shoe_daemon.mqtt.topics import STATUS
-
-__all__ = ["Health", "Publisher"]
+from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
+from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 
 _MAX_WAIT_S: Final = 1.0
 
@@ -75,6 +71,9 @@ class Publisher:
 
     The callbacks are called on the publisher's thread, so they must not block;
     errors that they raise are logged.
+
+    Attributes:
+        broker_certificate: The last certificate that the broker has shown (DER).
     """
 
     def __init__(  # noqa: PLR0913 - settings, identity, source and callbacks
@@ -111,6 +110,7 @@ class Publisher:
         self._reconnect_delay = ReconnectDelay(timeouts, random.Random())
         self._thread = threading.Thread(target=self._run, name="mqtt-publisher", daemon=True)
         self._session: BrokerSession | None = None
+        self.broker_certificate: bytes | None = None
         self._connecting = False
         self._last_loop = time.monotonic()
         self._disconnected_at = self._last_loop
@@ -167,17 +167,13 @@ class Publisher:
 
     @property
     def is_replaying(self) -> bool:
-        """Whether events are being published again."""
+        """True if events are being published again."""
         return self._context.replay.is_running
 
     def replay(self, from_seq: int, until: int) -> None:
         """Publish events of the journal again, when there is nothing else to send."""
         self._context.replay.start(from_seq, until)
         self._context.wakeup.wake()
-
-    def announce(self) -> None:
-        """Publish `online` again, with the present seq and head hash."""
-        self.retain(STATUS, self._context.online, 0)
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """
@@ -259,6 +255,7 @@ class Publisher:
             timeout_s = context.timeouts.connect_s
             connection = Connection(context.settings, client_id, will, timeout_s)
             connection.open()
+            self.broker_certificate = connection.broker_certificate
         finally:
             self._last_loop = time.monotonic()
             self._connecting = False

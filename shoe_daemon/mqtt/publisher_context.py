@@ -9,21 +9,23 @@ from typing import Literal, NamedTuple
 import structlog
 from msgspec.structs import replace
 
-from shoe_daemon.backoff import LogRateLimit
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.connection import MessageReceived, Wakeup
-from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
-from shoe_daemon.mqtt.documents_and_replies import Status, encode_message
-from shoe_daemon.mqtt.journal_event_queue import EventQueue, EventReplay, EventSource
+from shoe_daemon.mqtt.document_and_reply_queues import (
+    EventReplay,
+    EventSource,
+    ReplyQueue,
+    RetainedQueue,
+)
+from shoe_daemon.mqtt.document_and_reply_types import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
-from shoe_daemon.mqtt.table_identity import TableIdentity
-from shoe_daemon.mqtt.timeouts import Timeouts
-from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.mqtt.outgoing_queue import EventQueue, OutgoingQueue
+from shoe_daemon.mqtt.paho_connection import MessageReceived
+from shoe_daemon.mqtt.thread_wakeup import Wakeup
+from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.topics import TableIdentity, Topics
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
-
-__all__ = ["Callbacks", "ChainHead", "PublisherContext"]
 
 
 class ChainHead(NamedTuple):

@@ -1,29 +1,21 @@
-"""All topics: ``<prefix>/<site>/<table>/…``, with the prefix ``shoe/v1`` by default."""
+"""Topics of a table, ``<prefix>/<site>/<table>/…``, and its client id at the broker."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import secrets
+import socket
+from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.table import is_staff
 
-__all__ = [
-    "ALERTS",
-    "DEFAULT_PREFIX",
-    "HISTORY",
-    "ID",
-    "RESULT",
-    "ROADS",
-    "STAFF_ALERTS",
-    "STATE",
-    "STATUS",
-    "Topics",
-    "device",
-    "staff",
-]
-
 DEFAULT_PREFIX: Final = "shoe/v1"
+_MACHINE_ID: Final = Path("/etc/machine-id")
 
 # The retained documents, below `<prefix>/<site>/<table>/`.
 STATUS: Final = "status"
@@ -33,6 +25,7 @@ ALERTS: Final = "alert/active"
 STAFF_ALERTS: Final = "staff/alert/active"
 ROADS: Final = "roads"
 HISTORY: Final = "history"
+SIGNATURE: Final = "signature"
 
 ID: Final = re.compile(r"[a-z0-9-]+")
 """The id of a site, a table or a reader."""
@@ -118,7 +111,7 @@ class Topics:
 
     def may_reply_to(self, topic: str) -> bool:
         """
-        Tell whether a reply may be published to a response topic.
+        Return whether a reply may be published to a response topic.
 
         Never to a topic on which tables publish: a sender of commands could otherwise
         make a table publish in the name of another, or replace its own documents.
@@ -132,3 +125,43 @@ def _checked(name: str, what: str) -> str:
     if not ID.fullmatch(name):
         raise UserError(f"{what} {name!r}: expected an id of a-z, 0-9 and -, such as 'table-7'")
     return name
+
+
+class TableIdentity(Struct, frozen=True):
+    """
+    A table, and one start of its daemon.
+
+    Attributes:
+        site: The site's id.
+        table: The table's id.
+        session: New at every start of the daemon.
+        name: The table's name for people; None if it has none.
+    """
+
+    site: str
+    table: str
+    session: str
+    name: str | None = None
+
+    def client_id(self) -> str:
+        """
+        Return the MQTT client id: different for every table and machine, the same
+        after a restart.
+        """
+        return f"shoe-{self.site}-{self.table}-{_machine_id()[:8]}"
+
+    def probe_id(self) -> str:
+        """
+        Return a client id of the same form and length that no daemon uses: a broker
+        with rules for client ids treats it alike, and ends no other connection.
+        """
+        return f"{self.client_id()[:-8]}{secrets.token_hex(4)}"
+
+
+def _machine_id() -> str:
+    """Return the id of this machine; a hash of its name where it has none."""
+    try:
+        text = _MACHINE_ID.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    return text or hashlib.sha256(socket.gethostname().encode()).hexdigest()

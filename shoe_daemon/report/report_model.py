@@ -169,6 +169,21 @@ class RoundCounts(Struct, frozen=True):
     without_wagers: int
 
 
+class ProofSignature(Struct, frozen=True):
+    """
+    The signature that covers a shoe.
+
+    Attributes:
+        seq: The last event that it covers.
+        key: The public key, in hex.
+        signature: In hex.
+    """
+
+    seq: int
+    key: str
+    signature: str
+
+
 class Proof(Struct, frozen=True):
     """
     Data for comparing a printed report with its journal.
@@ -183,6 +198,7 @@ class Proof(Struct, frozen=True):
         broken: The first fault; None otherwise.
         written_by: The program versions that wrote the shoe; None for an unrecorded version.
         reported_by: The version that made the report.
+        signature: The first signature that covers the shoe; None if none does.
     """
 
     first_event: int
@@ -194,6 +210,7 @@ class Proof(Struct, frozen=True):
     broken: str | None
     written_by: tuple[str | None, ...]
     reported_by: str
+    signature: ProofSignature | None = None
 
     @property
     def refuted(self) -> bool:

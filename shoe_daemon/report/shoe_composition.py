@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import CARDS_PER_DECK, DECK, Card, load_house
-from shoe_daemon.report.card_order import DrawnCard
+from shoe_daemon.report.cards_in_drawn_order import DrawnCard
 from shoe_daemon.table import StaffComposition
 
 
@@ -75,19 +75,27 @@ def compose(
     )
 
 
+def compose_counted_shoe(
+    decks: int, read: Mapping[Card, int], stub: Mapping[Card, int]
+) -> Composition:
+    """Compare a whole shoe: cards read, and the remaining cards counted by hand."""
+    known = Counter(read) + Counter(stub)
+    return _composition_of(decks, known, max(decks * CARDS_PER_DECK - known.total(), 0))
+
+
 def _composition_of(  # noqa: PLR0913 - all of them are needed
     decks: int,
-    known: Mapping[Card, int],
+    known: Counter[Card],
     unread: int,
     *,
-    reshuffled: bool,
-    by_table: bool,
-    differ: bool,
+    reshuffled: bool = False,
+    by_table: bool = False,
+    differ: bool = False,
 ) -> Composition:
-    out = sum(known.values()) + unread
+    out = known.total() + unread
     left = decks * CARDS_PER_DECK - out
     dealt_out = left <= 0 and not reshuffled
-    read = {str(card): known.get(card, 0) for card in DECK}
+    read = {str(card): known[card] for card in DECK}
     over = {face: count - decks for face, count in read.items() if count > decks}
     short = {face: decks - count for face, count in read.items() if count < decks}
     return Composition(
@@ -103,15 +111,6 @@ def _composition_of(  # noqa: PLR0913 - all of them are needed
         told="table" if by_table else "events",
         events_differ=differ,
     )
-
-
-def compose_counted_shoe(
-    decks: int, read: Mapping[Card, int], stub: Mapping[Card, int]
-) -> Composition:
-    """Compare a whole shoe: cards read, and the remaining cards counted by hand."""
-    known = Counter(read) + Counter(stub)
-    short = max(decks * CARDS_PER_DECK - known.total(), 0)
-    return _composition_of(decks, known, short, reshuffled=False, by_table=False, differ=False)
 
 
 def reshuffles(house: str | None) -> bool:

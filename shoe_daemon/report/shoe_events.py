@@ -103,17 +103,10 @@ def events_in(
     }
     while rows := reader.connection.execute(_EVENTS, wanted).fetchall():
         for seq, observation, body, cause, order in rows:
-            event, command = _decoded(reader, seq, body, order)
+            try:
+                event = decode_event(body)
+                command = None if order is None else msgspec.json.decode(order, type=Command)
+            except msgspec.DecodeError as error:
+                raise UserError(f"{reader.path}: event {seq} cannot be read: {error}") from error
             yield CausedEvent(event, observation, cause, command)
         wanted["after"] = rows[-1][0]
-
-
-def _decoded(
-    reader: JournalReader, seq: int, body: bytes, order: bytes | None
-) -> tuple[Event, Command | None]:
-    try:
-        event = decode_event(body)
-        command = None if order is None else msgspec.json.decode(order, type=Command)
-    except msgspec.DecodeError as error:
-        raise UserError(f"{reader.path}: event {seq} cannot be read: {error}") from error
-    return event, command

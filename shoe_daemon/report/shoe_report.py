@@ -1,35 +1,64 @@
-"""The report on one shoe, made from its events."""
+"""The report on one shoe, made from its events, with the proof that the journal is unchanged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Final
 
 from msgspec.structs import replace
 
+from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Outcome
+from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
-from shoe_daemon.report.card_order import CardFold, DrawnCard
+from shoe_daemon.journal.signatures import last_signature
+from shoe_daemon.journal.verify import verify
+from shoe_daemon.report.cards_in_drawn_order import CardFold, DrawnCard
 from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
-from shoe_daemon.report.incidents_and_changes import ChangeFold, IncidentFold
-from shoe_daemon.report.journal_proof import Progress, prove
 from shoe_daemon.report.report_model import (
     Incident,
     Pause,
+    Proof,
+    ProofSignature,
     RoundLine,
     ShoeReport,
     ShoeStatus,
     Tempo,
 )
-from shoe_daemon.report.round_list import RoundFold, count_rounds
+from shoe_daemon.report.rounds_and_incidents import (
+    ChangeFold,
+    IncidentFold,
+    RoundFold,
+    count_rounds,
+)
 from shoe_daemon.report.shoe_composition import compose
-from shoe_daemon.report.shoe_events import CausedEvent, events_in, find_span
-from shoe_daemon.table import events, to_microseconds
+from shoe_daemon.report.shoe_events import CausedEvent, ShoeSpan, events_in, find_span
+from shoe_daemon.table import Event, events, to_microseconds
 
-_SECOND = 1_000_000
+Progress = Callable[[int, int], None]
+
+_SECOND: Final = 1_000_000
+_NO_END: Final = 1 << 62
+_HASH_BYTES: Final = 32
+
+_LAST_EVENT: Final = (
+    "SELECT seq, hash, observation FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1"
+)
+_PUBLISHED_HEAD: Final = """
+    SELECT body ->> '$.data.head' FROM event
+    WHERE seq BETWEEN ? AND ? AND type = 'shoe_finished' ORDER BY seq DESC LIMIT 1
+"""
+_PROGRAMS: Final = """
+    SELECT body ->> '$.program' FROM observation
+    WHERE type = 'session' AND id <= :last AND id >= ifnull((
+        SELECT max(o.id) FROM observation o, event e
+        WHERE o.type = 'session' AND e.seq = :first AND o.id <= e.observation
+    ), 0) ORDER BY id
+"""
 
 
 def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None) -> ShoeReport:
@@ -45,7 +74,7 @@ def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None)
     with open_read_only(path) as reader:
         span = find_span(reader, shoe)
         report = report_on(events_in(reader, span), replaced=span.end is not None)
-        return replace(report, proof=prove(reader, span, progress))
+        return replace(report, proof=_prove(reader, span, progress))
 
 
 def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeReport:
@@ -55,62 +84,49 @@ def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeR
     Raises:
         UserError: The first event is not a shoe's start.
     """
-    fold = _ShoeFold()
+    cards, rounds, incidents, changes = CardFold(), RoundFold(), IncidentFold(), ChangeFold()
+    first: Event | None = None
+    last: Event | None = None
+    finished = False
+    composition: events.StaffComposition | None = None
     for each in caused:
-        fold.take(each)
-    return fold.report(replaced=replaced)
-
-
-class _ShoeFold:
-    def __init__(self) -> None:
-        self._cards, self._rounds = CardFold(), RoundFold()
-        self._incidents, self._changes = IncidentFold(), ChangeFold()
-        self._first: CausedEvent | None = None
-        self._last: CausedEvent | None = None
-        self._finished = False
-        self._composition: events.StaffComposition | None = None
-
-    def take(self, caused: CausedEvent) -> None:
-        self._first = self._first or caused
-        self._last = caused
-        for fold in (self._cards, self._rounds, self._incidents, self._changes):
-            fold.take(caused)
-        match caused.event.data:
+        last = each.event
+        first = first or last
+        for fold in (cards, rounds, incidents, changes):
+            fold.take(each)
+        match last.data:
             case events.ShoeFinished():
-                self._finished = True
-            case events.StaffComposition() as composition:
-                self._composition = composition
+                finished = True
+            case events.StaffComposition() as counted:
+                composition = counted
             case events.CardCorrected():
-                self._composition = None  # counted before the correction
-
-    def report(self, *, replaced: bool) -> ShoeReport:
-        if self._first is None or self._last is None:
-            raise UserError("these are no events of a shoe")
-        first, started = self._first.event, self._first.event.data
-        if not isinstance(started, events.ShoeStarted):
-            raise UserError(f"event {first.seq} is {first.type}: expected a shoe's start")
-        cards = self._cards.finish()
-        lines = self._rounds.finish(cards)
-        incidents = self._incidents.incidents
-        status: ShoeStatus = "replaced" if replaced else "under way"
-        return ShoeReport(
-            site=first.site,
-            table=first.table,
-            shoe=first.shoe or 0,
-            status="finished" if self._finished else status,
-            decks=started.decks,
-            house=started.house,
-            policy=started.policy,
-            started_at=first.at,
-            last_at=self._last.event.at,
-            counts=count_rounds(lines),
-            expectations=tuple(_expectations(lines, started.decks)),
-            composition=compose(started.decks, started.house, cards, self._composition),
-            incidents=tuple(incidents),
-            changes=tuple(self._changes.changes),
-            tempo=_tempo(cards, lines, incidents),
-            rounds=tuple(lines),
-        )
+                composition = None  # counted before the correction
+    if first is None or last is None:
+        raise UserError("these are no events of a shoe")
+    started = first.data
+    if not isinstance(started, events.ShoeStarted):
+        raise UserError(f"event {first.seq} is {first.type}: expected a shoe's start")
+    drawn = cards.finish()
+    lines = rounds.finish(drawn)
+    status: ShoeStatus = "replaced" if replaced else "under way"
+    return ShoeReport(
+        site=first.site,
+        table=first.table,
+        shoe=first.shoe or 0,
+        status="finished" if finished else status,
+        decks=started.decks,
+        house=started.house,
+        policy=started.policy,
+        started_at=first.at,
+        last_at=last.at,
+        counts=count_rounds(lines),
+        expectations=tuple(_expectations(lines, started.decks)),
+        composition=compose(started.decks, started.house, drawn, composition),
+        incidents=tuple(incidents.incidents),
+        changes=tuple(changes.changes),
+        tempo=_tempo(drawn, lines, incidents.incidents),
+        rounds=tuple(lines),
+    )
 
 
 def _expectations(lines: list[RoundLine], decks: int) -> Iterable[Expectation]:
@@ -159,3 +175,44 @@ def _longest_pause(cards: list[DrawnCard], moments: list[int]) -> Pause | None:
         return None
     place = gaps.index(max(gaps))
     return Pause(cards[place].at, gaps[place] / _SECOND, cards[place + 1].round)
+
+
+def _prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> Proof:
+    """Collect the proof of one shoe. Without `progress` the chain is not verified."""
+    connection = reader.connection
+    end = _NO_END if span.end is None else span.end
+    last, digest, observation = connection.execute(_LAST_EVENT, (end,)).fetchone()
+    found = connection.execute(_PUBLISHED_HEAD, (span.first, last)).fetchone()
+    published = found[0] if found else None
+    sessions = connection.execute(_PROGRAMS, {"first": span.first, "last": observation})
+    verdict = None
+    if progress is not None:
+        verdict = verify(reader, find=_hash(published), progress=progress)
+    fault = verdict.broken if verdict else None
+    return Proof(
+        first_event=span.first,
+        last_event=last,
+        head=digest.hex(),
+        published=published,
+        published_at=verdict.found_at if verdict else None,
+        chain="not verified" if verdict is None else "broken" if fault else "good",
+        broken=f"{fault.row}: {fault.what}" if fault else None,
+        written_by=tuple(dict.fromkeys(row[0] for row in sessions)),
+        reported_by=__version__,
+        signature=_signature(reader, span.shoe),
+    )
+
+
+def _signature(reader: JournalReader, shoe: int) -> ProofSignature | None:
+    found = last_signature(reader.connection, shoe=shoe)
+    if found is None:
+        return None
+    return ProofSignature(found.seq, found.key.hex(), found.signature.hex())
+
+
+def _hash(published: object) -> bytes | None:
+    try:
+        found = bytes.fromhex(str(published))
+    except ValueError:
+        return None
+    return found if len(found) == _HASH_BYTES else None

@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, localcontext
 from functools import cache
+from itertools import combinations_with_replacement
 from math import comb, perm
 from typing import Final, NamedTuple
 
@@ -75,24 +76,6 @@ def agree_within(alphabet: CardAlphabet, length: int, decks: int) -> Decimal:
     return _ratio(_power(_within(alphabet, decks), alphabet.size, length), perm(cards, 2 * length))
 
 
-def expected_between(
-    alphabet: CardAlphabet, length: int, one: ShoeSize, other: ShoeSize
-) -> Decimal:
-    """
-    Return the mean number of maximal repeats of at least `length` cards in two shuffled shoes.
-    Exact.
-
-    A repeat longer than `length` is counted once.
-    """
-    decks = (one.decks, other.decks)
-    return _maximal(
-        _places(one.cards, length) * _places(other.cards, length),
-        agree_between(alphabet, length, decks),
-        _places(one.cards, length + 1) * _places(other.cards, length + 1),
-        agree_between(alphabet, length + 1, decks),
-    )
-
-
 def expected_within(alphabet: CardAlphabet, length: int, shoe: ShoeSize) -> Decimal:
     """
     Return an upper bound of the mean number of repeats of at least `length` cards within a
@@ -113,40 +96,30 @@ def expected_repeats(alphabet: CardAlphabet, length: int, shoes: Iterable[ShoeSi
     Return an upper bound of the mean number of repeats of at least `length` cards in shuffled
     shoes, each compared with itself and with all others.
     """
-    total, decks = Decimal(0), Counter[int]()
-    places: dict[int, list[tuple[int, int]]] = {}
-    shapes = Counter(shoes)
-    for shoe, count in shapes.items():
+    total = Decimal(0)
+    by_decks: dict[int, list[ShoeSize]] = {}
+    for shoe, count in Counter(shoes).items():
         total += count * expected_within(alphabet, length, shoe)
-        decks[shoe.decks] += count
-        here = (_places(shoe.cards, length), _places(shoe.cards, length + 1))
-        places.setdefault(shoe.decks, []).extend([here] * count)
+        by_decks.setdefault(shoe.decks, []).extend([shoe] * count)
     with localcontext() as context:
         context.prec = _PRECISION
-        for one in decks:
-            for other in decks:
-                if one <= other:
-                    total += _pairs(alphabet, length, (one, other), places)
+        for decks in combinations_with_replacement(sorted(by_decks), 2):
+            groups = by_decks[decks[0]], by_decks[decks[1]]
+            shorter, longer = (
+                _place_pairs(*groups, cards) * agree_between(alphabet, cards, decks)
+                for cards in (length, length + 1)
+            )
+            # Agreements that extend to the left belong to a repeat that began there.
+            total += shorter - longer
     return total
 
 
-def _pairs(
-    alphabet: CardAlphabet,
-    length: int,
-    decks: tuple[int, int],
-    places: dict[int, list[tuple[int, int]]],
-) -> Decimal:
-    one, other = places[decks[0]], places[decks[1]]
-    both = [sum(each[n] for each in one) * sum(each[n] for each in other) for n in (0, 1)]
-    if decks[0] == decks[1]:
-        both = [(both[n] - sum(each[n] ** 2 for each in one)) // 2 for n in (0, 1)]
-    shorter, longer = (agree_between(alphabet, length + n, decks) for n in (0, 1))
-    return _maximal(both[0], shorter, both[1], longer)
-
-
-def _maximal(places: int, shorter: Decimal, fewer: int, longer: Decimal) -> Decimal:
-    # Agreements that extend to the left belong to a repeat that began there.
-    return places * shorter - fewer * longer
+def _place_pairs(one: list[ShoeSize], other: list[ShoeSize], length: int) -> int:
+    """Count the pairs of places in two shoes, one of each group; a group may be the other."""
+    here, there = ([_places(shoe.cards, length) for shoe in group] for group in (one, other))
+    if one is other:
+        return (sum(here) ** 2 - sum(places**2 for places in here)) // 2
+    return sum(here) * sum(there)
 
 
 def _places(cards: int, length: int) -> int:

@@ -7,10 +7,9 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Final
 
-from shoe_daemon.game import RANKS, SUITS
+from shoe_daemon.game import RANKS, SUIT_SIGNS, SUITS, card_text
 from shoe_daemon.report import wording
 from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.journal_proof import SIGNERS, proof_rows
 from shoe_daemon.report.report_model import (
     Incident,
     Proof,
@@ -54,6 +53,11 @@ def headline(name: str, where: str) -> list[str]:
     return [name, *wrap(where, COLUMNS)]
 
 
+def wrapped(text: str, first: str = "  ", others: str = "  ") -> list[str]:
+    """Wrap a text at `COLUMNS`, with an indent for its first line and for the others."""
+    return wrap(text, COLUMNS, initial_indent=first, subsequent_indent=others)
+
+
 def _overview(counts: RoundCounts, tempo: Tempo) -> Iterator[str]:
     yield "OVERVIEW"
     yield from _entry("Rounds", _how_rounds_ended(counts))
@@ -90,32 +94,31 @@ def _how_rounds_ended(counts: RoundCounts) -> str:
 
 
 def _entry(term: str, text: str) -> list[str]:
-    return wrap(text, COLUMNS, initial_indent=f"  {term:<12}", subsequent_indent=" " * 14)
+    return wrapped(text, f"  {term:<12}", " " * 14)
 
 
 def _expected(expectations: tuple[Expectation, ...]) -> Iterator[str]:
     yield f"{'AGAINST CHANCE':<16}{'found':>7}{'expected':>11}{'odds':>10}"
     for each in expectations:
-        over, under = each.share.split("/")
-        share = f"{100 * int(over) / int(under):.2f} %"
+        share = f"{wording.percentage(each)} %"
         name = wording.COUNTED[each.name]
         yield f"  {name:<14}{each.found:>7}{each.expected:>11.1f}{share:>10}  {each.words}"
     yield ""
-    yield from wrap(wording.SOURCE, COLUMNS, initial_indent="  ", subsequent_indent="  ")
+    yield from wrapped(wording.SOURCE)
 
 
 def _composition(report: ShoeReport) -> Iterator[str]:
     cards = report.composition
     yield "COMPOSITION"
     for sentence in wording.composition(cards):
-        yield from wrap(sentence, COLUMNS, initial_indent="  ", subsequent_indent="  ")
+        yield from wrapped(sentence)
     if cards.reshuffled:
         return
     yield ""
     yield " " * 6 + "".join(f"{rank:>5}" for rank in RANKS)
     for suit in SUITS:
         cells = (_cell(report, rank + suit) for rank in RANKS)
-        yield f"     {wording.SIGNS[suit]}" + "".join(f"{cell:>5}" for cell in cells)
+        yield f"     {SUIT_SIGNS[suit]}" + "".join(f"{cell:>5}" for cell in cells)
 
 
 def _cell(report: ShoeReport, face: str) -> str:
@@ -128,22 +131,17 @@ def _incidents(incidents: tuple[Incident, ...]) -> Iterator[str]:
     yield "IRREGULARITIES" if incidents else "IRREGULARITIES  none"
     for each in incidents:
         title = f"#{each.id}  {wording.incident_title(each)} (severity {each.severity})"
-        yield from wrap(
-            title, COLUMNS, initial_indent=f"  {wording.time(each.at)}  ",
-            subsequent_indent=" " * 12,
-        )  # fmt: skip
+        yield from wrapped(title, f"  {wording.time(each.at)}  ", " " * 12)
         for text in (each.detail, f"→ {wording.decision(each)}"):
-            yield from wrap(text, COLUMNS, initial_indent=" " * 12, subsequent_indent=" " * 14)
+            yield from wrapped(text, " " * 12, " " * 14)
 
 
 def _changes(report: ShoeReport) -> Iterator[str]:
     yield "CHANGED BY PEOPLE"
     for each in report.changes:
         where = "" if each.round is None else f"round {each.round}: "
-        yield from wrap(
-            where + wording.change(each), COLUMNS,
-            initial_indent=f"  {wording.time(each.at)}  ", subsequent_indent=" " * 12,
-        )  # fmt: skip
+        text = f"{where}{wording.change(each)}"
+        yield from wrapped(text, f"  {wording.time(each.at)}  ", " " * 12)
 
 
 def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
@@ -166,19 +164,18 @@ def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
 
 def _proof(proof: Proof) -> Iterator[str]:
     yield "PROOF"
-    for name, value in proof_rows(proof):
+    for name, value in wording.proof_rows(proof):
         yield from _entry(name, value)
 
 
 def _signatures() -> Iterator[str]:
     yield "SIGNATURES"
     yield f"  {'':<12}{'name':<24}{'signature':<28}date"
-    for signer in SIGNERS:
+    for signer in wording.SIGNERS:
         yield ""
         yield f"  {signer:<12}{'_' * 22:<24}{'_' * 26:<28}{'_' * 12}"
 
 
 def _hand(hand: HandResult) -> str:
-    cards = " ".join(map(wording.card, hand.cards))
-    total = "" if hand.total is None else str(hand.total)
-    return f"{cards:<11} {total:>2}"
+    cards = " ".join(map(card_text, hand.cards))
+    return f"{cards:<11} {wording.total(hand):>2}"

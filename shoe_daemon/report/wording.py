@@ -5,12 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from shoe_daemon.game import Card, Kind, Outcome
-from shoe_daemon.report.report_model import Change, Incident, Person, RoundLine, ShoeReport
+from shoe_daemon.game import Kind, Outcome, card_text
+from shoe_daemon.report.expected_counts import Expectation
+from shoe_daemon.report.report_model import (
+    Change,
+    Incident,
+    Person,
+    Proof,
+    ProofSignature,
+    RoundLine,
+    ShoeReport,
+)
 from shoe_daemon.report.shoe_composition import Composition
-from shoe_daemon.table import to_microseconds
+from shoe_daemon.table import HandResult, to_microseconds
 
-SIGNS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
+SIGNERS: Final = ("Dealer", "Supervisor", "Auditor")
 COUNTED: Final = {
     "banker": "Banker",
     "player": "Player",
@@ -56,6 +65,11 @@ _CHANGES: Final = {
     "result": "result changed",
     "entered": "result entered by hand",
 }
+_CHAIN: Final = {
+    "good": "good: the whole journal was verified for this report",
+    "broken": "BROKEN at {broken}",
+    "not verified": "not verified for this report",
+}
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 
@@ -63,11 +77,6 @@ _HOUR: Final = 3600
 def plain(text: str) -> str:
     """Replace control characters, which could steer a terminal or hide text."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "·" for sign in text)
-
-
-def card(face: Card | str | None) -> str:
-    """Format a card with its suit symbol, ``10♥``; ``??`` if unknown."""
-    return "??" if face is None else face[:-1] + SIGNS[face[-1]]
 
 
 def time(at: str) -> str:
@@ -100,14 +109,20 @@ def number(value: float | None) -> str:
     return NONE if value is None else f"{value:,.1f}".removesuffix(".0")
 
 
-def decks(count: int) -> str:
-    """Format a number of decks."""
-    return "1 deck" if count == 1 else f"{count} decks"
-
-
 def plural(count: int, thing: str) -> str:
     """Format a count with its noun."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def total(hand: HandResult) -> str:
+    """Format the total of a hand; empty if unknown."""
+    return "" if hand.total is None else str(hand.total)
+
+
+def percentage(each: Expectation) -> str:
+    """Format the exact probability of a counted event in percent, without the sign."""
+    over, under = map(int, each.share.split("/"))
+    return f"{100 * over / under:.2f}"
 
 
 def title(report: ShoeReport) -> str:
@@ -122,7 +137,7 @@ def title(report: ShoeReport) -> str:
 def rules(report: ShoeReport) -> str:
     """Format house and policy."""
     house = report.house or "no house configured"
-    return f"{decks(report.decks)}, house: {house}, rulings: {report.policy}"
+    return f"{plural(report.decks, 'deck')}, house: {house}, rulings: {report.policy}"
 
 
 def result(line: RoundLine) -> str:
@@ -143,7 +158,7 @@ def remarks(line: RoundLine) -> str:
         (f"entered by {person(line.entered)}", line.entered),
         ("card corrected", line.corrected),
         ("result changed", line.revised and line.status == "finished"),
-        (f"one too many: {' '.join(map(card, line.excess))}", line.excess),
+        (f"one too many: {' '.join(map(card_text, line.excess))}", line.excess),
         (", ".join(f"#{each}" for each in line.irregularities), line.irregularities),
     ]
     return ", ".join(text for text, holds in found if holds)
@@ -161,7 +176,7 @@ def incident_title(incident: Incident) -> str:
     kind = incident.kind.replace("_", " ")
     where = "outside a round" if incident.round is None else f"round {incident.round}"
     place = "" if incident.slot is None else f", {incident.slot}"
-    face = "" if incident.card is None else f" {card(incident.card)}"
+    face = "" if incident.card is None else f" {card_text(incident.card)}"
     return f"{kind}{face}, {where}{place}"
 
 
@@ -193,7 +208,7 @@ def change(each: Change) -> str:
 def _faces(each: Change, text: str | None) -> str | None:
     if each.what != "card":
         return text
-    return "a card not known" if text is None else card(text)
+    return "a card not known" if text is None else card_text(text)
 
 
 def composition(cards: Composition) -> list[str]:
@@ -202,9 +217,10 @@ def composition(cards: Composition) -> list[str]:
         return ["The cards go back into this shoe, so they cannot be counted against its decks."]
     lines = [_out(cards)]
     if cards.surplus:
-        more = ", ".join(f"{card(face)} {_more(count)}" for face, count in cards.surplus.items())
-        lines.append(f"Told more often than the decks hold: {more}. A card was misread,"
-                    " read twice, or does not belong to this shoe.")  # fmt: skip
+        lines.append(
+            f"Told more often than the decks hold: {_copies(cards.surplus, ' more')}. A card was"
+            " misread, read twice, or does not belong to this shoe."
+        )
     if cards.dealt_out:
         lines.append(_missing(cards))
     elif cards.left > 0:
@@ -228,13 +244,40 @@ def _out(cards: Composition) -> str:
 def _missing(cards: Composition) -> str:
     if not cards.missing:
         return "Every face came out as often as the decks hold it."
-    short = ", ".join(f"{card(face)} {_times(count)}" for face, count in cards.missing.items())
-    return f"Never told though the shoe is empty: {short}."
+    return f"Never told though the shoe is empty: {_copies(cards.missing)}."
 
 
-def _more(count: int) -> str:
-    return "once more" if count == 1 else f"{count} times more"
+def _copies(counts: dict[str, int], more: str = "") -> str:
+    times = {face: "once" if count == 1 else f"{count} times" for face, count in counts.items()}
+    return ", ".join(f"{card_text(face)} {text}{more}" for face, text in times.items())
 
 
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+def proof_rows(proof: Proof) -> list[tuple[str, str]]:
+    """Format the proof as rows of name and value."""
+    rows = [
+        ("Events", f"{proof.first_event:,} to {proof.last_event:,} of the journal"),
+        ("Chain", _CHAIN[proof.chain].format(broken=proof.broken)),
+        ("Head", f"after the last event of this shoe: {proof.head}"),
+    ]
+    if proof.published is not None:
+        rows.append(("Published", f"{_published_where(proof)}: {proof.published}"))
+    if proof.signature is not None:
+        rows.append(("Signed", _signed(proof.signature)))
+    written = ", ".join(each or "not recorded" for each in proof.written_by) or "not recorded"
+    rows.append(("Program", f"written by version {written}; report by {proof.reported_by}"))
+    return rows
+
+
+def _signed(signed: ProofSignature) -> str:
+    return (
+        f"after event {signed.seq:,}, to be compared by `journal verify --key`."
+        f" Key: {signed.key}. Signature: {signed.signature}"
+    )
+
+
+def _published_where(proof: Proof) -> str:
+    if proof.published_at is not None:
+        return f"in shoe_finished, found in the journal at {proof.published_at}"
+    if proof.chain == "good":
+        return "in shoe_finished, NOT FOUND in the journal"
+    return "in shoe_finished, not compared"

@@ -20,13 +20,11 @@ from msgspec.structs import replace
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand, parse_command
-from shoe_daemon.mqtt.documents_and_replies import Earlier, Reply, encode_message
+from shoe_daemon.mqtt.document_and_reply_types import Earlier, Reply, encode_message
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import COMMANDS, Command, Event, from_microseconds, to_microseconds
-
-__all__ = ["MAX_REPLAYED_EVENTS", "CommandHandler"]
 
 _log = structlog.get_logger(__name__)
 

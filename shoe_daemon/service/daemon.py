@@ -18,15 +18,14 @@ from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
-from shoe_daemon.mqtt.table_identity import TableIdentity
+from shoe_daemon.mqtt.topics import TableIdentity
+from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import Event, make_detail
-
-__all__ = ["Daemon", "InputQueue"]
 
 _log = structlog.get_logger(__name__)
 
@@ -90,6 +89,8 @@ class Daemon:
         Raises:
             UserError: The journal cannot be used.
         """
+        for fault in setup.faults:
+            _log.error("file_unusable", reason=fault)
         self.core = Core(setup)
         self._on_events = on_events or (lambda _events, _core: None)
         self._inputs: InputQueue[Input] = InputQueue(_MAX_INPUTS)
@@ -116,6 +117,7 @@ class Daemon:
             self._session,
             heartbeat=0 if setup.config.mqtt is None else setup.config.mqtt.heartbeat,
         )
+        self._certificates = CertificateWatch(setup.config.mqtt, self.publisher)
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._ready = False
         self._was_full = False
@@ -214,6 +216,8 @@ class Daemon:
         self._announce(self._write(self.core.process_deadlines))
         self._state.publish_if_changed()
         self._state.publish_devices(blocked=self._is_blocked())
+        self._certificates.check()
+        self._state.notes = self._certificates.alerts
         self._watchdog.feed(self._state)
         self._busy_since = None
 

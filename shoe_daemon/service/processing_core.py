@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from drivers import Frame, FrameKind, driver_version
 from shoe_daemon import __version__
-from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import house_to_mapping, policy_to_mapping
@@ -27,6 +26,7 @@ from shoe_daemon.journal import (
     StoredEvent,
 )
 from shoe_daemon.journal.journal_reader import fold_table
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.table import (
     Command,
     Detail,
@@ -41,8 +41,6 @@ from shoe_daemon.table import (
     from_microseconds,
     to_microseconds,
 )
-
-__all__ = ["Core", "EventOutbox", "JudgedCommand"]
 
 _log = structlog.get_logger(__name__)
 
@@ -123,7 +121,9 @@ class Core:
         """
         self._setup = setup
         config = setup.config
-        self.journal = Journal.open(setup.journal, config.site, config.table.id)
+        self.journal = Journal.open(
+            setup.journal, config.site, config.table.id, signer=setup.signer
+        )
         self._reader = self.journal.reader()
         self.table = _fold(self._reader)
         self.clock = clock or Clock(self.table.state.now)
@@ -279,6 +279,8 @@ class Core:
             self.table = self._fold_again(error)
             raise
         self.outbox.add(stored)
+        current = self.table.state.round
+        structlog.contextvars.bind_contextvars(round=current.number if current else None)
         return [event for entry in entries for step in entry.steps for event in step.events]
 
     def _fold_again(self, unwritable: JournalUnwritable) -> Table:

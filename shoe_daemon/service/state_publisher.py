@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import structlog
 
 from drivers import Reader
-from shoe_daemon.game import Result
-from shoe_daemon.mqtt import documents_and_replies, topics
+from shoe_daemon.mqtt import document_and_reply_types, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table import Detail, PublicHistory, make_detail
-
-__all__ = ["StatePublisher"]
+from shoe_daemon.table import Detail, make_detail
 
 _log = structlog.get_logger(__name__)
 
@@ -32,6 +28,7 @@ class StatePublisher:
 
     Attributes:
         blocked: A reader is blocked because frames come faster than they are processed.
+        notes: Further sentences for systemd's line of status.
     """
 
     def __init__(
@@ -51,6 +48,7 @@ class StatePublisher:
         self._devices_published_at = 0.0
         self._published_observation = -1
         self.blocked = False
+        self.notes: Sequence[str] = ()
 
     @property
     def is_outdated(self) -> bool:
@@ -76,60 +74,86 @@ class StatePublisher:
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
-        published, seq, session = self._published, table.seq, self._session
+        seq, session, alarm = table.seq, self._session, self._alarm
         publisher.retain(
             topics.STATE,
-            partial(
-                _state,
-                table=table,
+            lambda published: document_and_reply_types.state(
+                table,
                 session=session,
-                alarm=self._alarm,
+                alarm=alarm,
                 heartbeat=self._heartbeat,
+                published=published,
             ),
             seq,
         )
-        if published.get("result", ...) != table.last_result:
-            published["result"] = table.last_result
-            result = documents_and_replies.ResultLast(
+        if self._has_changed(topics.RESULT, table.last_result):
+            result = document_and_reply_types.ResultLast(
                 result=table.last_result, seq=seq, session=session
             )
-            publisher.retain(topics.RESULT, documents_and_replies.encode_message(result), seq)
-        if published.get("alerts") != table.alerts:
-            published["alerts"] = table.alerts
-            alerts = documents_and_replies.active_alerts(table.alerts, seq=seq, session=session)
+            publisher.retain(topics.RESULT, document_and_reply_types.encode_message(result), seq)
+        if self._has_changed(topics.ALERTS, table.alerts):
+            alerts = document_and_reply_types.active_alerts(table.alerts, seq=seq, session=session)
             publisher.retain(topics.ALERTS, alerts, seq)
         staff_alerts = self._core.table.staff_alerts()
-        if published.get("staff_alerts") != staff_alerts:
-            published["staff_alerts"] = staff_alerts
-            alerts = documents_and_replies.staff_alerts(staff_alerts, seq=seq, session=session)
+        if self._has_changed(topics.STAFF_ALERTS, staff_alerts):
+            alerts = document_and_reply_types.staff_alerts(staff_alerts, seq=seq, session=session)
             publisher.retain(topics.STAFF_ALERTS, alerts, seq)
         self._publish_roads_and_history(publisher, seq)
+        self._publish_signature(publisher)
         publisher.notify(seq)
+
+    def _publish_signature(self, publisher: Publisher) -> None:
+        """Publish the last signature of the journal, if it has one."""
+        last = self._core.journal.signature
+        if last is not None and self._has_changed(topics.SIGNATURE, last):
+            signature = document_and_reply_types.SignatureLast(
+                key=last.key.hex(),
+                seq=last.seq,
+                session=self._session,
+                signature=last.signature.hex(),
+                signed=last.body.decode(),
+            )
+            message = document_and_reply_types.encode_message(signature)
+            publisher.retain(topics.SIGNATURE, message, last.seq)
+
+    def _has_changed(self, suffix: str, content: object) -> bool:
+        """Note the content of a document; return whether it differs from the last one."""
+        if self._published.get(suffix, ...) == content:
+            return False
+        self._published[suffix] = content
+        return True
 
     def _publish_roads_and_history(self, publisher: Publisher, seq: int) -> None:
         """Publish roads and history if past rounds have changed."""
-        table, published = self._core.table, self._published
+        table, session = self._core.table, self._session
         shoe, options = table.state.shoe, table.state.session.options
-        drawn = documents_and_replies.RoadOptions(
+        drawn = document_and_reply_types.RoadOptions(
             leading_ties=options.leading_ties, tail=options.tail
         )
-        played = () if shoe is None else shoe.played
         number = None if shoe is None else shoe.number
         rounds = (
             number,
             drawn,
             # Past rounds are replaced, never changed: identical ones compare fast.
-            [(each.data, each.voided, each.lost, each.entered) for each in played],
+            [] if shoe is None else [(e.data, e.voided, e.lost, e.entered) for e in shoe.played],
             [each.number for each in table.state.held],
             [] if shoe is None else [each.number for each in shoe.unfinished],
         )
-        if published.get("past") == rounds:
+        if not self._has_changed(topics.HISTORY, rounds):
             return
-        published["past"] = rounds
-        header: dict[str, Any] = {"seq": seq, "session": self._session}
-        road_map = partial(_roads, table.results(), options=drawn, shoe=number, **header)
-        publisher.retain(topics.ROADS, road_map, seq)
-        publisher.retain(topics.HISTORY, partial(_history, table.history(), **header), seq)
+        results, past = table.results(), table.history()
+        publisher.retain(
+            topics.ROADS,
+            lambda _published: document_and_reply_types.road_map(
+                results, drawn, shoe=number, seq=seq, session=session
+            ),
+            seq,
+        )
+        publisher.retain(
+            topics.HISTORY,
+            lambda _published: document_and_reply_types.history(past, seq=seq, session=session),
+            seq,
+        )
 
     def publish_devices(self, *, blocked: bool) -> None:
         """Publish the readers' health if it has changed, and at regular intervals."""
@@ -141,11 +165,9 @@ class StatePublisher:
             self._devices_published_at = now
         for reader in self._readers:
             state = self._state_of(reader, now)
-            if is_due or self._published.get(reader.name) != state:
-                self._published[reader.name] = state
-                self._publisher.retain(
-                    topics.device(reader.name), self._device(reader, state, now), 0
-                )
+            suffix = topics.device(reader.name)
+            if self._has_changed(suffix, state) or is_due:
+                self._publisher.retain(suffix, self._device(reader, state, now), 0)
         self._set_blocked(blocked=blocked)
 
     def _set_blocked(self, *, blocked: bool) -> None:
@@ -177,8 +199,8 @@ class StatePublisher:
 
     def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
         ages, counts = reader.ages, reader.counts
-        return documents_and_replies.encode_message(
-            documents_and_replies.Device(
+        return document_and_reply_types.encode_message(
+            document_and_reply_types.Device(
                 byte_age=_age(ages.last_byte, now),
                 bytes=counts.bytes,
                 event_age=_age(ages.last_event, now),
@@ -203,20 +225,9 @@ class StatePublisher:
         health = None if self._publisher is None else self._publisher.health
         if health is not None and not health.connected:
             down = int(time.monotonic() - health.since)
-            parts.append(f"broker down {down} s, {health.queued} waiting")
-        return ", ".join(parts) or "no reader"
-
-
-def _state(published: str, **fields: object) -> bytes:
-    return documents_and_replies.state(published=published, **fields)  # type: ignore[arg-type]
-
-
-def _roads(results: list[Result], _published: str, **fields: Any) -> bytes:  # noqa: ANN401 - passed on
-    return documents_and_replies.road_map(results, **fields)
-
-
-def _history(table: PublicHistory, _published: str, **fields: Any) -> bytes:  # noqa: ANN401 - passed on
-    return documents_and_replies.history(table, **fields)
+            reason = f": {health.last_error}" if health.last_error else ""
+            parts.append(f"broker down {down} s, {health.queued} waiting{reason}")
+        return ", ".join([*parts, *self.notes]) or "no reader"
 
 
 def _age(since: float | None, now: float) -> int | None:

@@ -13,8 +13,6 @@ from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.systemd_notify import notify_systemd
 
-__all__ = ["Watchdog"]
-
 _log = structlog.get_logger(__name__)
 
 _NOTIFY_INTERVAL_S: Final = 1.0

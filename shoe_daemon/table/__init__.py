@@ -22,7 +22,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | disclosed, placed | rounds.faces_known_later |
 | unreadable, withdrawn, carried | readers.reader_faults |
 | device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
-| link | readers.reader_faults, readers.checker_replacement |
+| link | readers.reader_faults, readers.main_reader_replacement |
 | cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_boundaries |
 | command | commands.dispatch |
 | tick, standby | table (they only bring the time) |
@@ -31,31 +31,31 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 |---|---|
 | premature_draw | rounds.lifecycle |
 | player_third_unauthorised | rounds.placement, commands.dispatch |
-| excess_card | rounds.placement, rounds.hidden_face_irregularities, commands.past_corrections, readers.reader_faults |
+| excess_card | rounds.placement, rounds.checks_awaiting_faces, commands.past_corrections, readers.reader_faults |
 | missing_draw | rounds.lifecycle, commands.past_corrections, commands.corrections |
 | wrong_hand | rounds.placement |
-| result_mismatch | rounds.declared_result, rounds.round_boundaries |
+| result_mismatch | rounds.round_result, rounds.round_boundaries |
 | premature_collect | rounds.round_boundaries |
 | face_up_in_shoe | commands.dispatch |
-| double_feed | shoes.inventory, commands.dispatch |
+| double_feed | shoes.card_count_and_order_checks, commands.dispatch |
 | unreadable_card | rounds.card_draw, readers.reader_faults |
 | source_conflict | rounds.faces_known_later, readers.checker_comparison |
 | duplicate_card | shoes.shoe_lifecycle |
 | foreign_card | commands.dispatch |
-| card_count_mismatch | shoes.inventory |
+| card_count_mismatch | shoes.card_count_and_order_checks |
 | burn_error | shoes.shoe_lifecycle |
-| insufficient_cards | shoes.inventory |
+| insufficient_cards | shoes.card_count_and_order_checks |
 | cut_card_overrun | shoes.shoe_lifecycle |
-| cut_card_missing | shoes.inventory |
+| cut_card_missing | shoes.card_count_and_order_checks |
 | card_returned | readers.reader_faults, commands.dispatch |
 | card_off_table | commands.dispatch |
-| suspect_sequence | shoes.inventory |
+| suspect_sequence | shoes.card_count_and_order_checks |
 | device_fault | readers.reader_faults |
 | manual_void | commands.dispatch |
 
-`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.hidden_face_irregularities`
+`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.checks_awaiting_faces`
 raises the kinds of `rounds.placement` for staff only. `alerts` opens, joins and closes alerts.
-`public_snapshot` and `public_history` make the public documents from `table_state`.
+`public_documents` makes the public documents from `table_state`.
 """  # noqa: E501 - a row of the map is one line
 
 from __future__ import annotations
@@ -65,9 +65,15 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES, DETAIL_VALUES, Detail, make_detail
-from shoe_daemon.table.events import (
+from shoe_daemon.table.event_envelope import (
     EVENT_TYPES,
     SCHEMA,
+    Event,
+    decode_event,
+    encode_event,
+    is_staff,
+)
+from shoe_daemon.table.events import (
     AbortCause,
     BettingClosed,
     CardBurned,
@@ -77,7 +83,6 @@ from shoe_daemon.table.events import (
     ClosedData,
     CutCard,
     DrawDue,
-    Event,
     EventData,
     HandResult,
     Irregularity,
@@ -102,9 +107,6 @@ from shoe_daemon.table.events import (
     StaffIrregularity,
     StaffIrregularityClosed,
     WagerResult,
-    decode_event,
-    encode_event,
-    is_staff,
 )
 from shoe_daemon.table.observations import (
     AnyObservation,
@@ -138,7 +140,7 @@ from shoe_daemon.table.observations import (
     encode_observation,
 )
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal, automatic_round_end
-from shoe_daemon.table.public_types import (
+from shoe_daemon.table.public_document_types import (
     Alert,
     CardView,
     Counts,
@@ -154,10 +156,9 @@ from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microse
 
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.dispatch import COMMANDS
-    from shoe_daemon.table.log_replay import decode_log, replay
-    from shoe_daemon.table.readers.undetectable import undetectable_kinds
-    from shoe_daemon.table.table import Table
+    from shoe_daemon.table.table import Table, decode_log, replay
     from shoe_daemon.table.table_state import TableState
+    from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
 __all__ = [
     "COMMANDS",
@@ -260,9 +261,9 @@ __all__ = [
 
 _LAZY: Final = {
     "COMMANDS": "commands.dispatch",
-    "undetectable_kinds": "readers.undetectable",
-    "decode_log": "log_replay",
-    "replay": "log_replay",
+    "undetectable_kinds": "undetectable_irregularities",
+    "decode_log": "table",
+    "replay": "table",
     "Table": "table",
     "TableState": "table_state",
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import structs
+
 from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table.events import (
     Irregularity,
@@ -17,7 +19,7 @@ from shoe_daemon.table.events import (
     StaffIrregularity,
     StaffIrregularityClosed,
 )
-from shoe_daemon.table.shoes import shoe_holder
+from shoe_daemon.table.shoes import player_holding_shoe
 from shoe_daemon.table.table_state import OpenAlert
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
     alert.shoe, alert.round = context.events[-1].shoe, context.events[-1].round
     state.alerts.append(alert)
     if not staff_only:
-        shoe_holder.apply_false_draw(context, kind)
+        player_holding_shoe.apply_false_draw(context, kind)
     # Alerts for staff are counted apart: they take no room from the public ones.
     _make_room(context, [each for each in state.alerts if each.staff_only is staff_only])
 
@@ -97,25 +99,19 @@ def _irregularity(  # noqa: PLR0913, PLR0917 - the fields of an irregularity
         detail_values=detail.values,
         id=number,
         kind=kind,
-        proposals=_proposals(context, kind, exposed=exposed),
+        proposals=tuple(
+            Proposal(
+                action=ruling.action,
+                authority=ruling.authority,
+                detail_code=code,
+                section=ruling.section,
+                text=ruling.text,
+                verified=ruling.verified,
+            )
+            for code, ruling in context.policy.coded_rulings(kind, exposed=exposed)
+        ),
         severity=context.policy.severity(kind),
         slot=slot,
-    )
-
-
-def _proposals(
-    context: TableContext, kind: IrregularityKind, *, exposed: bool | None
-) -> tuple[Proposal, ...]:
-    return tuple(
-        Proposal(
-            action=ruling.action,
-            authority=ruling.authority,
-            detail_code=code,
-            section=ruling.section,
-            text=ruling.text,
-            verified=ruling.verified,
-        )
-        for code, ruling in context.policy.coded_rulings(kind, exposed=exposed)
     )
 
 
@@ -169,31 +165,23 @@ def find_open_alert(
     context: TableContext, kind: IrregularityKind, *slots: Slot | None
 ) -> OpenAlert | None:
     """
-    Return the latest public alert of a kind in the round on the table, or just before it.
-
-    Args:
-        context: The table.
-        kind: The kind.
-        slots: The slots to search; none searches all.
+    Return the latest public alert of a kind, on one of these slots if any are given, in the
+    round on the table or just before it.
     """
     number = context.latest_round
     for alert in reversed(context.state.alerts):
+        if alert.staff_only or alert.data.kind != kind:
+            continue
         is_just_before = alert.round is None and alert.after == number - 1
-        if alert.data.kind != kind or (slots and alert.data.slot not in slots):
-            continue
-        if alert.staff_only:
-            continue
-        if alert.after == number or is_just_before:
+        if (alert.after == number or is_just_before) and (not slots or alert.data.slot in slots):
             return alert
     return None
 
 
 def find_staff_alert(context: TableContext, card: DrawnCard) -> OpenAlert | None:
     """Return the open irregularity of a card that is for staff only."""
-    for alert in context.state.alerts:
-        if alert.staff_only and alert.data.id == card.alert:
-            return alert
-    return None
+    staff_alerts = (each for each in context.state.alerts if each.staff_only)
+    return next((each for each in staff_alerts if each.data.id == card.alert), None)
 
 
 def publish_alert(
@@ -207,12 +195,8 @@ def publish_alert(
     """
     Publish an irregularity that was for staff only.
 
-    Args:
-        context: The table.
-        alert: The irregularity.
-        detail: The public sentence; None if the sentence for staff may be published.
-        slot: As in `raise_alert`.
-        card: As in `raise_alert`.
+    `detail` is the public sentence, with `slot` and `card` as in `raise_alert`; None if the
+    sentence for staff may be published.
     """
     kind = IrregularityKind(alert.data.kind)
     if detail is not None:
@@ -222,30 +206,30 @@ def publish_alert(
     context.state.alerts.remove(alert)
     context.state.alerts.append(alert)
     context.emit(alert.data, alert.round)
-    shoe_holder.apply_false_draw(context, kind)
+    player_holding_shoe.apply_false_draw(context, kind)
 
 
 def close_alert(context: TableContext, alert: OpenAlert, action: str, reason: str) -> None:
     """Close an irregularity: by the equipment, by the game, or by the current command."""
     context.state.alerts.remove(alert)
-    if alert.data.kind == IrregularityKind.EXCESS_CARD and "card" not in alert.evidence:
-        _mark_excess_decided(context, alert)
+    round_ = context.state.round
+    if (
+        alert.data.kind == IrregularityKind.EXCESS_CARD
+        and "card" not in alert.evidence
+        and context.operator
+        and round_ is not None
+        and alert.round == round_.number
+    ):
+        round_.excess_decided = True
     operator = context.operator or alert.operator
     context.emit(alert_closed_type(alert)(action, alert.data.id, operator, reason))
-
-
-def _mark_excess_decided(context: TableContext, alert: OpenAlert) -> None:
-    round_ = context.state.round
-    if context.operator and round_ is not None and alert.round == round_.number:
-        round_.excess_decided = True
 
 
 def alert_raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
     """Return the event that raises an irregularity, public or for staff."""
     if not alert.staff_only:
         return alert.data
-    fields = {name: getattr(alert.data, name) for name in alert.data.__struct_fields__}
-    return StaffIrregularity(**fields)
+    return StaffIrregularity(**structs.asdict(alert.data))
 
 
 def alert_closed_type(alert: OpenAlert) -> type[IrregularityClosed | StaffIrregularityClosed]:

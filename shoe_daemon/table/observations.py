@@ -58,6 +58,7 @@ class GapDetail(StrEnum):
     LOST_FRAMES = "lost_frames"
     RECONNECT = "reconnect"
     RESTART = "restart"
+    RESTORED = "restored"
 
 
 class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -238,9 +239,16 @@ class Link(Observation, frozen=True, tag="link"):
 
 
 class Gap(Observation, frozen=True, tag="gap"):
-    """Something is known to be missing before this."""
+    """
+    Something is known to be missing before this.
+
+    Attributes:
+        next_seq: After ``restored``: the number of the next event. Lower ones may have been
+            published by the journal that was lost.
+    """
 
     detail: GapDetail = GapDetail.LOST_FRAMES
+    next_seq: int | None = None
 
 
 class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):

@@ -1,4 +1,4 @@
-"""The table: the fold of observations into events."""
+"""The table: the fold of observations into events, and the replay of an observation log."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import dispatch, undo
-from shoe_daemon.table.public_history import public_history, road_results
-from shoe_daemon.table.public_snapshot import public_table, staff_alerts
-from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_faults
+from shoe_daemon.table.public_documents import (
+    open_alerts,
+    public_history,
+    public_table,
+    road_results,
+)
+from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_faults
 from shoe_daemon.table.rounds import (
     card_draw,
     faces_known_later,
@@ -21,18 +25,18 @@ from shoe_daemon.table.rounds import (
     round_boundaries,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
-from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import TableState, decode_state
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from shoe_daemon.game import Result
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table.event_envelope import Event
     from shoe_daemon.table.options import RoundEnd
-    from shoe_daemon.table.public_types import Alert, PublicHistory, PublicTable
+    from shoe_daemon.table.public_document_types import Alert, PublicHistory, PublicTable
 
 _PLAY_ROLE: Final = observations.Role.PLAY
 
@@ -61,6 +65,8 @@ class Table:
         context, state = self._context, self.state
         events: list[Event] = []
         context.events, context.chain_head = events, observation.chain_head
+        if isinstance(observation, observations.Gap) and observation.next_seq is not None:
+            state.seq = max(state.seq, observation.next_seq - 1)
         if state.quiet_at is not None or state.reveal_at is not None:
             self._meet_deadlines(observation.at)
         context.at = state.now = observation.at
@@ -93,14 +99,8 @@ class Table:
     def deadline(self) -> tuple[int, str] | None:
         """The next deadline, in microseconds since 1970, and its name; a `Tick` is due then."""
         reveal_at, quiet_at = self.state.reveal_at, self.state.quiet_at
-        if reveal_at is None and quiet_at is None:
-            return None
-        due = [
-            (at, name)
-            for at, name in ((reveal_at, "reveal"), (quiet_at, "quiet"))
-            if at is not None
-        ]
-        return min(due)
+        deadlines = ((reveal_at, "reveal"), (quiet_at, "quiet"))
+        return min(((at, name) for at, name in deadlines if at is not None), default=None)
 
     def _meet_deadlines(self, at: str) -> None:
         now, context = to_microseconds(at), self._context
@@ -121,7 +121,7 @@ class Table:
 
     def staff_alerts(self) -> tuple[Alert, ...]:
         """Return the open irregularities that are for staff only."""
-        return staff_alerts(self.state)
+        return open_alerts(self.state, staff_only=True)
 
     def results(self) -> list[Result]:
         """Return the results on the roads, oldest first."""
@@ -176,7 +176,7 @@ def _apply_card(context: TableContext, obs: observations.CardDrawn) -> None:
         return
     context.state.placing = False
     if context.options.least_gap is not None:
-        context.is_double_feed = inventory.is_double_feed(context)
+        context.is_double_feed = card_count_and_order_checks.is_double_feed(context)
     _apply_drawn_card(context, obs)
     context.is_double_feed = False
 
@@ -203,7 +203,7 @@ def _apply_link(context: TableContext, obs: observations.Link) -> None:
         return
     if obs.source in context.options.checkers:
         checker_comparison.mark_cards_missed(context, obs.source)
-    for card in checker_replacement.undealt_cards(context):
+    for card in main_reader_replacement.undealt_cards(context):
         card_draw.apply_drawn_card(context, DrawnCard(card))
 
 
@@ -250,3 +250,45 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Command: dispatch.apply_command,
 }
 """The handler of each observation; a `Tick` and a `Standby` only advance the time."""
+
+
+def decode_log(lines: Iterable[bytes | str]) -> Iterator[observations.Observation]:
+    """
+    Yield the observations of a log; empty lines are skipped.
+
+    Raises:
+        UserError: A line is not a valid observation, or its `at` is earlier than the `at` of
+            the line above. The message names the line by its number.
+    """
+    latest = 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            observation = observations.decode_observation(line)
+        except UserError as error:
+            raise UserError(f"line {number}: {one_line(error)}") from error
+        now = to_microseconds(observation.at)
+        if now < latest:
+            raise UserError(
+                f"line {number}: `at` goes back: {observation.at} is before the line above"
+            )
+        latest = now
+        yield observation
+
+
+def replay(lines: Iterable[bytes | str], table: Table | None = None) -> Iterator[Event]:
+    """
+    Yield the events that the observations of a log cause, in order.
+
+    Args:
+        lines: One JSON object a line, as in `docs/observations.md`.
+        table: Applies the observations; a new table with default options if None. Pass a table
+            to choose its options, or to read its state afterwards.
+
+    Raises:
+        UserError: As `decode_log`.
+    """
+    table = table or Table()
+    for observation in decode_log(lines):
+        yield from table.apply(observation)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import DealingStyle, House
-from shoe_daemon.table.events import SCHEMA, Event, EventData
+from shoe_daemon.table.event_envelope import SCHEMA, Event
+from shoe_daemon.table.events import EventData
 from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.table.timestamp_conversion import to_microseconds
@@ -111,12 +112,7 @@ class TableContext:
         self.draw_within_us = int(within_s * 1_000_000)
 
     def resolve_auto_mode(self, *, slot: bool) -> None:
-        """
-        Resolve ``auto`` at the first card.
-
-        Args:
-            slot: The reader named the slot of the card.
-        """
+        """Resolve ``auto`` at the first card; `slot` if the reader named the slot of the card."""
         signals = self.options.signals or ()
         self.state.mode = automatic_round_end(
             slots=slot or Signal.SLOTS in signals, results=Signal.RESULTS in signals
@@ -153,13 +149,7 @@ class TableContext:
         return to_microseconds(self.at)
 
     def emit(self, data: EventData, number: int | None = None) -> None:
-        """
-        Emit an event under the next `seq`.
-
-        Args:
-            data: The event.
-            number: The round that it concerns; None for the round in progress.
-        """
+        """Emit an event under the next `seq`; `number` is its round, else the one in progress."""
         state, session, shoe = self.state, self.state.session, self.state.shoe
         state.seq += 1
         if number is None and self.in_round and state.round is not None:

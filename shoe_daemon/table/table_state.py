@@ -10,7 +10,7 @@ from shoe_daemon.game import DEALING_ORDER, Card, Kind, Rotation
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.public_types import LastResult, PastShoe
+from shoe_daemon.table.public_document_types import LastResult, PastShoe
 from shoe_daemon.table.shoe_state import DrawnCard, HeldResult, RoundState, ShoeState
 
 

@@ -7,7 +7,7 @@ a derived road is smaller than the red one, or leans the other way.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from rich.color import Color
 from rich.style import Style
 
+from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.game import Mark, Outcome
 
 _FELT: Final = "#0d4d32"
@@ -111,15 +112,6 @@ def _grey(color: Color | None) -> str | None:
     return f"#{level:02x}{level:02x}{level:02x}"
 
 
-Marks = dict[str, dict[Mark, str]]
-
-_SHAPES: Final[Marks] = {
-    "big_eye": {Mark.RED: "○", Mark.BLUE: "◦"},
-    "small": {Mark.RED: "●", Mark.BLUE: "•"},
-    "cockroach": {Mark.RED: "/", Mark.BLUE: "\\"},
-}
-
-
 class Symbols(Struct, frozen=True, kw_only=True):
     """
     A set of characters.
@@ -134,7 +126,7 @@ class Symbols(Struct, frozen=True, kw_only=True):
         empty: Placeholder for a missing mark.
         earlier: Stands before the number of hidden columns.
         bar: Unit of a bar.
-        marks: Marks by derived road.
+        marks: dict[str, dict[Mark, str]] by derived road.
     """
 
     outcomes: dict[Outcome, str]
@@ -146,17 +138,16 @@ class Symbols(Struct, frozen=True, kw_only=True):
     empty: str = "·"
     earlier: str = "←"
     bar: str = "▇"
-    marks: Marks
+    marks: dict[str, dict[Mark, str]]
 
 
 LETTERS: Final = Symbols(
     outcomes={Outcome.PLAYER: "P", Outcome.BANKER: "B", Outcome.TIE: "T"},
-    marks=_SHAPES,
-)
-CHINESE: Final = Symbols(
-    outcomes={Outcome.PLAYER: "閒", Outcome.BANKER: "莊", Outcome.TIE: "和"},
-    wide=2,
-    marks=_SHAPES,
+    marks={
+        "big_eye": {Mark.RED: "○", Mark.BLUE: "◦"},
+        "small": {Mark.RED: "●", Mark.BLUE: "•"},
+        "cockroach": {Mark.RED: "/", Mark.BLUE: "\\"},
+    },
 )
 ASCII: Final = Symbols(
     outcomes=LETTERS.outcomes,
@@ -173,6 +164,14 @@ ASCII: Final = Symbols(
         "cockroach": {Mark.RED: "/", Mark.BLUE: "\\"},
     },
 )
+
+
+@cache
+def chinese() -> Symbols:
+    """Return a set with the Chinese letters of the language files."""
+    words = language(BASE).words
+    letters = {each: words[f"glyph_chinese_{each.value}"] for each in Outcome}
+    return replace(LETTERS, outcomes=letters, wide=2)
 
 
 def plain(symbols: Symbols) -> Symbols:

@@ -6,27 +6,31 @@ Smaller terminals get the most important facts as lines of text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
+from shoe_daemon.display.languages import BASE, language
+from shoe_daemon.display.table_model import Freshness, Link
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
-from shoe_daemon.display.terminal.board_texts import (
-    TableView,
-    announcement,
-    headline,
-    limits,
-    title,
-    warning,
+from shoe_daemon.display.terminal.card_drawing import LARGE, SMALL, Size
+from shoe_daemon.display.terminal.hand_drawing import (
+    Announcement,
+    felt,
+    is_unread,
+    result_of,
+    verdict,
 )
-from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
-from shoe_daemon.display.terminal.hands import felt, is_unread, result_of, verdict
-from shoe_daemon.display.terminal.layout_helpers import (
+from shoe_daemon.display.terminal.road_grid import HEIGHT
+from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
+from shoe_daemon.display.terminal.text_layout import (
     MIN_SIZE,
     Part,
     centred,
@@ -34,13 +38,11 @@ from shoe_daemon.display.terminal.layout_helpers import (
     line,
     line_with_end,
 )
-from shoe_daemon.display.terminal.road_grid import HEIGHT
-from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
-from shoe_daemon.event_text import card_text
-from shoe_daemon.mqtt.documents_and_replies import State
-from shoe_daemon.table import CardView, RoundView
+from shoe_daemon.game import card_text
+from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow, State
+from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView
 
-__all__ = ["board"]
+__all__ = ["TableView", "board", "connection_error", "hand_lines", "headline"]
 
 _TIGHT_FELT: Final = 8
 _SMALL_FELT: Final = 9
@@ -48,6 +50,44 @@ _LARGE_FELT: Final = 15
 _MIN_WIDTH_FOR_LARGE: Final = 100
 _MAX_AIR: Final = 2
 _SHOWN_OUTCOMES: Final = 60
+_WARNINGS: Final = {
+    "stale": "NOT CURRENT",
+    "stopping": "THE TABLE IS BEING SWITCHED OFF",
+    "offline": "THE TABLE IS OFFLINE",
+    "no_broker": "NO CONNECTION TO THE BROKER",
+    "unknown": "NOTHING WAS HEARD OF THIS TABLE",
+}
+_ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
+_MAIN_WAGERS: Final = frozenset({"player", "banker", "tie"})
+
+
+class TableView(Struct, frozen=True, kw_only=True):
+    """
+    Content of a board at one moment.
+
+    Attributes:
+        name: The name that the user asked for.
+        broker: Host and port.
+        link: State of the connection to the broker.
+        fresh: Whether the table's documents are current.
+        since: Local time since when they are not, and how long ago that is; empty if unknown.
+        state: The table's state; None before it is received.
+        roads: Its roads, likewise.
+        history: Its past rounds, likewise.
+        recent_result: The last result was received a few seconds ago.
+        hint: Text in the last row.
+    """
+
+    name: str
+    broker: str
+    link: Link = Link()
+    fresh: Freshness = Freshness("unknown")
+    since: str = ""
+    state: State | None = None
+    roads: RoadsNow | None = None
+    history: History | None = None
+    recent_result: bool = False
+    hint: str = "Ctrl-C ends"
 
 
 class Plan(NamedTuple):
@@ -145,7 +185,11 @@ def _felt(view: TableView, plan: Plan, width: int) -> Part:
 
 
 def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
-    rows = board_rows(view, theme, width - 2, plan.road_rows) if view.state else []
+    rows = (
+        board_rows(view.roads, view.history, theme, width - 2, plan.road_rows)
+        if view.state
+        else []
+    )
     parts = [part for row in rows for part in (Part("", plan.air), Part(row, HEIGHT, margin=1))]
     rest = plan.spare + (plan.road_rows - len(rows)) * (plan.air + HEIGHT)
     return [*parts, Part("", rest)]
@@ -170,7 +214,9 @@ def _facts(view: TableView) -> list[tuple[str, Style]]:
     state = view.state
     if state is not None:
         lines.append((headline(state), appearance.RAIL_BRIGHT))
-        lines += [(text, appearance.RAIL) for text in _cards(state)]
+        lines += (
+            [(text, appearance.RAIL) for text in hand_lines(state.round)] if state.round else []
+        )
         result = result_of(state)
         if result is not None:
             lines.append((verdict(result), appearance.RAIL_TITLE))
@@ -182,14 +228,13 @@ def _facts(view: TableView) -> list[tuple[str, Style]]:
     return lines
 
 
-def _cards(state: State) -> list[str]:
-    if state.round is None:
-        return []
-    totals = {"P": ("Player", state.round.player_total), "B": ("Banker", state.round.banker_total)}
+def hand_lines(round_: RoundView) -> list[str]:
+    """Write both hands, a line each."""
+    totals = {"P": ("Player", round_.player_total), "B": ("Banker", round_.banker_total)}
     lines = []
     for side, (name, total) in totals.items():
-        cards = [each for each in state.round.cards if each.slot and each.slot.value[0] == side]
-        faces = " ".join(_face(each, state.round) for each in cards)
+        cards = [each for each in round_.cards if each.slot and each.slot.value[0] == side]
+        faces = " ".join(_face(each, round_) for each in cards)
         lines.append(f"{name}: {faces}{'' if total is None else f' = {total}'}")
     return lines
 
@@ -197,3 +242,93 @@ def _cards(state: State) -> list[str]:
 def _face(card: CardView, round_: RoundView) -> str:
     # A card that lies face down is drawn as its back; an unread card is "??".
     return "▚▚" if card.card is None and not is_unread(card, round_) else card_text(card.card)
+
+
+def title(view: TableView) -> str:
+    """Return the name of the table."""
+    return view.name if view.state is None else view.state.name or view.state.table
+
+
+def warning(view: TableView) -> tuple[str, str] | None:
+    """Say in two lines why the board may be out of date, or which alarm is raised."""
+    alarm = view.state.alarm if view.state is not None else None
+    if view.fresh.state == "live":
+        return None if alarm is None else ("ALARM", alarm)
+    head = _WARNINGS[view.fresh.state]
+    if view.since:
+        head += f"  since {view.since}"
+    return head, _detail(view)
+
+
+def _detail(view: TableView) -> str:
+    match view.fresh.state:
+        case "no_broker":
+            return f"{view.broker}: {connection_error(view.link)}"
+        case "stale":
+            return "Its daemon has not said anything since; what stands here may be no more so."
+        case "unknown":
+            return f"The broker {view.broker} is there; the board appears as soon as it is heard."
+        case _:
+            return "The board comes back by itself."
+
+
+def connection_error(link: Link) -> str:
+    """Write the reason of a failed connection, without its error number."""
+    return _ERRNO.sub("", link.detail or "it has not answered yet")
+
+
+def headline(table: PublicTable, no_shoe: str = "No shoe") -> str:
+    """Write shoe, round and state of the table in one line."""
+    shoe, round_ = table.shoe, table.round
+    parts = [f"Shoe {shoe.number}" if shoe else no_shoe]
+    if round_:
+        parts.append(f"round {round_.number}")
+    if shoe and shoe.last_round:
+        parts.append("last round")
+    elif shoe and shoe.cut_card:
+        parts.append("cut card out")
+    if table.on_hold:
+        parts.append("on hold")
+    if table.curator is not None:
+        parts.append(f"seat {table.curator} draws")
+    if table.betting != "unknown":
+        parts.append(f"bets {table.betting}")
+    return " · ".join(parts)
+
+
+def limits(state: State) -> str:
+    """Write the limits in one line."""
+    names = language(BASE).words
+    return " · ".join(
+        f"{names.get(f'wager_{wager}', wager)} {text}" for wager, text in state.limits.items()
+    )
+
+
+def announcement(view: TableView) -> Announcement:
+    """Choose the text below the cards."""
+    state = view.state
+    if state is None or state.shoe is None:
+        return Announcement("Waiting for the shoe")
+    last = state.last_result
+    result = last.data if last is not None and last.shoe == state.shoe.number else None
+    wins = _wins(result) if result is not None else ""
+    if result is not None and view.recent_result:
+        return Announcement(verdict(result), wins, wins, appearance.OUTCOMES[result.outcome])
+    before = f"Round {last.round}: {verdict(result).lower()}" if last and result else ""
+    return Announcement(_between_rounds(state), before.capitalize(), wins)
+
+
+def _between_rounds(state: State) -> str:
+    if state.on_hold:
+        return "The table is on hold"
+    return "No more bets" if state.betting == "closed" else "Place your bets"
+
+
+def _wins(result: RoundFinished) -> str:
+    """Write the side wagers that won, with their odds."""
+    names = language(BASE).words
+    return " · ".join(
+        f"{names.get(f'wager_{each.wager}', each.wager)} {each.pays or 'wins'}"
+        for each in result.wagers
+        if each.result == "win" and each.wager not in _MAIN_WAGERS
+    )

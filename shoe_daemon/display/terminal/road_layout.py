@@ -10,8 +10,6 @@ from rich.text import Text
 
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import Symbols, Theme
-from shoe_daemon.display.terminal.board_texts import TableView, past_round_line
-from shoe_daemon.display.terminal.layout_helpers import Part, beside, line
 from shoe_daemon.display.terminal.road_grid import (
     DERIVED,
     HEIGHT,
@@ -21,18 +19,23 @@ from shoe_daemon.display.terminal.road_grid import (
     big_road_for,
     derived_roads,
 )
-from shoe_daemon.game import Ask, Asks, LeadingTies, Mark, MarkPlace, Outcome, RoadCounts, Roads
-from shoe_daemon.mqtt.documents_and_replies import RoadsNow
-from shoe_daemon.table import Counts
+from shoe_daemon.display.terminal.text_layout import Part, beside, line
+from shoe_daemon.event_text import aborted_text
+from shoe_daemon.game import (
+    Ask,
+    Asks,
+    LeadingTies,
+    Mark,
+    MarkPlace,
+    Outcome,
+    RoadCounts,
+    Roads,
+    card_text,
+)
+from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow
+from shoe_daemon.table import Counts, PastRound
 
-__all__ = [
-    "COUNTS_WIDTH",
-    "board_rows",
-    "counts_block",
-    "counts_line",
-    "next_round",
-    "scoreboard",
-]
+__all__ = ["COUNTS_WIDTH", "board_rows", "counts_block", "counts_line", "next_round", "scoreboard"]
 
 COUNTS_WIDTH: Final = 26
 """Columns of the counts."""
@@ -49,53 +52,61 @@ _MIN_WIDTH_FOR_COUNTS: Final = 56
 """Columns from which the counts have room beside the bead plate."""
 
 
-def board_rows(view: TableView, theme: Theme, width: int, rows: int) -> list[RenderableType]:
+def board_rows(
+    roads: RoadsNow | None, history: History | None, theme: Theme, width: int, rows: int
+) -> list[RenderableType]:
     """Arrange the roads and counts of a board in two rows, or in three."""
-    roads = view.roads
     if roads is None:
         return [Padding(Text("No roads yet", appearance.RAIL_DIM, justify="center"), (3, 0, 0, 0))]
     beads = bead_plate(roads.bead, theme.symbols)
     big = big_road_for(roads, roads.options.leading_ties, theme.symbols, width)
     if rows < _THREE_ROWS:
         counts = line(counts_line(roads.counts), appearance.RAIL)
-        small = _whole_columns(width * 2 // 5, beads)
+        small = width * 2 // 5 // beads.pitch * beads.pitch
         rest = width - small - _GAP
-        lower = beside(
-            (RoadGrid(beads, theme), small), ("", _GAP), (_derived(roads, theme, rest), rest)
-        )
+        derived = _derived(roads, theme, rest)
+        lower = beside((RoadGrid(beads, theme), small), (derived, rest), gap=_GAP)
         return [RoadGrid(big, theme, counts), lower]
-    upper = _beads_and_counts(view, roads, theme, width)
+    upper = _beads_and_counts(beads, roads.counts, history, theme, width)
     return [upper, RoadGrid(big, theme), _derived(roads, theme, width)]
 
 
-def _whole_columns(width: int, road: Road) -> int:
-    return width // road.pitch * road.pitch
-
-
 def _beads_and_counts(
-    view: TableView, roads: RoadsNow, theme: Theme, width: int
+    beads: Road, road_counts: RoadCounts, history: History | None, theme: Theme, width: int
 ) -> RenderableType:
     """Arrange the bead plate with the counts and, where there is room, the last rounds."""
-    beads = bead_plate(roads.bead, theme.symbols)
-    counts = Group("", counts_block(roads.counts, theme))
+    counts = Group("", counts_block(road_counts, theme))
     room = width - COUNTS_WIDTH - _GAP
     shown = room - _LOG_WIDTH - _GAP >= beads.pitch * _MIN_BEAD_COLUMNS
     room -= (_LOG_WIDTH + _GAP) * shown
-    small = _whole_columns(room, beads)
     parts: list[tuple[RenderableType, int]] = [
-        (RoadGrid(beads, theme), small),
-        ("", room - small + _GAP),
+        (RoadGrid(beads, theme), room),
         (counts, COUNTS_WIDTH),
     ]
     if shown:
-        parts += [("", _GAP), (_last_rounds(view), _LOG_WIDTH)]
-    return beside(*parts)
+        parts.append((_last_rounds(history), _LOG_WIDTH))
+    return beside(*parts, gap=_GAP)
 
 
-def _last_rounds(view: TableView) -> RenderableType:
-    rounds = view.history.rounds[-(HEIGHT - 1) :] if view.history else ()
-    lines = [line(past_round_line(past), appearance.RAIL) for past in reversed(rounds)]
+def _last_rounds(history: History | None) -> RenderableType:
+    rounds = history.rounds[-(HEIGHT - 1) :] if history else ()
+    lines = [line(_past_round(past), appearance.RAIL) for past in reversed(rounds)]
     return Group(line("Last rounds", appearance.RAIL_BRIGHT), *lines)
+
+
+def _past_round(past: PastRound) -> str:
+    """Write a past round in one line."""
+    if past.aborted is not None:
+        return f"{past.round:>4}  aborted: {aborted_text(past.aborted)}"
+    if past.held:
+        return f"{past.round:>4}  the result waits for a decision"
+    player, banker = (
+        f"{' '.join(map(card_text, cards))} = {'?' if total is None else total}"
+        for cards, total in ((past.player, past.player_total), (past.banker, past.banker_total))
+    )
+    outcome = "void" if past.voided else past.outcome.value if past.outcome else "?"
+    entered = ", by hand" if past.entered else ""
+    return f"{past.round:>4}  Player {player:<16} Banker {banker:<16} {outcome}{entered}"
 
 
 def _derived(roads: Roads, theme: Theme, width: int) -> RenderableType:
@@ -108,11 +119,7 @@ def _derived(roads: Roads, theme: Theme, width: int) -> RenderableType:
 
 
 def _side_by_side(roads: list[Road], theme: Theme, each: int) -> RenderableType:
-    parts: list[tuple[RenderableType, int]] = []
-    for road in roads:
-        parts += [("", _GAP)] if parts else []
-        parts.append((RoadGrid(road, theme), each))
-    return beside(*parts)
+    return beside(*((RoadGrid(road, theme), each) for road in roads), gap=_GAP)
 
 
 def scoreboard(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> tuple[Part, int]:
@@ -142,7 +149,7 @@ def _first_rows(beads: Road, roads: Roads, theme: Theme, width: int) -> Renderab
         return Group(RoadGrid(beads, theme), "", counts)
     room = width - COUNTS_WIDTH - _GAP
     aside = Group("", counts)
-    return beside((RoadGrid(beads, theme), room), ("", _GAP), (aside, COUNTS_WIDTH))
+    return beside((RoadGrid(beads, theme), room), (aside, COUNTS_WIDTH), gap=_GAP)
 
 
 def _derived_rows(roads: Roads, symbols: Symbols, width: int) -> list[list[Road]]:
@@ -206,10 +213,7 @@ def counts_line(counts: RoadCounts) -> str:
 def next_round(asks: Asks, theme: Theme) -> Text:
     """Draw the marks that the derived roads would get from a win of either side."""
     text = Text("Next round", theme.tones.title, no_wrap=True)
-    for start, side, ask in (
-        (12, Outcome.BANKER, asks.banker),
-        (24, Outcome.PLAYER, asks.player),
-    ):
+    for start, side, ask in ((12, Outcome.BANKER, asks.banker), (24, Outcome.PLAYER, asks.player)):
         text.pad_right(start - text.cell_len)
         text.append(f" {theme.symbols.outcomes[side]} ", appearance.OUTCOMES[side])
         text.append_text(_marks(ask, theme))

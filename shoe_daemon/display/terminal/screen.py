@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import Segment, Segments
 
-from shoe_daemon.display.terminal.layout_helpers import Part
+from shoe_daemon.display.terminal.text_layout import Part
 
 __all__ = ["Rows", "Screen", "has_colours", "print_rows", "render_rows", "text_of"]
 

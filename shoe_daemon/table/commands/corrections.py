@@ -11,17 +11,15 @@ from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import past_corrections
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import (
-    declared_result,
-    hidden_face_irregularities,
+    checks_awaiting_faces,
     lifecycle,
     next_card,
     placement,
     result_publication,
     round_result,
-    third_card_review,
 )
 from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound
-from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card, Outcome
@@ -29,12 +27,6 @@ if TYPE_CHECKING:
     from shoe_daemon.table.observations import Command
     from shoe_daemon.table.shoe_state import HeldResult, RoundState
     from shoe_daemon.table.table_context import TableContext
-
-
-def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult | None:
-    """Return the result of a round, published or held."""
-    held = result_publication.find_held_result(context, number)
-    return held or result_publication.find_played_round(context, number)
 
 
 def round_on_table(context: TableContext, number: int | None) -> RoundState | None:
@@ -74,14 +66,10 @@ def correction_refusal(context: TableContext, command: Command) -> str | None:
     if before is None:
         return f"no card that was read lies on {command.slot} of that round"
     # The answer must not reveal whether a hidden face is this card.
-    known = before is command.card and _is_face_public(context, command.round, command.slot)
+    round_ = round_on_table(context, command.round)
+    card = None if round_ is None else round_.spots[DEALING_ORDER.index(command.slot)]
+    known = before is command.card and (card is None or card.public)
     return "it is that card already" if known else None
-
-
-def _is_face_public(context: TableContext, number: int | None, slot: Slot) -> bool:
-    round_ = round_on_table(context, number)
-    card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
-    return card is None or card.public
 
 
 def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | None:
@@ -147,8 +135,8 @@ def _recount(context: TableContext, before: Card, after: Card, card: DrawnCard) 
         shoe.seen[before.index] -= 1
         shoe.unseen[before.index] -= not card.public
         shoe_lifecycle.count_face(context, shoe, card, after)
-        inventory.correct_recent_card(context, shoe, card)
-        hidden_face_irregularities.close_wrong_duplicates(context)
+        card_count_and_order_checks.correct_recent_card(context, shoe, card)
+        checks_awaiting_faces.close_wrong_duplicates(context)
 
 
 def _update_round(context: TableContext, round_: RoundState) -> None:
@@ -158,7 +146,7 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
         return
     if round_.unread_result:
         round_.partial = False  # no card is missing; one was not read
-    third_card_review.correct_third_cards(context, round_)
+    checks_awaiting_faces.correct_third_cards(context, round_)
     if round_.finished:
         update_result(context, round_)
     elif not round_.ended:
@@ -173,19 +161,19 @@ def update_result(context: TableContext, round_: RoundState) -> None:
     """Compute the result of a finished round again from its cards."""
     if result_publication.find_voided_round(context, round_.number) is not None:
         return
-    result = find_result(context, round_.number)
+    result = result_publication.find_result(context, round_.number)
     if round_.unread_result:
         round_.partial = any(card.face is None for card in round_.cards)
         round_.unread_result = round_.partial
         if not round_.partial:
             # Its third cards were placed on the reported slots.
-            third_card_review.correct_third_cards(context, round_)
+            checks_awaiting_faces.correct_third_cards(context, round_)
     outcome = None if result is None else result.data.outcome
     if not round_.partial and any(card.face is None for card in round_.cards):
         # An unread excess card is one of its cards now.
         round_.partial = round_.unread_result = True
-        outcome = declared_result.declared_outcome(context, round_.number)
-    declared_result.compare_with_cards(context, round_)
+        outcome = round_result.declared_outcome(context, round_.number)
+    round_result.compare_with_cards(context, round_)
     if round_.partial:
         if result is not None:
             result_publication.replace_result(
@@ -214,22 +202,12 @@ def _partial_result(
         own = round_result.result_from_cards(context, round_)
         if own.outcome is outcome:
             return own
-    return partly_known_result(round_, result, outcome)
-
-
-def partly_known_result(
-    round_: RoundState, result: PlayedRound | HeldResult, outcome: Outcome | None
-) -> RoundFinished:
-    """
-    Return the result of a round with unknown cards: the known cards and the declared outcome.
-    """
-    before = result.data
+    # The known cards, and the declared outcome.
     round_.partial = not round_.unread_result
     after = round_result.result_as_declared(round_, outcome)
     round_.partial = True
-    if not result.entered:
-        return after
-    return with_pairs(after, (before.player.pair, before.banker.pair))
+    before = result.data
+    return with_pairs(after, (before.player.pair, before.banker.pair)) if result.entered else after
 
 
 def with_pairs(data: RoundFinished, pairs: tuple[bool | None, bool | None]) -> RoundFinished:

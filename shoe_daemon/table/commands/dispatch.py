@@ -9,7 +9,7 @@ from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.rounds import next_card, result_publication, round_boundaries
-from shoe_daemon.table.shoes import shoe_holder
+from shoe_daemon.table.shoes import player_holding_shoe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,20 +158,16 @@ def _resume_table(context: TableContext, _command: Command) -> None:
 
 
 def _void_refusal(context: TableContext, command: Command) -> str | None:
-    round_ = next_card.round_in_progress(context)
-    numbers = {held.number for held in context.state.held}
-    if round_ is not None and command.round in {None, round_.number} and not round_.finished:
-        return None
-    if command.round in numbers or (command.round is None and numbers):
-        return None
-    if result_publication.find_played_round(context, command.round) is not None:
+    if _round_to_void(context, command.round) is not None:
         return None
     which = "no round" if command.round is None else f"no round {command.round}"
     return f"{which} of this shoe can be voided"
 
 
 def _void_round(context: TableContext, command: Command) -> None:
-    number = _round_to_void(context, command)
+    number = _round_to_void(context, command.round)
+    if number is None:
+        return
     detail = _person_detail(command, "voided_by_person")
     alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
     alert = context.state.alerts[-1]
@@ -180,17 +176,16 @@ def _void_round(context: TableContext, command: Command) -> None:
         alerts.close_alert(context, alert, "void_round", command.reason or "a supervisor decided")
 
 
-def _round_to_void(context: TableContext, command: Command) -> int:
-    if command.round is not None:
-        return command.round
-    round_, played = (
-        next_card.round_in_progress(context),
-        result_publication.find_played_round(context, None),
-    )
-    if round_ is not None and not round_.finished:
+def _round_to_void(context: TableContext, number: int | None) -> int | None:
+    """Return the round to void: of this number, or the latest; None if there is none."""
+    round_ = next_card.round_in_progress(context)
+    if round_ is not None and not round_.finished and number in {None, round_.number}:
         return round_.number
-    latest = [held.number for held in context.state.held]
-    return max([*latest, played.number if played is not None else 0])
+    found = [held.number for held in context.state.held if number in {None, held.number}]
+    played = result_publication.find_played_round(context, number)
+    if played is not None:
+        found.append(played.number)
+    return max(found, default=None)
 
 
 def _seat_refusal(context: TableContext, command: Command) -> str | None:
@@ -229,7 +224,8 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
     "acknowledge": CommandHandler(_acknowledge_alert, _alert_refusal),
     "rule": CommandHandler(_apply_rule, _rule_refusal, privileged=True),
     "pass_shoe": CommandHandler(
-        lambda context, command: shoe_holder.pass_shoe(context, command.seat), _seat_refusal
+        lambda context, command: player_holding_shoe.pass_shoe(context, command.seat),
+        _seat_refusal,
     ),
     "free_hand": CommandHandler(_order_free_hand, _free_hand_refusal),
     "hold": CommandHandler(_hold_table, _hold_refusal),

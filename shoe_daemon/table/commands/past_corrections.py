@@ -17,7 +17,7 @@ from shoe_daemon.game import (
 )
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.rounds import declared_result, result_publication, round_result
+from shoe_daemon.table.rounds import result_publication, round_result
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
@@ -136,7 +136,7 @@ def _replace_result(
     context: TableContext, record: PlayedRound | HeldResult, after: RoundFinished | None
 ) -> None:
     if after is not None:
-        declared_result.compare_with_result(context, record.number, after)
+        round_result.compare_with_result(context, record.number, after)
     if after is not None and getattr(record, "lost", False):
         result_publication.publish_or_hold(context, record.number, after, entered=record.entered)
     else:

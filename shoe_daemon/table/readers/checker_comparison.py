@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import Detail, make_detail
-from shoe_daemon.table.readers import checker_replacement
+from shoe_daemon.table.readers import main_reader_replacement
 from shoe_daemon.table.table_state import CheckerState
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     if source is None or source not in context.options.checkers:
         return False
     check = context.state.checks.setdefault(source, CheckerState())
-    replaces = source == checker_replacement.replacement_reader(context)
+    replaces = source == main_reader_replacement.replacement_reader(context)
     if replaces and check.in_step:
         _align_replacement(context, check, face)
     _read_checker_card(context, source, check, face)
@@ -70,7 +70,7 @@ def mark_cards_missed(context: TableContext, source: str | None) -> bool:
     Returns:
         Whether the reader is only checking.
     """
-    only = checker_replacement.is_only_checking(context, source)
+    only = main_reader_replacement.is_only_checking(context, source)
     for name, check in _checkers(context):
         if not only or name == source:
             check.in_step, check.unproven = False, True
@@ -88,11 +88,8 @@ def compare_main_card(
     """
     Compare a card that the main reader has read.
 
-    Args:
-        context: The table.
-        face: Its face; None if not known yet.
-        card: The card in its round; None if it belongs to no hand: a
-            checking reader may never see it.
+    `face` is None while unknown. `card` is the card in its round, or None if it belongs to no
+    hand: a checking reader may never see it.
     """
     if not context.options.checkers:
         return
@@ -288,11 +285,8 @@ def _raise_divergence(
 
 def resync_at_boundary(context: TableContext, *, drawing: bool = False) -> None:
     """
-    Put the readers in step at a boundary that all of them can see.
-
-    Args:
-        context: The table.
-        drawing: The first card of the next round may have left the shoe already.
+    Put the readers in step at a boundary that all of them can see; `drawing` if the first card
+    of the next round may have left the shoe already.
     """
     for source, check in _checkers(context):
         if check.hidden is not None and check.hidden < _latest_round_number(context):

@@ -11,20 +11,22 @@ from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Cause, GapDetail
-from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_state
+from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_state
 from shoe_daemon.table.rounds import (
     card_draw,
+    checks_awaiting_faces,
     faces_known_later,
     lifecycle,
     next_card,
     placement,
     round_boundaries,
-    third_card_review,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from shoe_daemon.game import Card
     from shoe_daemon.table.observations import (
         Booted,
@@ -62,13 +64,15 @@ def apply_device_error(context: TableContext, obs: DeviceError) -> None:
     reader = reader_state.get_reader(context, obs.source)
     if obs.cause in reader.errors:
         return
-    reader_state.update_reader(context, obs.source, lambda each: each.errors.append(obs.cause))
+    reader_state.update_reader(context, obs.source, errors=[*reader.errors, obs.cause])
     if obs.cause is Cause.TIMEOUT and (
         Cause.OVERDRAW in reader.errors
         or alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     ):
         return
-    if obs.cause is Cause.UNREADABLE and checker_replacement.is_only_checking(context, obs.source):
+    if obs.cause is Cause.UNREADABLE and main_reader_replacement.is_only_checking(
+        context, obs.source
+    ):
         return
     kind = _KIND_OF_CAUSE.get(obs.cause, IrregularityKind.DEVICE_FAULT)
     if kind in _ENDS_WITH_ERROR:
@@ -93,10 +97,8 @@ def _error_key(source: str | None, cause: str) -> str:
 
 def _error_alert(context: TableContext, source: str | None, cause: str) -> OpenAlert | None:
     # An error may last longer than the round that it began in.
-    for alert in context.state.alerts:
-        if _error_key(source, cause) in alert.evidence:
-            return alert
-    return None
+    key = _error_key(source, cause)
+    return next((alert for alert in context.state.alerts if key in alert.evidence), None)
 
 
 def _fault_detail(obs: DeviceError) -> Detail:
@@ -111,16 +113,13 @@ def _fault_detail(obs: DeviceError) -> Detail:
 
 def clear_device_error(context: TableContext, obs: DeviceErrorCleared) -> None:
     """Apply the reader's report that an error has ended."""
-    over = (
-        list(reader_state.get_reader(context, obs.source).errors)
-        if obs.cause is None
-        else [obs.cause]
-    )
+    errors = reader_state.get_reader(context, obs.source).errors
+    over = errors if obs.cause is None else [obs.cause]
     _end_errors(context, obs.source, over, "the reader's error was cleared")
 
 
 def _end_errors(
-    context: TableContext, source: str | None, over: list[str] | list[Cause], reason: str
+    context: TableContext, source: str | None, over: Sequence[str], reason: str
 ) -> None:
     """
     End errors of a reader.
@@ -128,22 +127,18 @@ def _end_errors(
     A device fault, or a returned card, ends with its error; an excess card, or an unread one,
     does not.
     """
-    reader_state.update_reader(context, source, lambda each: _remove_errors(each.errors, over))
+    errors = reader_state.get_reader(context, source).errors
+    left = [each for each in errors if each not in over]
+    reader_state.update_reader(context, source, errors=left)
     for cause in over:
         alert = _error_alert(context, source, cause)
         if alert is not None:
             alerts.close_alert(context, alert, alert.chosen or "continue", reason)
 
 
-def _remove_errors(errors: list[str], over: list[Cause] | list[str]) -> None:
-    for cause in over:
-        if cause in errors:
-            errors.remove(cause)
-
-
 def apply_lock(context: TableContext, obs: Lock) -> None:
     """Apply a turn of a reader's key: locking ends all errors."""
-    reader_state.set_reader_lock(context, obs.source, is_locked=obs.locked)
+    reader_state.update_reader(context, obs.source, locked=obs.locked)
     if obs.locked:
         _end_all_errors(context, obs.source, "the reader was locked")
 
@@ -155,13 +150,13 @@ def apply_boot(context: TableContext, obs: Booted) -> None:
     """
     _end_all_errors(context, obs.source, "the reader was started")
     if not checker_comparison.mark_cards_missed(context, obs.source):
-        round_boundaries.apply_boot(context, obs)
+        round_boundaries.apply_boot(context)
 
 
 def _end_all_errors(context: TableContext, source: str | None, reason: str) -> None:
     errors = reader_state.get_reader(context, source).errors
     if errors:
-        _end_errors(context, source, list(errors), reason)
+        _end_errors(context, source, errors, reason)
 
 
 def apply_played_card(context: TableContext, obs: CardDrawn) -> None:
@@ -213,8 +208,8 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     if checker_comparison.compare_checker_card(context, source, face):
         _end_all_errors(context, source, _CARD_DEALT_REASON)
         return True
-    dealt = checker_replacement.skip_dealt_card(context, source, face)
-    if dealt or checker_replacement.replace_main_reader(context, source, face):
+    dealt = main_reader_replacement.skip_dealt_card(context, source, face)
+    if dealt or main_reader_replacement.replace_main_reader(context, source, face):
         _mark_round_torn(context)
         context.state.unsynced = True
     return dealt
@@ -222,38 +217,29 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 
 def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
     """Apply a change of the connection to a reader; a replacement may be out of step."""
-    reader_state.set_reader_link(context, source, up=up)
-    if not up and checker_replacement.is_replacement_out_of_step(context, source):
+    reader_state.update_reader(context, source, link="up" if up else "down")
+    if not up and main_reader_replacement.is_replacement_out_of_step(context, source):
         _mark_round_torn(context)
         context.state.unsynced = True
 
 
 def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
     # A camera fails to read a card that another reader has drawn: no new card.
-    if (
-        source is None
-        or not reader_state.get_reader(context, source).places
-        or context.state.placing
-    ):
+    if source is None or not reader_state.get_reader(context, source).places:
         return False
-    return not checker_replacement.is_only_reader_up(context, source)
-
-
-def apply_outside_card(context: TableContext, face: Card | None) -> None:
-    """Apply a card drawn outside the game: an excess card."""
-    _record_excess(context, face)
+    alone = main_reader_replacement.is_only_reader_up(context, source)
+    return not (context.state.placing or alone)
 
 
 def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
     """Apply the removal of an excess card."""
-    third_card_review.expel_hidden_excess(context, next_card.round_in_progress(context))
+    checks_awaiting_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
-    if alert is None and _is_excess_decided(context, obs.card):
+    decided = alert is None and _is_excess_decided(context, obs.card)
+    if decided or (alert is not None and "card" in alert.evidence):
         _set_excess_face(context, obs.card)
-    elif alert is None or "card" not in alert.evidence:
-        _record_excess(context, obs.card)
     else:
-        _set_excess_face(context, obs.card)
+        apply_outside_card(context, obs.card)
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     if alert is not None:
         alerts.close_alert(context, alert, "burn_card", "the reader saw the card withdrawn")
@@ -267,7 +253,8 @@ def _is_excess_decided(context: TableContext, face: Card | None) -> bool:
     )
 
 
-def _record_excess(context: TableContext, face: Card | None) -> None:
+def apply_outside_card(context: TableContext, face: Card | None) -> None:
+    """Apply a card drawn outside the game: an excess card."""
     if context.state.shoe is None:
         shoe_lifecycle.start_shoe(context, announced=False)
     placement.record_excess_card(context, context.state.round, DrawnCard(face))
@@ -288,7 +275,7 @@ def _set_excess_face(context: TableContext, face: Card | None) -> None:
 
 def apply_carried_card(context: TableContext, obs: Carried) -> None:
     """Apply an excess card that became the first card of the next round."""
-    third_card_review.expel_hidden_excess(context, next_card.round_in_progress(context))
+    checks_awaiting_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     round_ = context.state.round
     card, context.state.seed = context.state.seed, None
@@ -304,11 +291,9 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     """
     Apply a gap: the round in progress is partial, and so is all that precedes a clean boundary.
     """
-    restart = obs.detail is GapDetail.RESTART
+    restart = obs.detail in {GapDetail.RESTART, GapDetail.RESTORED}
     if checker_comparison.mark_cards_missed(context, None if restart else obs.source):
-        reader_state.update_reader(
-            context, obs.source, lambda reader: setattr(reader, "partial", True)
-        )
+        reader_state.update_reader(context, obs.source, partial=True)
         return
     away = obs.detail is not GapDetail.LOST_FRAMES
     _mark_round_torn(context, torn=away, restarted=restart)
@@ -317,8 +302,10 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     if restart:
         context.state.betting = "unknown"
         reader_state.mark_readers_restarted(context)
+        context.state.unsynced |= obs.detail is GapDetail.RESTORED
     else:
-        reader_state.mark_reader_partial(context, obs.source)
+        reader_state.update_reader(context, obs.source, partial=True)
+        context.state.unsynced = True
     if context.state.quiet_at is None:
         reader_state.start_quiet_timer(context)
 

@@ -14,8 +14,6 @@ from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.table_state import ReaderState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from shoe_daemon.table.table_context import TableContext
 
 MAX_READERS: Final = 8
@@ -47,46 +45,20 @@ def reader_status(source: str | None, reader: ReaderState) -> ReaderStatus:
     return ReaderStatus(reader.link, source or None, state)  # type: ignore[arg-type]
 
 
-def update_reader(
-    context: TableContext, source: str | None, update: Callable[[ReaderState], object]
-) -> None:
-    """Update the state of a reader; publish its status if that changed."""
+def update_reader(context: TableContext, source: str | None, **fields: object) -> None:
+    """Set fields of the state of a reader; publish its status if that changed."""
     reader = get_reader(context, source)
     before = reader_status(source, reader)
-    update(reader)
-    _publish_status(context, source, before)
-
-
-def _publish_status(context: TableContext, source: str | None, before: ReaderStatus) -> None:
+    for name, value in fields.items():
+        setattr(reader, name, value)
+    # A reader beyond `MAX_READERS` is a new one here, too: its status is not published.
     status = reader_status(source, get_reader(context, source))
     if status != before:
         context.emit(status)
 
 
-def set_reader_link(context: TableContext, source: str | None, *, up: bool) -> None:
-    """Record that the connection to a reader was made or lost."""
-    update_reader(context, source, lambda reader: setattr(reader, "link", "up" if up else "down"))
-
-
-def set_reader_lock(context: TableContext, source: str | None, *, is_locked: bool) -> None:
-    """Record that a reader's key was turned."""
-    update_reader(context, source, lambda reader: setattr(reader, "locked", is_locked))
-
-
-def mark_reader_partial(context: TableContext, source: str | None) -> None:
-    """Record that a reader missed something: ``partial`` until a clean boundary."""
-    update_reader(context, source, lambda reader: setattr(reader, "partial", True))
-    context.state.unsynced = True
-
-
 def resync_readers(context: TableContext, *, drawing: bool = False) -> None:
-    """
-    Resynchronise at a boundary that all readers can see.
-
-    Args:
-        context: The table.
-        drawing: The first card of the next round may have left the shoe already.
-    """
+    """Resynchronise at a boundary that all readers can see; `drawing` as for the checkers."""
     checker_comparison.resync_at_boundary(context, drawing=drawing)
     mark_readers_in_sync(context)
 
@@ -101,16 +73,13 @@ def mark_readers_in_sync(context: TableContext) -> None:
             context.state.betting = "open"
     for key, reader in context.state.readers.items():
         if reader.partial:
-            update_reader(context, key, lambda each: setattr(each, "partial", False))
+            update_reader(context, key, partial=False)
 
 
 def mark_readers_restarted(context: TableContext) -> None:
     """Reset all readers after a restart of the daemon: link unknown, ``partial``, no errors."""
-    for source, reader in context.state.readers.items():
-        before = reader_status(source, reader)
-        reader.link, reader.locked, reader.partial = "unknown", False, True
-        reader.errors.clear()
-        _publish_status(context, source, before)
+    for source in context.state.readers:
+        update_reader(context, source, link="unknown", locked=False, partial=True, errors=[])
     context.state.unsynced = True
 
 

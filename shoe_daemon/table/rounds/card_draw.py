@@ -13,17 +13,17 @@ from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.readers.reader_state import mark_readers_in_sync
 from shoe_daemon.table.rounds import (
-    hidden_face_irregularities,
+    cards_after_early_end,
+    checks_awaiting_faces,
     lifecycle,
     next_card,
     placement,
-    rest_of_coup,
 )
 from shoe_daemon.table.rounds.placement import SPOT_OF_SLOT
 from shoe_daemon.table.shoe_state import DrawnCard
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.shoe_state import RoundState
+    from shoe_daemon.table.shoe_state import RoundState, ShoeState
     from shoe_daemon.table.table_context import TableContext
 
 # Constants for the checks of every card: in Python 3.11 looking up an enumeration's member
@@ -51,16 +51,16 @@ def apply_drawn_card(
             seen) and begins another round.
         joined: The round had begun before the table observed it.
     """
-    slot, shoe = card.declared, context.state.shoe
+    shoe = context.state.shoe
     _resolve_mode(context, card)
     round_ = context.state.round
     if (
         round_ is not None
         and round_.owns_rest
         and not carried
-        and rest_of_coup.is_rest_card(round_, card)
+        and cards_after_early_end.is_rest_card(round_, card)
     ):
-        rest_of_coup.count_rest_card(context, card)
+        cards_after_early_end.count_rest_card(context, card)
         return
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
@@ -76,6 +76,19 @@ def apply_drawn_card(
         context.state.unsynced |= late or cut_off or next_card.is_due_unreadable(round_)
         lifecycle.end_or_abort_round(context, round_)
         _resolve_mode(context, card)  # a waiting session may be in force now
+    _begin_round_with_card(context, card, shoe, carried=carried, joined=joined)
+
+
+def _begin_round_with_card(
+    context: TableContext,
+    card: DrawnCard,
+    shoe: ShoeState | None,
+    *,
+    carried: DrawnCard | bool,
+    joined: bool,
+) -> None:
+    """Begin a round with a card that came while `shoe` was on the table; see the caller."""
+    slot, counted_card = card.declared, carried if isinstance(carried, DrawnCard) else None
     seed = _take_carried_card(context, slot)
     at_start = seed is not None or (slot is _P1 and not joined)
     unsure = context.state.unsynced or (context.state.unread_pending and not card.unread)
@@ -85,24 +98,15 @@ def apply_drawn_card(
     elif partial and not context.state.unsynced:
         checker_comparison.mark_cards_missed(context, None)
     round_ = lifecycle.begin_round(context, partial=partial)
+    round_.seeded = seed is not None or counted_card is not None
     # In another shoe, or after a shuffle, a counted card is counted again.
     kept = context.state.shoe is shoe and context.house.reshuffle == "per_shoe"
-    round_.seeded = seed is not None or isinstance(carried, DrawnCard)
     if round_.seeded and not kept:
         round_.out_before += 1
     if seed is not None:
-        add_card(
-            context,
-            round_,
-            DrawnCard(seed.face, unread=seed.unread),
-            counted_card=seed if kept else None,
-        )
-    add_card(
-        context,
-        round_,
-        card,
-        counted_card=carried if kept and isinstance(carried, DrawnCard) else None,
-    )
+        first = DrawnCard(seed.face, unread=seed.unread)
+        add_card(context, round_, first, counted_card=seed if kept else None)
+    add_card(context, round_, card, counted_card=counted_card if kept else None)
 
 
 def _take_carried_card(context: TableContext, slot: Slot | None) -> DrawnCard | None:
@@ -194,7 +198,7 @@ def add_card(
     if round_.missing:
         _close_missing_draw(context, round_)
     if round_.unchecked:
-        hidden_face_irregularities.raise_staff_alerts(context, round_)
+        checks_awaiting_faces.raise_staff_alerts(context, round_)
     lifecycle.set_card_deadlines(context, round_)
     lifecycle.advance_round(context, round_, repeat=True)
 

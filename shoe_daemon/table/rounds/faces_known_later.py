@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.readers import checker_comparison, checker_replacement, reader_state
+from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_state
 from shoe_daemon.table.rounds import (
     card_draw,
-    hidden_face_irregularities,
+    cards_after_early_end,
+    checks_awaiting_faces,
     lifecycle,
     next_card,
     placement,
-    rest_of_coup,
-    third_card_review,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -65,11 +64,11 @@ def _turn_card_over(
 def _advance_after_face(context: TableContext, round_: RoundState) -> None:
     if context.state.checks:
         checker_comparison.compare_disclosed_faces(context, round_)
-    third_card_review.place_third_cards(context, round_)
-    hidden_face_irregularities.publish_staff_alerts(context, round_)
-    hidden_face_irregularities.raise_staff_alerts(context, round_)
+    checks_awaiting_faces.place_third_cards(context, round_)
+    checks_awaiting_faces.publish_staff_alerts(context, round_)
+    checks_awaiting_faces.raise_staff_alerts(context, round_)
     if round_.relaid:
-        third_card_review.restore_excess_cards(context, round_)
+        checks_awaiting_faces.restore_excess_cards(context, round_)
     lifecycle.await_quiet_end(context, round_)
     lifecycle.advance_round(context, round_, repeat=False)
 
@@ -128,13 +127,13 @@ def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, fa
     if not card.public:
         context.emit(events.StaffCardDealt(face, card.slot), round_.number)
     _count_disclosed_card(context, card)
-    hidden_face_irregularities.publish_staff_alerts(context, round_)
+    checks_awaiting_faces.publish_staff_alerts(context, round_)
 
 
 def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None:
     # The card may still lie on the table. Otherwise a
     # round has begun unobserved.
-    if rest_of_coup.set_rest_face(context, slot, face):
+    if cards_after_early_end.set_rest_face(context, slot, face):
         return
     last = context.state.round
     card = None if last is None or context.state.unsynced else _card_on_slot(last, slot, face)
@@ -228,7 +227,7 @@ def apply_placed_card(
     """
     if source is not None:
         reader_state.get_reader(context, source).places = True
-    alone = context.state.placing or checker_replacement.is_only_reader_up(context, source)
+    alone = context.state.placing or main_reader_replacement.is_only_reader_up(context, source)
     round_ = next_card.round_in_progress(context)
     if alone and round_ is not None and round_.cleared:
         # The round lacks a card, but this card was laid after the table was cleared.

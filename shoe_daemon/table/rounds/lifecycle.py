@@ -15,16 +15,19 @@ from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_state
 from shoe_daemon.table.rounds import (
-    hidden_face_irregularities,
+    cards_after_early_end,
+    checks_awaiting_faces,
     next_card,
     placement,
-    rest_of_coup,
     result_publication,
     round_result,
-    third_card_review,
 )
 from shoe_daemon.table.shoe_state import RoundState
-from shoe_daemon.table.shoes import inventory, shoe_holder, shoe_lifecycle
+from shoe_daemon.table.shoes import (
+    card_count_and_order_checks,
+    player_holding_shoe,
+    shoe_lifecycle,
+)
 
 if TYPE_CHECKING:
     from shoe_daemon.table.shoe_state import DrawnCard
@@ -73,7 +76,7 @@ def check_first_card(context: TableContext) -> None:
         shoe_lifecycle.check_burn(context, state.shoe)
     shoe_lifecycle.check_ordered_burn(context)
     if state.shoe is not None:
-        inventory.check_cut_card_due(context, state.shoe)
+        card_count_and_order_checks.check_cut_card_due(context, state.shoe)
 
 
 def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
@@ -108,13 +111,13 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
         return
     # The first four cards decide the slots of the others.
     _show_cards(context, round_, round_.cards[:FOUR_CARDS])
-    third_card_review.place_third_cards(context, round_)
+    checks_awaiting_faces.place_third_cards(context, round_)
     for card in round_.cards[FOUR_CARDS:]:
         # The Player's third card decides whether the next card belongs to the round.
         if any(each is card for each in round_.cards):
             _show_cards(context, round_, [card])
-            third_card_review.place_third_cards(context, round_)
-    hidden_face_irregularities.publish_staff_alerts(context, round_)
+            checks_awaiting_faces.place_third_cards(context, round_)
+    checks_awaiting_faces.publish_staff_alerts(context, round_)
 
 
 def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard]) -> None:
@@ -200,7 +203,7 @@ def enter_round_result(
     """End a round with a result entered by a person; `whole` as in `may_cards_follow`."""
     round_.finished = round_.declared = True
     result_publication.publish_or_hold(context, round_.number, data, entered=True)
-    round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=whole)
+    round_.owns_rest = cards_after_early_end.may_cards_follow(context, round_, whole=whole)
     _close_round(context, round_)
 
 
@@ -214,7 +217,7 @@ def abort_round(context: TableContext, round_: RoundState, cause: events.AbortCa
     result_publication.store_unfinished_round(context, round_.number, cause)
     round_.declared = True  # a later result concerns another round
     _close_round(context, round_)
-    shoe_holder.pass_after_round(context, None)
+    player_holding_shoe.pass_after_round(context, None)
 
 
 def void_round(context: TableContext, round_: RoundState) -> None:
@@ -224,14 +227,18 @@ def void_round(context: TableContext, round_: RoundState) -> None:
     context.emit(events.RoundVoided(None, None, context.operator, context.reason))
     result_publication.store_unfinished_round(context, round_.number, None)
     round_.declared = True  # a later result concerns another round
-    round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
+    round_.owns_rest = cards_after_early_end.may_cards_follow(
+        context, round_, whole=not round_.partial
+    )
     _close_round(context, round_)
-    shoe_holder.pass_after_round(context, None)
+    player_holding_shoe.pass_after_round(context, None)
 
 
 def give_up_round(context: TableContext, round_: RoundState) -> None:
     """End a round without its missing card, by a ruling of `continue`."""
-    round_.owns_rest = rest_of_coup.may_cards_follow(context, round_, whole=not round_.partial)
+    round_.owns_rest = cards_after_early_end.may_cards_follow(
+        context, round_, whole=not round_.partial
+    )
     abort_round(context, round_, "new_round")
 
 

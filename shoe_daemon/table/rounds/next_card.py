@@ -11,6 +11,8 @@ the code `player_stands` of the contract is never emitted.
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game import (
@@ -23,12 +25,11 @@ from shoe_daemon.game import (
     is_natural,
     player_draws,
 )
-from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.detail_texts import DetailValue, make_detail
 from shoe_daemon.table.events import DrawDue
-from shoe_daemon.table.shoe_state import DrawnCard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shoe_daemon.table.shoe_state import DrawnCard, RoundState
     from shoe_daemon.table.table_context import TableContext
@@ -55,50 +56,42 @@ class CardDue(NamedTuple):
     event: DrawDue
 
 
-_HAND_OF_SPOT: Final = (Hand.PLAYER, Hand.BANKER)
-
-
-def _draw_due_event(code: str, hand: Hand, why: Detail) -> DrawDue:
-    return DrawDue(
+def _due_with_reason(
+    code: str,
+    hand: Hand,
+    reason: str,
+    values: Mapping[str, DetailValue] = MappingProxyType({}),
+    *,
+    spot: int | None = None,
+) -> CardDue:
+    why = make_detail(reason, **values)
+    event = DrawDue(
         code=code,  # type: ignore[arg-type]
         detail_code=why.code,
         detail_values=why.values,
         hand=hand,
         text=why.text,
     )
+    return CardDue(spot, known=True, event=event)
 
 
 FIRST_FOUR_DUE: Final = tuple(
-    CardDue(
-        spot,
-        known=True,
-        event=_draw_due_event(
-            "dealing", _HAND_OF_SPOT[spot % 2], make_detail(code, hand=_HAND_OF_SPOT[spot % 2])
-        ),
-    )
-    for spot, code in enumerate(["first_card_due"] * 2 + ["second_card_due"] * 2)
+    _due_with_reason("dealing", hand, f"{place}_card_due", {"hand": hand}, spot=spot)
+    for spot, (place, hand) in enumerate(product(("first", "second"), (Hand.PLAYER, Hand.BANKER)))
 )
-_FACES_HIDDEN: Final = CardDue(
-    None,
-    known=False,
-    event=_draw_due_event("faces_hidden", Hand.NONE, make_detail("cards_face_down")),
+_FACES_HIDDEN: Final = _due_with_reason("faces_hidden", Hand.NONE, "cards_face_down")._replace(
+    known=False
 )
-_CARD_NOT_SEEN: Final = CardDue(
-    None,
-    known=False,
-    event=_draw_due_event("faces_hidden", Hand.NONE, make_detail("card_not_seen")),
+_CARD_NOT_SEEN: Final = _due_with_reason("faces_hidden", Hand.NONE, "card_not_seen")._replace(
+    known=False
 )
 
 
 def card_due(points: Sequence[int | None], *, partial: bool = False) -> CardDue:
     """
-    Return the card that the rules require next.
+    Return the card that the rules require next; `partial` if cards may have been missed.
 
-    Args:
-        points:
-            Six spots in dealing order: None for no card, 0 to 9, or
-            `HIDDEN_POINTS`.
-        partial: Cards may have been missed.
+    `points` has six spots in dealing order: None for no card, 0 to 9, or `HIDDEN_POINTS`.
     """
     first, second, third, fourth, player_third, banker_third = points
     if first is None or second is None or third is None or fourth is None:
@@ -127,10 +120,8 @@ def _third_card_due(
             banker, None, "player_stood", {"player": player}, drawn=banker_has_third
         )
     if player_third is None:
-        why = make_detail("player_draws", player=player)
-        return CardDue(
-            P3_SPOT, known=True, event=_draw_due_event("player_draws", Hand.PLAYER, why)
-        )
+        values = {"player": player}
+        return _due_with_reason("player_draws", Hand.PLAYER, "player_draws", values, spot=P3_SPOT)
     if player_third == HIDDEN_POINTS:
         return _FACES_HIDDEN
     third = {"third": player_third}
@@ -139,25 +130,23 @@ def _third_card_due(
 
 def _due_after_natural(player: int, banker: int) -> CardDue:
     if min(player, banker) >= NATURAL:
-        return _no_card_due("natural", make_detail("both_naturals", player=player, banker=banker))
+        totals = {"player": player, "banker": banker}
+        return _due_with_reason("natural", Hand.NONE, "both_naturals", totals)
     hand = Hand.PLAYER if player > banker else Hand.BANKER
-    return _no_card_due("natural", make_detail("natural", hand=hand, total=max(player, banker)))
+    values: dict[str, DetailValue] = {"hand": hand, "total": max(player, banker)}
+    return _due_with_reason("natural", Hand.NONE, "natural", values)
 
 
 def _banker_due(
     banker: int, third: int | None, before: str, values: dict[str, int], *, drawn: bool
 ) -> CardDue:
+    values = {**values, "banker": banker}
     if not banker_draws(banker, third):
-        why = make_detail(f"{before}_banker_stands", banker=banker, **values)
-        return _no_card_due("banker_stands", why)
+        return _due_with_reason("banker_stands", Hand.NONE, f"{before}_banker_stands", values)
     if drawn:
-        return _no_card_due("complete", make_detail("both_complete"))
-    why = make_detail(f"{before}_banker_draws", banker=banker, **values)
-    return CardDue(B3_SPOT, known=True, event=_draw_due_event("banker_draws", Hand.BANKER, why))
-
-
-def _no_card_due(code: str, why: Detail) -> CardDue:
-    return CardDue(None, known=True, event=_draw_due_event(code, Hand.NONE, why))
+        return _due_with_reason("complete", Hand.NONE, "both_complete")
+    reason = f"{before}_banker_draws"
+    return _due_with_reason("banker_draws", Hand.BANKER, reason, values, spot=B3_SPOT)
 
 
 def known_points(spots: Sequence[DrawnCard | None]) -> list[int | None]:

@@ -10,7 +10,7 @@ from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.shoes import inventory, shoe_lifecycle
+from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
@@ -26,12 +26,8 @@ _EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
 
 def publish_due(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
     """
-    Publish the card that is due by the public faces.
-
-    Args:
-        context: The table.
-        round_: The round in progress.
-        repeat: Publish it even if unchanged: a card has just been dealt.
+    Publish the card that is due by the public faces; `repeat` it even if unchanged after a card
+    was dealt.
     """
     publish_due_card(context, round_, next_card.known_due(round_), repeat=repeat)
 
@@ -43,7 +39,7 @@ def publish_due_card(
     if round_.hidden:
         due = next_card.card_due(next_card.public_points(round_.spots), partial=round_.partial)
     if due.spot is not None:
-        inventory.check_shoe_empty(context, round_)
+        card_count_and_order_checks.check_shoe_empty(context, round_)
     if repeat or (due.known and due.event != round_.due):
         context.emit(due.event)
     round_.due = due.event
@@ -59,12 +55,8 @@ def deal_card(
     """
     Publish a placed card, with its face only if the players see it.
 
-    Args:
-        context: The table.
-        round_: The round in progress.
-        card: The card, placed.
-        counted_card: The same card as an excess card of the previous round; it is not counted
-            again.
+    `counted_card` is the same card as an excess card of the previous round: it is not counted
+    again.
     """
     face, shoe = card.face, context.state.shoe
     card.public = face is not None and is_public_at_draw(context, round_, card.slot)
@@ -75,7 +67,7 @@ def deal_card(
     if face is not None and not card.public:
         context.emit(events.StaffCardDealt(face, card.slot))
     if context.is_double_feed:
-        inventory.raise_double_feed(context)
+        card_count_and_order_checks.raise_double_feed(context)
     if shoe is None:
         return
     card.order = shoe.out
@@ -156,11 +148,6 @@ def _place_as_declared(round_: RoundState, card: DrawnCard) -> IrregularityKind 
     return None
 
 
-def _mark_misplaced(round_: RoundState) -> IrregularityKind:
-    round_.misplaced = True
-    return IrregularityKind.WRONG_HAND
-
-
 def _place_unchecked(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
     # The deciding faces are unknown: the reported slot stands until then.
     if len(round_.cards) >= len(DEALING_ORDER):
@@ -174,7 +161,10 @@ def _place_unchecked(round_: RoundState, card: DrawnCard) -> IrregularityKind | 
         return None
     if round_.spots[next_card.P3_SPOT] is not None and round_.spots[next_card.B3_SPOT] is None:
         put_on_spot(round_, card, next_card.B3_SPOT)
-    return None if card.declared is None or round_.misplaced else _mark_misplaced(round_)
+    if card.declared is None or round_.misplaced:
+        return None
+    round_.misplaced = True
+    return IrregularityKind.WRONG_HAND
 
 
 def raise_misplaced_card(
@@ -218,11 +208,8 @@ def record_excess_card(
     """
     Record a card that belongs to neither hand.
 
-    Args:
-        context: The table.
-        round_: The round in or after which it was drawn; None before the first.
-        card: The card.
-        moved: The card was dealt, and its faces have shown it to be an excess card.
+    `round_` is the round in or after which it was drawn; None before the first. `moved`: the
+    card was dealt, and the faces have shown it to be an excess card.
     """
     if not moved and context.state.shoe is not None:
         card.order = context.state.shoe.out
@@ -244,7 +231,7 @@ def record_excess_card(
         due = None if round_ is None else next_card.public_due(round_)
         detail = excess_detail(due, card.face if card.public else None)
         _raise_card_alert(context, card, IrregularityKind.EXCESS_CARD, detail)
-    inventory.raise_double_feed(context)
+    card_count_and_order_checks.raise_double_feed(context)
     if context.state.shoe is not None and not moved:
         context.state.shoe.out += 1
         checker_comparison.compare_main_card(context, card.face, card)
@@ -252,13 +239,7 @@ def record_excess_card(
 
 
 def excess_detail(due: next_card.CardDue | None, public_face: Card | None) -> Detail:
-    """
-    Return the sentence for an excess card.
-
-    Args:
-        due: The card due in its round; None before the first round.
-        public_face: The card, if its face is public.
-    """
+    """Return the sentence for an excess card; `due` is None before the first round."""
     values: dict[str, DetailValue] = {} if public_face is None else {"card": public_face}
     suffix = "_unseen" if public_face is None else ""
     if due is None:

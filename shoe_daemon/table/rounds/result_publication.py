@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import Kind, Outcome
 from shoe_daemon.table import alerts, events
-from shoe_daemon.table.public_types import LastResult
+from shoe_daemon.table.public_document_types import LastResult
 from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, UnfinishedRound
-from shoe_daemon.table.shoes import shoe_holder
+from shoe_daemon.table.shoes import player_holding_shoe
 
 if TYPE_CHECKING:
     from shoe_daemon.table.events import RoundFinished
@@ -103,7 +103,7 @@ def publish_result(
     _store_played_round(shoe, PlayedRound(number, context.at, state.seq, data, entered=entered))
     _count_result(shoe, data, 1)
     update_last_result(context)
-    shoe_holder.pass_after_round(context, data.outcome)
+    player_holding_shoe.pass_after_round(context, data.outcome)
 
 
 def find_held_result(context: TableContext, number: int | None) -> HeldResult | None:
@@ -126,7 +126,7 @@ def store_excess_cards(context: TableContext, round_: RoundState) -> None:
     """Store the undecided excess cards of a round that has ended."""
     undecided = {alert.data.id for alert in context.state.alerts}
     faces = [card.face for card in round_.excess if card.alert in undecided]
-    record = find_held_result(context, round_.number) or find_played_round(context, round_.number)
+    record = find_result(context, round_.number)
     if record is not None and None not in faces:
         record.excess = tuple(filter(None, faces))
 
@@ -150,14 +150,7 @@ def _store_played_round(shoe: ShoeState, played: PlayedRound) -> None:
 def store_unfinished_round(
     context: TableContext, number: int, cause: events.AbortCause | None
 ) -> None:
-    """
-    Store a round that ended without a result, for the history.
-
-    Args:
-        context: The table.
-        number: The round.
-        cause: The cause of the abort; None if a person voided it.
-    """
+    """Store for the history a round without a result; `cause` is None if a person voided it."""
     shoe, held = context.state.shoe, find_held_result(context, number)
     if held is not None:
         context.state.held.remove(held)  # a correction has removed its result
@@ -206,6 +199,11 @@ def find_played_round(context: TableContext, number: int | None) -> PlayedRound 
         if number in {None, played.number} and not (played.voided or played.lost):
             return played
     return None
+
+
+def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult | None:
+    """Return the result of a round, published or held."""
+    return find_held_result(context, number) or find_played_round(context, number)
 
 
 def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
@@ -292,4 +290,4 @@ def void_held_result(context: TableContext, held: HeldResult) -> None:
         store_unfinished_round(context, held.number, None)
     else:
         _store_unpublished(context, held, voided=True)
-    shoe_holder.pass_after_round(context, None)
+    player_holding_shoe.pass_after_round(context, None)

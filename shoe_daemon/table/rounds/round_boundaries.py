@@ -11,12 +11,12 @@ from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_state
-from shoe_daemon.table.rounds import declared_result, lifecycle, next_card, placement
+from shoe_daemon.table.rounds import lifecycle, next_card, placement, round_result
 from shoe_daemon.table.rounds.card_draw import place_unread_card
 from shoe_daemon.table.shoes import shoe_lifecycle
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.observations import Booted, Result
+    from shoe_daemon.table.observations import Result
     from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
 
@@ -32,7 +32,7 @@ def apply_result(context: TableContext, obs: Result) -> None:
     elif obs.forced or obs.outcome == "forced":
         _apply_forced_end(context, round_)
     elif round_.ended:
-        declared_result.record_declared_result(context, round_, obs)
+        round_result.record_declared_result(context, round_, obs)
     else:
         _apply_declared_result(context, round_, obs)
 
@@ -59,9 +59,9 @@ def _apply_declared_result(context: TableContext, round_: RoundState, obs: Resul
         lifecycle.raise_missing_draw(context, round_, "missing_at_result")
         placement.publish_due(context, round_, repeat=False)
         return
-    declared_result.record_declared_result(context, round_, obs)
+    round_result.record_declared_result(context, round_, obs)
     if context.mode in _ENDS_AT_RESULT or round_.partial or not due.known:
-        lifecycle.end_round(context, round_, declared_result.declared_winner(obs))
+        lifecycle.end_round(context, round_, round_result.declared_winner(obs))
         reader_state.resync_readers(context)
     else:
         lifecycle.advance_round(context, round_, repeat=False)
@@ -162,7 +162,7 @@ def apply_reveal(context: TableContext) -> None:
         lifecycle.advance_round(context, round_, repeat=False)
 
 
-def apply_boot(context: TableContext, _obs: Booted) -> None:
+def apply_boot(context: TableContext) -> None:
     """
     Abort the round in progress after a boot of the reader; after the cut card start a new shoe.
     """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shoe_daemon.game import DECK, IrregularityKind, Kind
-from shoe_daemon.table import alerts, events, public_history
+from shoe_daemon.table import alerts, events, public_documents
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import result_publication
 from shoe_daemon.table.shoe_state import DrawnCard, ShoeState
-from shoe_daemon.table.shoes import inventory, shoe_holder
+from shoe_daemon.table.shoes import card_count_and_order_checks, player_holding_shoe
 
 if TYPE_CHECKING:
     from shoe_daemon.game import Card
@@ -24,12 +24,9 @@ def start_shoe(
     """
     Put a new shoe on the table; no round may be in progress.
 
-    Args:
-        context: The table.
-        announced: A signal announced it; False if a bare card implies it.
-        overrun: The bare card came after the last permitted round.
-        left: The cards that a person counted in the shoe before; None where
-            nobody did.
+    `announced`: a signal announced it; False if a bare card implies it. `overrun`: the bare card
+    came after the last permitted round. `left`: the cards that a person counted in the previous
+    shoe; None if not counted.
     """
     state = context.state
     latest = context.latest_round
@@ -41,8 +38,8 @@ def start_shoe(
     result_publication.release_results(context, at_once=True)
     checker_comparison.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
-        inventory.check_card_count(context, state.shoe, left)
-    public_history.store_past_shoe(state)
+        card_count_and_order_checks.check_card_count(context, state.shoe, left)
+    public_documents.store_past_shoe(state)
     state.shoes += 1
     shoe = ShoeState(state.shoes, context.decks, context.at, announced, overrun)
     shoe.burn_left = _burn_cards_due(context)
@@ -55,7 +52,7 @@ def start_shoe(
     for alert in state.alerts:
         alert.shoe, alert.after = shoe.number, 0
     context.emit(events.ShoeStarted(shoe.decks, context.house.id, state.session.policy))
-    shoe_holder.offer_new_shoe(context)
+    player_holding_shoe.offer_new_shoe(context)
     if state.cut_card and not announced:
         shoe.cut_card = True
         _limit_rounds(context, shoe, mid_round=False)
@@ -81,14 +78,10 @@ def burn_card(
     declared: bool = True,
 ) -> None:
     """
-    Apply a burned card, or the first card, whose value sets the number of burned cards.
+    Apply a burned card, or the `first` card, whose value sets the number of burned cards.
 
-    Args:
-        context: The table.
-        shoe: Its shoe.
-        card: The card; None if its face is unknown.
-        first: The card is the first card.
-        declared: The reader reports it as burned; else a ruling expects it.
+    `card` is None if its face is unknown. `declared`: the reader reports it as burned; else a
+    ruling expects it.
     """
     burn, ordered = context.house.burn, context.state.burn_due > 0
     fresh = not (shoe.burn_checked or ordered)
@@ -109,7 +102,7 @@ def burn_card(
     )
     if unseen and card is not None:
         context.emit(events.StaffCardDealt(card, None))
-    inventory.raise_double_feed(context)
+    card_count_and_order_checks.raise_double_feed(context)
     checker_comparison.compare_main_card(context, card)
     count_card(context, shoe, DrawnCard(card, public=not unseen))
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
@@ -161,7 +154,7 @@ def _raise_burn_error(context: TableContext, shoe: ShoeState, detail: Detail) ->
 def count_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
     """Count a card that was drawn, or whose face became known."""
     if context.options.suspect_run is not None:
-        inventory.record_recent_card(context, shoe, card)
+        card_count_and_order_checks.record_recent_card(context, shoe, card)
     if card.face is not None:
         count_face(context, shoe, card, card.face)
 
@@ -248,7 +241,7 @@ def check_last_round(context: TableContext, shoe: ShoeState) -> None:
         _publish_last_round(context, shoe)
     elif shoe.rounds_left == 0:
         shoe.finished = True
-        inventory.check_card_count(context, shoe, None)
+        card_count_and_order_checks.check_card_count(context, shoe, None)
         banker, player, rounds, tie = _round_counts(shoe)
         context.emit(
             events.ShoeFinished(

@@ -1,0 +1,170 @@
+"""
+`shoe-daemon check-config` and `doctor`: check a configuration, and the equipment that it names.
+
+A file with a section ``[display]`` configures a display; any other file, a table.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from drivers import OpensLine, redact_url
+from shoe_daemon.config import Reading, Setup, load_config
+from shoe_daemon.display.display_config import (
+    DisplaySettings,
+    DisplaySetup,
+    is_display,
+    load_display,
+)
+from shoe_daemon.display.languages import languages
+from shoe_daemon.doctor import Finding, examine, examine_display
+from shoe_daemon.errors import UserError
+from shoe_daemon.logging_setup import warnings_on_stderr
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.table import RoundEnd
+
+_SIGNS: Final = {"good": "ok", "note": "--", "bad": "!!"}
+
+
+@click.command("check-config", short_help="Check a table's configuration, or a display's.")
+@click.argument("file", type=click.Path(path_type=Path))
+def check_config(file: Path) -> None:
+    """
+    Check a configuration and everything that it names, and say what it means.
+
+    Exits with 2 and one line at the first thing wrong; nothing is opened for
+    writing.
+    """
+    if is_display(file):
+        shown = load_display(file, inspecting=True)
+        lines, notes = _display_lines(shown), shown.notes
+    else:
+        setup = load_config(file, inspecting=True)
+        lines, notes = _table_lines(setup), setup.notes
+    for line in (*lines, *(f"note      {note}" for note in notes)):
+        click.echo(line)
+
+
+def _display_lines(setup: DisplaySetup) -> list[str]:
+    mqtt, display = setup.config.mqtt, setup.config.display
+    addresses = ", ".join((f"http://{display.listen}/", *display.hosts))
+    glyphs = f", glyphs {display.glyphs}" if display.glyphs else ""
+    stale = "three heartbeats of the table"
+    if display.stale_after is not None:
+        stale = f"{display.stale_after:g} s"
+    staff = "; shows alerts that only staff may see" if display.pit.staff_alerts else ""
+    return [
+        f"display   {addresses}",
+        f"hears     {_broker(mqtt)}, topics {mqtt.prefix}/{display.site or '+'}/+/…",
+        f"tables    {', '.join(display.tables) or 'all that speak'}",
+        f"pages     {languages()[display.language].name}{glyphs}",
+        f"stale     after {stale}",
+        f"pit       {_pit(display)}{staff}",
+    ]
+
+
+def _pit(display: DisplaySettings) -> str:
+    if display.pit.user is not None:
+        return f"for {display.pit.user}, with a password"
+    if display.pit.behind_proxy:
+        return "open here: a proxy asks who it is"
+    if display.on_loopback:
+        return "open to this machine, which is the only one that can come"
+    return "OPEN TO EVERYBODY who reaches the address: set [display.pit]"
+
+
+def _table_lines(setup: Setup) -> list[str]:
+    config = setup.config
+    table, mqtt = config.table, config.mqtt
+    house = setup.house
+    broker = "nowhere (no [mqtt] section)" if mqtt is None else _broker(mqtt)
+    unit = "" if setup.service is None else f" (of shoe-daemon@{setup.service})"
+    return [
+        f"table     {config.site}/{table.id}{f' ({table.name})' if table.name else ''}",
+        f"house     {house.name}, {table.decks or house.decks} decks, policy {table.policy}",
+        f"faces     {_faces(setup)}",
+        f"rounds    end by {_round_end(setup)}, result on {table.result_on}",
+        f"held      {_held(table.hold_from)}",
+        f"journal   {setup.journal}{unit}",
+        f"publishes {broker}",
+        *map(_reader, setup.readers),
+        *(() if setup.readers else ("reader    none: nothing will be seen",)),
+    ]
+
+
+def _broker(mqtt: MqttSettings) -> str:
+    host, port = mqtt.address
+    return f"{host}:{port}, MQTT {mqtt.protocol}{', TLS' if mqtt.tls else ''}"
+
+
+def _faces(setup: Setup) -> str:
+    table = setup.config.table
+    if setup.house.dealing_style == "face_up":
+        return "seen as they are drawn"
+    if setup.house.dealing_style == "squeeze" or table.reveal_on == "signal":
+        return "hidden until they are revealed or the result is called"
+    return f"the Banker's first two hidden until {table.reveal_after:g} s after the fourth card"
+
+
+def _round_end(setup: Setup) -> str:
+    mode = setup.options.round_end
+    return f"{mode} (auto)" if setup.config.table.round_end is RoundEnd.AUTO else str(mode)
+
+
+def _held(severity: int) -> str:
+    if not severity:
+        return "no result is held back"
+    return f"a result waits for a person from irregularities of severity {severity} on"
+
+
+def _reader(reader: Reading) -> str:
+    line = reader.line
+    settings = f", {line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
+    if isinstance(reader.driver, OpensLine):
+        settings = ""
+    return f"reader    {reader.id}: {reader.driver.name} on {redact_url(reader.port)}{settings}"
+
+
+@click.command("doctor", short_help="Test all that a table, or a display, depends on.")
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The configuration of a table or a display.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
+def doctor(file: Path, *, as_json: bool) -> None:
+    """
+    Look at a table's disk, readers and broker, and say which irregularities its
+    equipment cannot detect; or at a display's address and broker.
+
+    Logs in to the broker as the table or the display would, under another client id,
+    and retains nothing there. Readers are opened and closed again: not while the
+    daemon runs. Exits with 1 if anything is bad.
+    """
+    findings = []
+    with warnings_on_stderr():
+        if is_display(file):
+            examined = examine_display(load_display(file, inspecting=True))
+        else:
+            examined = examine(load_config(file, inspecting=True))
+        for finding in examined:
+            findings.append(finding)
+            if not as_json:
+                click.echo(_finding_line(finding))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2))
+    bad = sum(finding.verdict == "bad" for finding in findings)
+    if bad:
+        raise UserError(f"{file}: {bad} of {len(findings)} findings are bad", exit_status=1)
+
+
+def _finding_line(finding: Finding) -> str:
+    lead = f"{_SIGNS[finding.verdict]}  {finding.about:<12} "
+    return textwrap.fill(finding.text, 80, initial_indent=lead, subsequent_indent=" " * len(lead))

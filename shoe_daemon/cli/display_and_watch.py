@@ -1,0 +1,168 @@
+"""`shoe-daemon display` and `watch`: show boards to browsers, or in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from shoe_daemon.cli.shared_options import LETTERS, Number, broker_address, require_modules
+from shoe_daemon.errors import UserError
+
+if TYPE_CHECKING:
+    from shoe_daemon.display.display_config import DisplaySetup
+    from shoe_daemon.display.terminal.watch_loop import TableFeed
+    from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+
+
+@click.command("display", short_help="Show tables to browsers: boards and the pit.")
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    help="The display's configuration; see `check-config`.",
+)
+@click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
+@click.option("--listen", metavar="ADDRESS:PORT", help="Where browsers come, 127.0.0.1:8080.")
+def display(file: Path | None, broker: str | None, listen: str | None) -> None:
+    """
+    Show any number of tables to browsers, until SIGTERM or Ctrl-C.
+
+    /table/ID is a table's board, /table/ID/history its rounds, /pit all tables.
+    It reads from the MQTT broker and never speaks there.
+    """
+    require_modules(
+        ("starlette", "uvicorn"),
+        "the display needs {}, an extra: pip install 'shoe-daemon[display]'",
+    )
+    from shoe_daemon.display.display_server import Display
+    from shoe_daemon.logging_setup import configure_logging
+
+    configure_logging()
+    Display(_display_setup(file, broker, listen)).run()
+
+
+def _display_setup(file: Path | None, broker: str | None, listen: str | None) -> DisplaySetup:
+    from msgspec.structs import replace
+
+    from shoe_daemon.display.display_config import DisplayConfig, load_display, set_up_display
+
+    config = DisplayConfig() if file is None else load_display(file).config
+    if broker is not None:
+        host, port = broker_address(broker)
+        config = replace(config, mqtt=replace(config.mqtt, host=host, port=port))
+    if listen is not None:
+        config = replace(config, display=replace(config.display, listen=listen))
+    return set_up_display(config, Path() if file is None else file.parent)
+
+
+@click.command("watch", short_help="Show the board of a table in this terminal.")
+@click.argument("table", required=False)
+@click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    help="The configuration of a display, or of the table itself.",
+)
+@click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="Likewise, of MQTT.")
+@click.option("--once", is_flag=True, help="Print one picture, and end.")
+@click.option(
+    "--wait",
+    type=Number(0.1, 600),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --once: for so long the table may keep silent.",
+)
+@LETTERS
+def watch(table: str | None, *, once: bool, letters: bool, **given: Any) -> None:  # noqa: ANN401 - click's options
+    """
+    Show the board of TABLE, live, until Ctrl-C: its cards as they come, what is due,
+    the results, all five roads.
+
+    TABLE is the table's id, or site.id. Without it, the only table is shown; where
+    there are several, they are listed. The broker is 127.0.0.1:1883 unless told.
+    """
+    require_modules(("rich",), "watch needs {}, an extra: pip install 'shoe-daemon[display]'")
+    from shoe_daemon.display.terminal.appearance import LETTERS, chinese, plain
+    from shoe_daemon.display.terminal.screen import Screen, has_colours
+    from shoe_daemon.display.terminal.watch_loop import watch as watch_live
+    from shoe_daemon.display.terminal.watch_loop import watch_once
+
+    _disable_logs()
+    feed, configured = _table_feed(given["file"], given["broker"], given["protocol"])
+    symbols = LETTERS if letters else chinese()
+    if not has_colours():
+        symbols = plain(symbols)
+    name = table or configured
+    if once:
+        _check_encoding()
+        found = watch_once(feed, name, symbols, given["wait"])
+    elif not Screen.is_supported():
+        raise UserError("watch: this is no terminal with UTF-8; expected one, or --once")
+    else:
+        found = watch_live(feed, name, symbols)
+    for line in found:
+        click.echo(line)
+
+
+def _check_encoding() -> None:
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        raise UserError(
+            f"watch: the encoding here is {sys.stdout.encoding}; expected UTF-8, LANG=C.UTF-8"
+        )
+
+
+def _disable_logs() -> None:
+    """Keep log lines out of the picture."""
+    import structlog
+
+    structlog.configure(processors=[_drop_event], logger_factory=structlog.ReturnLoggerFactory())
+
+
+def _drop_event(_logger: object, _name: str, _event: object) -> str:
+    import structlog
+
+    raise structlog.DropEvent
+
+
+def _table_feed(
+    file: Path | None, broker: str | None, protocol: Literal["5", "3.1.1"] | None
+) -> tuple[TableFeed, str | None]:
+    from msgspec.structs import replace
+
+    from shoe_daemon.display.display_config import DisplayConfig
+    from shoe_daemon.display.terminal.watch_loop import TableFeed
+    from shoe_daemon.mqtt.topics import Topics
+
+    config, table = (DisplayConfig(), None) if file is None else _read_config(file)
+    mqtt: MqttSettings = config.mqtt
+    if broker is not None:
+        host, port = broker_address(broker)
+        mqtt = replace(mqtt, host=host, port=port)
+    if protocol is not None:
+        mqtt = replace(mqtt, protocol=protocol)
+    beside = Path() if file is None else file.parent
+    mqtt.check(beside)
+    mqtt = mqtt.beside(beside)
+    Topics("site", "table", mqtt.prefix)
+    site, stale_after = config.display.site, config.display.stale_after
+    return TableFeed(mqtt, site, stale_after=stale_after), table
+
+
+def _read_config(file: Path) -> tuple[Any, str | None]:
+    """Read the configuration of a display or a table; return also the table's id."""
+    from shoe_daemon.config import Config
+    from shoe_daemon.display.display_config import DisplayConfig
+    from shoe_daemon.toml_validation import convert_toml, read_toml
+
+    mapping = read_toml(file, "a display's or a table's configuration")
+    if "table" not in mapping:
+        return convert_toml(DisplayConfig, mapping, str(file)), None
+    table = convert_toml(Config, mapping, str(file))
+    if table.mqtt is None:
+        raise UserError(f"{file}: mqtt is missing; expected a broker")
+    return DisplayConfig(mqtt=table.mqtt), f"{table.site}.{table.table.id}"

@@ -1,0 +1,293 @@
+"""
+`shoe-daemon journal`: verify, export, count and report what a table's journal holds.
+
+These commands only read the journal, and may be used while the daemon writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import click
+import msgspec
+
+from shoe_daemon.cli.journal_copies import backup, prune, restore
+from shoe_daemon.cli.shared_options import FILE, JSON_OBJECT
+from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
+from shoe_daemon.errors import UserError, one_line
+
+if TYPE_CHECKING:
+    from shoe_daemon.journal.journal_summary import Summary
+
+_JOURNAL = click.argument("file", type=click.Path(path_type=Path, readable=False))
+
+_LAST: Final = "last"
+_RED_CARD: Final = re.compile(r"(?:10|[2-9AJQK])?[♥♦]")
+
+
+@click.group()
+def command() -> None:
+    """Verify, export, count and report what a table's journal holds."""
+
+
+@command.command()
+@_JOURNAL
+@click.option(
+    "--refold",
+    is_flag=True,
+    help="Decode the raw bytes and fold the observations again, and compare the results.",
+)
+@click.option("--head", metavar="HEX", help="A head hash noted elsewhere; it must be found.")
+@click.option("--key", type=FILE, metavar="PEM", help="The public key; each ended shoe is signed.")
+@JSON_OBJECT
+@click.pass_context
+def verify(  # noqa: PLR0913 - as many as there are options
+    ctx: click.Context,
+    file: Path,
+    head: str | None,
+    key: Path | None,
+    *,
+    refold: bool,
+    as_json: bool,
+) -> None:
+    """
+    Walk the hash chain and say the first place where it breaks.
+
+    With --key, compare it with the signatures that the daemon made at the end of each
+    shoe: a chain that was computed again has no valid signatures.
+
+    Ends with 1 where it is broken or not proved, and with 2 where FILE is no journal.
+    """
+    from shoe_daemon.cli.journal_verify import verify_journal
+
+    ctx.exit(verify_journal(file, head, key, refold=refold, as_json=as_json))
+
+
+@command.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+def keygen(folder: Path) -> None:
+    """
+    Write a new key that signs a journal into FOLDER: journal.key and journal-public.pem.
+
+    Keep journal.key on the table's computer only, and journal-public.pem with those who
+    verify journals. Existing keys are never overwritten.
+    """
+    from shoe_daemon.cli.journal_verify import MISSING_KEYS_EXTRA
+
+    try:
+        from shoe_daemon.journal.journal_keys import make_keys
+    except ImportError as error:
+        raise UserError(MISSING_KEYS_EXTRA) from error
+    private, public = make_keys(folder)
+    click.echo(f"{private}: the private key; the table signs with it (journal.key_file)")
+    click.echo(f"{public}: the public key; `journal verify --key` compares with it")
+
+
+@command.command()
+@_JOURNAL
+@click.option("--observations", "what", flag_value="observations", help="What `replay` takes.")
+@click.option(
+    "--events", "what", flag_value="events", default=True, help="What was said (default)."
+)
+@click.option("--shoe", type=click.IntRange(min=1), metavar="N", help="Only this shoe.")
+@click.option(
+    "--out", type=click.File("wb", atomic=True), default="-", help="Where to, not stdout."
+)
+def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
+    """
+    Print events or observations as they are stored, one a line.
+
+    With --shoe, the observations begin with the session that the shoe was dealt under.
+    """
+    from shoe_daemon.journal.journal_reader import open_read_only
+
+    with open_read_only(file) as reader:
+        lines = reader.observation_lines if what == "observations" else reader.event_lines
+        out.writelines(line + b"\n" for line in lines(shoe))
+        out.flush()
+
+
+@command.command()
+@_JOURNAL
+@JSON_OBJECT
+def stats(file: Path, *, as_json: bool) -> None:
+    """Count shoes, rounds, irregularities and what else is in FILE."""
+    from shoe_daemon.journal.journal_reader import open_read_only
+    from shoe_daemon.journal.journal_summary import summarise
+
+    with open_read_only(file) as reader:
+        summary = summarise(reader)
+    if as_json:
+        click.echo(msgspec.json.encode(summary, order="sorted"))
+    else:
+        click.echo("\n".join(_summary_lines(file, summary)))
+
+
+@command.command()
+@_JOURNAL
+@click.argument("shoe", default=_LAST, metavar="[ID|last]")
+@click.option("--html", type=FILE, metavar="OUT", help="One page to print, instead of text.")
+@click.option("--no-verify", is_flag=True, help="Do not verify the chain: quicker, less proof.")
+@JSON_OBJECT
+@click.pass_context
+def shoe(  # noqa: PLR0913 - as many as there are options
+    ctx: click.Context,
+    file: Path,
+    shoe: str,
+    html: Path | None,
+    *,
+    no_verify: bool,
+    as_json: bool,
+) -> None:
+    """
+    Report on one shoe: its rounds, cards and irregularities.
+
+    For staff only: a report names faces that the players may not have seen. Ends with 1
+    where the journal's chain is broken.
+    """
+    from shoe_daemon.report.shoe_report import read_shoe
+
+    number = _shoe_number(shoe)
+    with progress_display("verifying the chain") as progress:
+        found = read_shoe(file, number, progress=None if no_verify else progress)
+    if html is not None:
+        from shoe_daemon.report.html_report import shoe_page
+
+        _write_page(html, shoe_page(found))
+        click.echo(f"{html}: the report on shoe {found.shoe}", err=as_json)
+    if as_json:
+        click.echo(msgspec.json.encode(found, order="sorted"))
+    elif html is None:
+        from shoe_daemon.report.text_report import shoe_text
+
+        # click removes the colour if stdout is not a terminal.
+        click.echo(_RED_CARD.sub(_red, shoe_text(found)))
+    ctx.exit(1 if found.proof is not None and found.proof.refuted else 0)
+
+
+def _shoe_number(text: str) -> int | None:
+    if text == _LAST:
+        return None
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise UserError(f"{text}: expected the number of a shoe, or `{_LAST}`")
+    return int(text)
+
+
+def _red(found: re.Match[str]) -> str:
+    return click.style(found[0], fg="red")
+
+
+def _write_page(path: Path, page: str) -> None:
+    # Atomically, and without access for other users, as the journal.
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(page)
+        new.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink()
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+
+
+@command.command()
+@_JOURNAL
+@JSON_OBJECT
+@click.pass_context
+def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
+    """
+    Look over past shoes for repeats and for factory order.
+
+    Ends with 1 where something was found that chance hardly gives. A shoe that
+    is still under way is never looked at.
+    """
+    from shoe_daemon.report.past_shoe_search_report import integrity_text
+    from shoe_daemon.report.search_past_shoes import read_integrity
+
+    found = read_integrity(file)
+    if as_json:
+        answer = msgspec.to_builtins(found) | {"clean": found.clean}
+        click.echo(msgspec.json.encode(answer, order="sorted"))
+    else:
+        click.echo(integrity_text(found))
+    ctx.exit(0 if found.clean else 1)
+
+
+command.add_command(backup)
+command.add_command(restore)
+command.add_command(prune)
+
+
+def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
+    yield f"{file}: {summary.site}/{summary.table}"
+    yield ""
+    yield from table_lines(_overview(summary))
+    yield from _block("irregularities", _numbers(summary.irregularities))
+    yield from _block("only counted", _counters(summary))
+    yield from _block("consumers", _consumers(summary))
+
+
+def _overview(summary: Summary) -> list[tuple[str, str]]:
+    times = "nothing yet"
+    if summary.first_at and summary.last_at:
+        times = f"{_time(summary.first_at)} to {_time(summary.last_at)} UTC"
+    return [
+        ("made", f"{_time(summary.created)} UTC, in form {summary.version}"),
+        ("holds", times),
+        ("shoes", f"{summary.shoes:,}{_removed(summary)}"),
+        ("rounds", f"{summary.rounds:,} finished, {summary.aborted:,} aborted"),
+        ("events", f"{sum(summary.events.values()):,}, the last is {summary.seq:,}"),
+        ("observations", f"{summary.observations:,}, with {summary.captures:,} captures of bytes"),
+        ("size", _size(summary.size)),
+        ("head", summary.hash),
+    ]
+
+
+def _removed(summary: Summary) -> str:
+    return f"; shoes up to {summary.removed:,} were removed" if summary.removed else ""
+
+
+def _numbers(numbers: dict[str, int]) -> list[tuple[str, str]]:
+    width = max((len(f"{number:,}") for number in numbers.values()), default=0)
+    return [(name, f"{number:>{width},}") for name, number in numbers.items()]
+
+
+def _counters(summary: Summary) -> list[tuple[str, str]]:
+    return [
+        (
+            source or "the reader",
+            f"{counter.repeats:,} repeats, {counter.noise:,} of noise, {counter.bytes:,} bytes",
+        )
+        for source, counter in summary.counters.items()
+    ]
+
+
+def _consumers(summary: Summary) -> list[tuple[str, str]]:
+    return [
+        (consumer, f"up to event {seq:,}, {summary.seq - seq:,} to come")
+        for consumer, seq in summary.cursors.items()
+    ]
+
+
+def _block(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
+    if rows:
+        yield ""
+        yield f"  {title}"
+        yield from table_lines(rows, indent="    ")
+
+
+def _time(at: str) -> str:
+    return at[:19].replace("T", " ")
+
+
+def _size(size: int) -> str:
+    for unit, amount in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= amount:
+            return f"{size / amount:.1f} {unit}"
+    return f"{size} bytes"

@@ -1,1 +1,0 @@
-"""`shoe-daemon journal`: verify, export, count and report a journal."""

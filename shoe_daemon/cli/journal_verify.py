@@ -1,0 +1,216 @@
+"""`shoe-daemon journal verify`: verify the hash chain, and with --refold the contents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from drivers import Driver, FrameKind, StoresEvidence, create_driver, driver_version
+from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import JournalReader, journal_database
+from shoe_daemon.journal.journal_reader import open_read_only
+from shoe_daemon.journal.redecode import RawDecoder, RawNote
+from shoe_daemon.journal.refold import OtherVersion, RefoldResult, refold
+from shoe_daemon.journal.signatures import Signature, SignatureVerdict, check_signatures
+from shoe_daemon.journal.verify import ChainVerdict, JournalFault, verify
+from shoe_daemon.table import Observation, ReaderRecord
+
+MISSING_KEYS_EXTRA: Final = "keys need cryptography: pip install 'shoe-daemon[keys]'"
+
+_HASH_BYTES: Final = 32
+_LONG_PAUSE_S: Final = 86_400.0
+_PICTURES: Final = "the lines were decoded again; the pictures are not part of the journal"
+
+
+def verify_journal(
+    file: Path, head: str | None, key: Path | None, *, refold: bool, as_json: bool
+) -> int:
+    """
+    Verify a journal, print the result and return the exit status.
+
+    Raises:
+        UserError: The file is no journal, the head is no hash, or the key is no key.
+    """
+    wanted = _hash(head)
+    is_valid = None if key is None else _public_key(key)
+    with open_read_only(file) as reader:
+        journal_database.check_integrity(reader.connection, file, thorough=True)
+        with progress_display("verifying the chain") as progress:
+            verdict = verify(reader, find=wanted, progress=progress)
+        signed = _signatures(reader, verdict, is_valid)
+        again = _refolded(reader) if refold and not verdict.broken else None
+    broken = verdict.broken or (again.broken if again else None)
+    good = not broken and (wanted is None or verdict.found_at is not None)
+    good = good and (signed is None or signed.fault is None)
+    if as_json:
+        click.echo(_json(verdict, again, broken, signed, good=good))
+    else:
+        click.echo("\n".join(_lines(file, verdict, again, head, signed)))
+    return 0 if good else 1
+
+
+def _public_key(path: Path) -> Callable[[Signature], bool]:
+    try:
+        from shoe_daemon.journal.journal_keys import PublicKey
+    except ImportError as error:
+        raise UserError(MISSING_KEYS_EXTRA) from error
+    return PublicKey(path).is_valid
+
+
+def _signatures(
+    reader: JournalReader, verdict: ChainVerdict, is_valid: Callable[[Signature], bool] | None
+) -> SignatureVerdict | None:
+    """Check the signatures of a valid chain; None if it is broken, or nothing was signed."""
+    if verdict.broken:
+        return None
+    found = check_signatures(reader.connection, reader.identity, is_valid)
+    return found if is_valid or found.signatures or found.fault else None
+
+
+def _hash(head: str | None) -> bytes | None:
+    if head is None:
+        return None
+    try:
+        wanted = bytes.fromhex(head)
+    except ValueError:
+        wanted = b""
+    if len(wanted) != _HASH_BYTES:
+        raise UserError(f"--head {head}: expected the {2 * _HASH_BYTES} hex digits of a head hash")
+    return wanted
+
+
+def _refolded(reader: JournalReader) -> RefoldResult:
+    with progress_display("decoding and folding again") as progress:
+        return refold(reader, _decoder_of, progress=progress)
+
+
+def _decoder_of(record: ReaderRecord) -> RawDecoder:
+    version = driver_version(record.driver)
+    driver = create_driver(record.driver, record.options)
+    other = None
+    if version != record.version:
+        other = f"by version {record.version} of driver {record.driver}; installed is {version}"
+    return _Decoder(driver, other)
+
+
+class _Decoder:
+    """A driver's decoder, fed with stored frames. Repeats and noise are not stored."""
+
+    def __init__(self, driver: Driver, other_version: str | None) -> None:
+        self.other_version = other_version
+        self.limit = _PICTURES if isinstance(driver, StoresEvidence) else None
+        self._decoder = driver.decoder()
+        self._pauses = 0.0
+
+    def decode(self, raw: bytes, seconds: float) -> Sequence[Observation]:
+        frames = self._decoder.feed(raw, seconds + self._pauses)
+        if [frame.kind for frame in frames] == [FrameKind.REPEAT]:
+            # A stored frame was no repeat. If the clock was set back, its time is too close to the
+            # previous frame's.
+            self._pauses += _LONG_PAUSE_S
+            frames = self._decoder.feed(raw, seconds + self._pauses)
+        valid = (frame for frame in frames if frame.kind is FrameKind.FRAME)
+        return [observation for frame in valid for observation in frame.observations]
+
+    def reset(self) -> None:
+        self._decoder.reset()
+
+
+def _json(
+    verdict: ChainVerdict,
+    again: RefoldResult | None,
+    broken: JournalFault | None,
+    signed: SignatureVerdict | None,
+    *,
+    good: bool,
+) -> bytes:
+    answer = msgspec.to_builtins(verdict, builtin_types=(bytes,))
+    answer |= {
+        "broken": msgspec.to_builtins(broken),
+        "good": good,
+        "hash": verdict.hash.hex(),
+        "refold": msgspec.to_builtins(again),
+        "signatures": msgspec.to_builtins(signed),
+    }
+    return msgspec.json.encode(answer, order="sorted")
+
+
+def _lines(
+    file: Path,
+    verdict: ChainVerdict,
+    again: RefoldResult | None,
+    head: str | None,
+    signed: SignatureVerdict | None,
+) -> Iterator[str]:
+    yield f"{file}: {_summary(verdict, again, head, signed)}"
+    holding = (
+        f"{verdict.events:,} events of {verdict.observations:,} observations,"
+        f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
+    )
+    rows = [("holds", holding), ("head", verdict.hash.hex())]
+    if (anchor := verdict.anchor) is not None:
+        removed = f"shoes up to {anchor.shoe:,}, events up to {anchor.seq:,}, at {anchor.at}"
+        rows.append(("removed", removed))
+    if verdict.found_at:
+        rows.append(("found", f"the hash that was asked for, at {verdict.found_at}"))
+    if signed and signed.last:
+        rows.append(("signed", _signed(signed, verdict.events)))
+    if again:
+        rows += _refold_rows(again)
+    yield ""
+    yield from table_lines(rows)
+
+
+def _signed(signed: SignatureVerdict, events: int) -> str:
+    last = signed.last
+    if last is None:
+        return "nothing"
+    kind = "valid signatures" if signed.verified else "signatures, not compared with a key (--key)"
+    count = f"{signed.signatures:,} {kind}; the last, of shoe {last.shoe:,}"
+    return f"{count}, covers event {last.seq:,} of {events:,}, {last.at}"
+
+
+def _summary(
+    verdict: ChainVerdict,
+    again: RefoldResult | None,
+    head: str | None,
+    signed: SignatureVerdict | None,
+) -> str:
+    broken = verdict.broken or (again.broken if again else None)
+    if broken:
+        return f"BROKEN at {broken.row}: {broken.what}"
+    if head and not verdict.found_at:
+        return f"{head} stands nowhere in it: it is another journal, or cut short"
+    if signed and signed.fault:
+        return f"NOT PROVED: {signed.fault}"
+    if again and again.other_versions:
+        return "the chain is good; another version of the program wrote other events (below)"
+    return "good"
+
+
+def _refold_rows(again: RefoldResult) -> Iterator[tuple[str, str]]:
+    yield "raw bytes", f"{again.raw.compared:,} captures decode to the same observations"
+    yield from (("not proved", _note(note)) for note in again.raw.notes)
+    yield "events", f"{again.events:,} are the same, byte for byte"
+    yield from (("not proved", _other(part, again.program)) for part in again.other_versions)
+
+
+def _note(note: RawNote) -> str:
+    source = "the reader" if note.source is None else note.source
+    first = f"; the first is {note.first.row}: {note.first.what}" if note.first else ""
+    return f"{note.captures:,} captures of {source}: {note.reason}{first}"
+
+
+def _other(part: OtherVersion, program: str) -> str:
+    version = part.program or "that the journal does not record"
+    return (
+        f"events {part.from_event:,} to {part.to_event:,} were written by version {version};"
+        f" version {program} makes other events of {part.observations:,} observations there."
+        " This is a change of the program or of the journal: the version that wrote them can"
+        f" tell. The first is {part.first.row}: {part.first.what}"
+    )

@@ -1,1 +1,0 @@
-"""`shoe-daemon rules`: houses, odds and policies."""

@@ -1,0 +1,133 @@
+"""`shoe-daemon samples` and `schema`: sample files of an installation, and JSON Schemas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+import shoe_daemon
+from shoe_daemon.errors import UserError, one_line
+
+_NEXT: Final = """
+Next, as root in {folder}; README.md explains every file:
+
+  install -m 644 mosquitto-shoe.conf /etc/mosquitto/conf.d/shoe.conf
+  install -m 644 mosquitto-shoe.acl /etc/mosquitto/shoe.acl
+  sh make-accounts.sh table-7 board pit      # passwords: /etc/shoe-daemon/*.password
+  systemctl restart mosquitto
+  cp example.toml /etc/shoe-daemon/table-7.toml
+  editor /etc/shoe-daemon/table-7.toml       # at least the reader's port
+  shoe-daemon check-config /etc/shoe-daemon/table-7.toml
+  cp shoe-daemon@.service /etc/systemd/system/
+  systemctl daemon-reload
+  systemctl enable --now shoe-daemon@table-7"""
+
+
+@click.command(short_help="Write the sample files of an installation into a folder.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def samples(folder: Path) -> None:
+    """
+    Write the sample files of an installation into FOLDER: configurations, service
+    units, the broker's configuration and rights.
+
+    A file that is there already is kept as it is.
+    """
+    for source in sample_files():
+        target = folder / source.name
+        click.echo(f"{'written' if _write_sample(source, target) else 'kept   '}  {target}")
+    click.echo(_NEXT.format(folder=folder))
+
+
+def sample_files() -> list[Path]:
+    """Return the files of the installed package or of the source tree."""
+    package = Path(shoe_daemon.__file__).parent
+    for place in (package / "samples", package.parent / "systemd"):
+        if place.is_dir():
+            return sorted(place.iterdir())
+    raise UserError("samples: this installation has no sample files; install the wheel again")
+
+
+def _write_sample(source: Path, target: Path) -> bool:
+    """Copy a file and return True; False where the target exists."""
+    content = source.read_bytes()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UserError(f"samples: {target}: cannot be written: {one_line(error)}") from error
+    return True
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--all", "everything", is_flag=True, help="All schemas in one object, by name.")
+@click.option(
+    "--asyncapi",
+    "document",
+    is_flag=True,
+    help="The AsyncAPI 3.0 document: all topics, payloads, QoS and retention.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write every schema to a file of its own below this folder; with --asyncapi, the "
+    "document to this file.",
+)
+def schema(name: str | None, out: Path | None, *, everything: bool, document: bool) -> None:
+    """
+    Print the JSON Schema (2020-12) of a message.
+
+    NAME is a topic below the table's, such as event/card_dealt or state; a line
+    of the observation log is "observation". Without a name: all names.
+    """
+    from shoe_daemon.mqtt import json_schemas
+
+    if sum([name is not None, everything, document or out is not None]) > 1:
+        raise UserError("schema: give a NAME, --all, --asyncapi or --out, not several")
+    if document:
+        _print_asyncapi(out)
+    elif name is not None:
+        try:
+            click.echo(_text(json_schemas.schema_of(name)), nl=False)
+        except KeyError:
+            raise UserError(f"schema: {name!r} is none; `shoe-daemon schema` lists them") from None
+    elif everything:
+        schemas = {each: json_schemas.schema_of(each) for each in json_schemas.names()}
+        click.echo(_text(schemas), nl=False)
+    elif out is not None:
+        for each in json_schemas.names():
+            _write(out / f"{each}.json", _text(json_schemas.schema_of(each)))
+        click.echo(f"{len(json_schemas.names())} schemas below {out}")
+    else:
+        click.echo("\n".join(json_schemas.names()))
+
+
+def _print_asyncapi(out: Path | None) -> None:
+    """Print the AsyncAPI document, or write it to a file."""
+    from shoe_daemon.mqtt.asyncapi import asyncapi
+    from shoe_daemon.mqtt.json_schemas import load_examples
+
+    text = _text(asyncapi(load_examples()))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        _write(out, text)
+        click.echo(str(out))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: {one_line(error)}") from error
+
+
+def _text(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

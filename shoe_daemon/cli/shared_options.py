@@ -1,0 +1,86 @@
+"""Options that several commands have, and the extras that commands need."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from shoe_daemon.errors import UserError
+
+FILE: Final = click.Path(dir_okay=False, path_type=Path)
+EXISTING_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+JSON_OBJECT: Final = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object, for programs."
+)
+
+LETTERS: Final = click.option(
+    "--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]"
+)
+"""The signs on the roads of a terminal."""
+
+STATION: Final = click.option(
+    "--station",
+    type=click.Choice(["overhead", "throat"]),
+    default="overhead",
+    show_default=True,
+    help="Above the table, or at the shoe's mouth.",
+)
+"""The place of a camera."""
+
+_MAX_PORT: Final = 65_535
+
+
+class Number(click.FloatRange):
+    """A number within a range. Rejects ``nan``, which click accepts in any range."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+def broker_address(text: str) -> tuple[str, int]:
+    """Parse the value of ``--broker``; brackets of an IPv6 address are removed."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
+        raise UserError(f"--broker: {text!r}; expected HOST:PORT, such as 127.0.0.1:1883")
+    return host.strip("[]"), int(port)
+
+
+def require_modules(names: tuple[str, ...], message: str) -> None:
+    """
+    Import the modules of an extra.
+
+    Raises:
+        UserError: A module is missing: `message`, with its name in place of ``{}``.
+    """
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise UserError(message.format(name)) from error
+
+
+@contextmanager
+def camera_extra() -> Iterator[None]:
+    """Report a module that is missing within the block as the extra that has it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{error.name} is missing: install shoe-daemon-camera, or shoe-daemon[camera] with pip"
+        ) from error

@@ -1,0 +1,223 @@
+"""One connection of the publisher: log in, subscribe, publish, and end with `offline`."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
+from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage
+from shoe_daemon.mqtt.paho_connection import (
+    REFUSED,
+    Acknowledged,
+    Connected,
+    Connection,
+    ConnectionEvent,
+    Disconnected,
+    MessageReceived,
+    Subscribed,
+    SubscriptionRefused,
+)
+from shoe_daemon.mqtt.publisher_context import PublisherContext
+from shoe_daemon.mqtt.topics import STATE, STATUS
+
+_MAX_POLL_S: Final = 1.0
+
+_OFFLINE_TIME_S: Final = 2.0
+"""Part of a stop's time that is reserved for the documents and an acknowledged `offline`."""
+
+_MAX_SILENT_KEEPALIVES: Final = 3
+
+
+class ConnectionLostError(Exception):
+    """The connection is lost, or of no more use."""
+
+    def __init__(self, reason: str, *, taken_over: bool = False) -> None:
+        super().__init__(reason)
+        self.taken_over = taken_over
+
+
+class BrokerSession:
+    """
+    Publishes over one connection.
+
+    Attributes:
+        accepted_at: When the broker accepted the connection (monotonic); None before.
+        session_present: Whether it had kept the session.
+        last_loop: When the loop last ran (monotonic).
+    """
+
+    def __init__(self, context: PublisherContext, connection: Connection) -> None:
+        self.accepted_at: float | None = None
+        self.session_present = False
+        self.last_loop = time.monotonic()
+        self._context = context
+        self._connection = connection
+        self._connect_by = self.last_loop + context.timeouts.connect_s
+        self._progress_at = self.last_loop
+        self._heartbeat_at = self.last_loop
+        self._online_pending = False
+        self._receiving_queued = False
+        self._offline: bytes | None = None
+        self._offline_acknowledged = False
+
+    def run(self) -> None:
+        """
+        Publish until a stop was requested and has ended.
+
+        Raises:
+            ConnectionLostError: The connection ended before.
+        """
+        wakeup = self._context.wakeup
+        while not self._is_stopped():
+            now = self.last_loop = time.monotonic()
+            for event in self._connection.poll(self._poll_timeout(now), wakeup.descriptor):
+                self._handle(event)
+            self._context.report_cursor()
+            # Cleared before the work, so that a wakeup during the work is not missed.
+            wakeup.clear()
+            self._work()
+
+    def _poll_timeout(self, now: float) -> float:
+        until = min(now + _MAX_POLL_S, self._context.outgoing.retry_at(now))
+        if self.accepted_at is not None:
+            until = min(until, self._heartbeat_at)
+        if self._context.stop_by is not None:
+            until = min(until, self._context.stop_by)
+        return max(until - now, 0.0)
+
+    def _handle(self, event: ConnectionEvent) -> None:
+        context = self._context
+        match event:
+            case Acknowledged():
+                self._acknowledge(event)
+            case MessageReceived():
+                context.handle_message(event, queued_by_broker=self._receiving_queued)
+            case Connected():
+                self._begin(event)
+            case Subscribed():
+                self._receiving_queued = False
+            case SubscriptionRefused():
+                context.last_error = f"orders cannot be received: {event.reason}"
+                context.log.error("subscription_refused", reason=event.reason)
+            case Disconnected():
+                raise ConnectionLostError(event.reason, taken_over=event.taken_over)
+
+    def _begin(self, connected: Connected) -> None:
+        """Subscribe and queue everything again: the broker may have lost any of it."""
+        context = self._context
+        self.accepted_at = self._progress_at = time.monotonic()
+        self.session_present = self._receiving_queued = connected.session_present
+        self._heartbeat_at = self.accepted_at + context.settings.heartbeat
+        self._connection.subscribe(context.topics.commands)
+        context.outgoing.restart(connected.receive_maximum)
+        context.documents.requeue()
+        context.documents.remove(STATUS)
+        self._online_pending = True
+        host, port = context.settings.address
+        context.log.info("broker_connected", broker=f"{host}:{port}")
+
+    def _acknowledge(self, answer: Acknowledged) -> None:
+        now = self._progress_at = time.monotonic()
+        context = self._context
+        message = context.outgoing.acknowledge(answer.mid, answer.reason, now)
+        if message is None:
+            return
+        if answer.reason >= REFUSED:
+            context.last_error = f"{message.topic}: {answer.text}"
+            if context.may_log(message.topic, now):
+                context.log.error("publish_refused", topic=message.topic, reason=answer.text)
+        elif message.payload is self._offline:
+            self._offline_acknowledged = True
+
+    def _work(self) -> None:
+        """Send everything that may be sent, `online` last."""
+        now = time.monotonic()
+        context = self._context
+        if self.accepted_at is None:
+            if now > self._connect_by:
+                raise ConnectionLostError("the broker does not answer")
+            return
+        self._check_progress(now)
+        if now >= self._heartbeat_at:
+            self._heartbeat_at = now + context.settings.heartbeat
+            context.documents.requeue(STATE)
+        self._send_all(now)
+        if self._online_pending and context.outgoing.documents_sent(now):
+            self._online_pending = False
+            context.documents.put(STATUS, context.online, 0)
+            self._send_all(now)
+
+    def _check_progress(self, now: float) -> None:
+        limit = _MAX_SILENT_KEEPALIVES * self._context.settings.keepalive
+        if not self._context.outgoing.in_flight:
+            self._progress_at = now
+        elif now - self._progress_at > limit:
+            raise ConnectionLostError("the broker acknowledges nothing")
+
+    def _send_all(self, now: float) -> None:
+        outgoing = self._context.outgoing
+        while (message := outgoing.next(now)) is not None:
+            outgoing.mark_sent(message, self._send(message))
+            # A slow journal must not use up the time for `offline`.
+            if self._is_late(time.monotonic()) and not outgoing.skip_events:
+                break
+
+    def _send(self, message: OutgoingMessage) -> int:
+        expiry_s = None
+        if message.suffix == STATE:
+            expiry_s = STATE_EXPIRY_HEARTBEATS * self._context.settings.heartbeat
+        return self._connection.publish(
+            message.topic,
+            message.payload,
+            retain=message.suffix is not None,
+            expiry_s=expiry_s,
+            correlation=message.queued.correlation if message.queued is not None else None,
+        )
+
+    def _is_stopped(self) -> bool:
+        """Return whether a stop was requested and has ended; take its next step."""
+        stop_by = self._context.stop_by
+        if stop_by is None:
+            return False
+        now = time.monotonic()
+        if self._offline_acknowledged:
+            self._connection.disconnect()
+        elif now < stop_by:
+            # A connection that is not accepted yet may still be in time.
+            if self.accepted_at is not None:
+                self._continue_stop(now)
+            return False
+        return True
+
+    def _is_late(self, now: float) -> bool:
+        stop_by = self._context.stop_by
+        return stop_by is not None and now > stop_by - _OFFLINE_TIME_S
+
+    def _continue_stop(self, now: float) -> None:
+        """Send `stopping` at once, then everything that is queued, then `offline`."""
+        context, outgoing = self._context, self._context.outgoing
+        if not outgoing.status_first:
+            self._online_pending = False
+            outgoing.status_first = True
+            context.documents.put(STATUS, context.status("stopping"), 0)
+            self._send_all(now)
+        elif self._offline is None:
+            if self._is_late(now):
+                outgoing.skip_events = True
+                self._send_all(now)
+            if self._is_all_sent(now):
+                self._offline = context.status("offline")
+                outgoing.status_only = True
+                context.documents.put(STATUS, self._offline, 0)
+                self._send_all(now)
+
+    def _is_all_sent(self, now: float) -> bool:
+        """Return whether there is nothing left for which a stop waits."""
+        outgoing = self._context.outgoing
+        # A stop does not wait for refused messages.
+        return (
+            outgoing.is_drained
+            or outgoing.is_refused
+            or (outgoing.skip_events and outgoing.documents_sent(now))
+        )

@@ -1,0 +1,382 @@
+"""
+One connection to the broker, driven by the caller's thread.
+
+paho's own thread is not used: it dies of an exception in a callback while
+`is_connected()` stays true, cannot be stopped while a message is
+unacknowledged, and adds a thread switch to every message. Here the caller
+runs the network loop: `poll` waits for the socket and returns the events of the
+connection, `publish` writes to the socket at once. Callbacks only append events.
+
+A connection is used once. Messages that paho holds when it is lost are dropped
+with it.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+from collections import deque
+from typing import Any, Final, NamedTuple
+
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.subscribeoptions import SubscribeOptions
+
+from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, MqttSettings
+
+REFUSED: Final = 0x80
+"""Reason codes from this value on are refusals."""
+
+NO_SUBSCRIBERS: Final = 0x10
+"""Reason code of a message that was accepted and sent to no client."""
+
+_MAX_POLL_S: Final = 1.0
+_SESSION_TAKEN_OVER: Final = 0x8E
+_UNSPECIFIED_ERROR: Final = 0x80
+
+_CLOSED: Final = "the line is closed"
+_CLOSED_BEFORE_LOGIN: Final = (
+    "the line is closed before the login: the broker does not accept this client's certificate"
+    " (mqtt.tls.cert_file), or asks for one"
+)
+"""With TLS 1.3 a client's certificate is refused after the handshake, without a reason."""
+
+
+class Will(NamedTuple):
+    """The last will: published by the broker `delay_s` after the connection is lost."""
+
+    topic: str
+    payload: bytes
+    delay_s: int
+
+
+class Connected(NamedTuple):
+    """
+    The broker has accepted the connection.
+
+    Attributes:
+        receive_maximum: Limit of unacknowledged messages; None without a limit.
+        session_present: The broker has kept the session (never on MQTT 3.1.1).
+        retain_available: It keeps retained messages (assumed on MQTT 3.1.1).
+    """
+
+    receive_maximum: int | None
+    session_present: bool
+    retain_available: bool = True
+
+
+class Disconnected(NamedTuple):
+    """
+    The connection has ended.
+
+    Attributes:
+        reason: Why.
+        taken_over: Another client has connected with the same id.
+        refused: The broker has refused the connection.
+    """
+
+    reason: str
+    taken_over: bool = False
+    refused: bool = False
+
+
+class Acknowledged(NamedTuple):
+    """The broker's answer to a publish; reason codes from `REFUSED` on are refusals."""
+
+    mid: int
+    reason: int
+    text: str
+
+
+class Subscribed(NamedTuple):
+    """The broker has accepted a subscription; messages that it had queued came before."""
+
+
+class SubscriptionRefused(NamedTuple):
+    """The broker has refused a subscription."""
+
+    reason: str
+    topic_filter: str
+
+
+class MessageReceived(NamedTuple):
+    """A message of a subscribed topic."""
+
+    topic: str
+    payload: bytes
+    retained: bool
+    response_topic: str | None
+    correlation: bytes | None
+
+
+ConnectionEvent = (
+    Connected | Disconnected | Acknowledged | MessageReceived | Subscribed | SubscriptionRefused
+)
+
+
+class Connection:
+    """
+    A connection from its opening to its loss, for one thread.
+
+    Without a will the broker keeps no session: such a connection disturbs no other.
+    """
+
+    def __init__(
+        self, settings: MqttSettings, client_id: str, will: Will | None, connect_timeout_s: float
+    ) -> None:
+        self._settings = settings
+        self._is_5 = settings.protocol == "5"
+        self._has_session = self._is_5 and will is not None
+        self._events: deque[ConnectionEvent] = deque()
+        self._client = client = create_client(settings, client_id)
+        client.suppress_exceptions = True
+        client.connect_timeout = connect_timeout_s
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_publish = self._on_publish
+        client.on_message = self._on_message
+        client.on_subscribe = self._on_subscribe
+        if will is not None:
+            self._set_will(will)
+        self._poll = select.poll()
+        self._registered: tuple[int, int] | None = None
+        self._subscribing: dict[int, str] = {}
+        self._is_accepted = False
+
+    def _set_will(self, will: Will) -> None:
+        properties = None
+        if self._is_5:
+            properties = _properties(PacketTypes.WILLMESSAGE, WillDelayInterval=will.delay_s)
+        self._client.will_set(will.topic, will.payload, qos=1, retain=True, properties=properties)
+
+    def open(self) -> None:
+        """
+        Connect and log in; `poll` returns `Connected` or `Disconnected` later.
+
+        Raises:
+            OSError: The broker cannot be reached, or its certificate is not trusted.
+        """
+        host, port = self._settings.address
+        more: dict[str, Any] = {}
+        if self._has_session:
+            # The session outlives a short loss, and delays the will.
+            more["clean_start"] = False
+            more["properties"] = _properties(
+                PacketTypes.CONNECT, SessionExpiryInterval=SESSION_EXPIRY_S
+            )
+        self._client.connect(host, port, self._settings.keepalive, **more)
+
+    @property
+    def is_open(self) -> bool:
+        """True if there is a socket, accepted by the broker or not."""
+        return self._client.socket() is not None
+
+    @property
+    def broker_certificate(self) -> bytes | None:
+        """The certificate that the broker has shown (DER); None without TLS."""
+        line = self._client.socket()
+        return line.getpeercert(binary_form=True) if isinstance(line, ssl.SSLSocket) else None
+
+    def subscribe(self, topic_filter: str) -> None:
+        """
+        Subscribe; retained messages follow where the session had no such subscription.
+
+        With a session, `retained` of a message is the sender's flag; without one it
+        marks a copy that the broker had kept.
+        """
+        if self._has_session:
+            options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=1)
+            _, mid = self._client.subscribe(topic_filter, options=options)
+        else:
+            _, mid = self._client.subscribe(topic_filter, qos=1)
+        if mid is not None:
+            self._subscribing[mid] = topic_filter
+
+    def publish(  # noqa: PLR0913 - the parts of a message
+        self,
+        topic: str,
+        payload: bytes,
+        *,
+        retain: bool,
+        expiry_s: int | None = None,
+        correlation: bytes | None = None,
+        response_topic: str | None = None,
+    ) -> int:
+        """
+        Write a message of QoS 1 to the socket and return its number.
+
+        Args:
+            topic: Its topic.
+            payload: Its bytes.
+            retain: The broker keeps it.
+            expiry_s: The broker forgets it after this time (MQTT 5).
+            correlation: Correlation data of an answer (MQTT 5).
+            response_topic: The topic of the answer (MQTT 5).
+        """
+        values = {
+            "CorrelationData": correlation,
+            "MessageExpiryInterval": expiry_s,
+            "ResponseTopic": response_topic,
+        }
+        given = {name: value for name, value in values.items() if value is not None}
+        properties = None
+        if self._is_5 and given:
+            properties = _properties(PacketTypes.PUBLISH, **given)
+        return self._client.publish(topic, payload, 1, retain, properties).mid
+
+    def poll(self, timeout_s: float, wakeup: int | None = None) -> list[ConnectionEvent]:
+        """
+        Run the network loop once and return the events since the last call.
+
+        Waits for the socket, for the descriptor `wakeup` or for `timeout_s`, at
+        most one second.
+        """
+        # Before the wait: events of this call must not wait.
+        self._client.loop_misc()
+        sock = self._client.socket()
+        if sock is not None and not self._events:
+            self._register(sock.fileno(), wakeup)
+            ready = self._poll.poll(min(timeout_s, _MAX_POLL_S) * 1000)
+            if any(descriptor != wakeup for descriptor, _ in ready):
+                self._read_and_write()
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    def _register(self, descriptor: int, wakeup: int | None) -> None:
+        mask = select.POLLIN | (select.POLLOUT if self._client.want_write() else 0)
+        if self._registered is None and wakeup is not None:
+            self._poll.register(wakeup, select.POLLIN)
+        if self._registered != (descriptor, mask):
+            self._poll.register(descriptor, mask)
+            self._registered = (descriptor, mask)
+
+    def _read_and_write(self) -> None:
+        self._client.loop_read()
+        while self._has_buffered_bytes():
+            self._client.loop_read()
+        if self._client.want_write():
+            self._client.loop_write()
+
+    def _has_buffered_bytes(self) -> bool:
+        """Return whether TLS has read more from the socket than paho has; poll cannot see that."""
+        pending = getattr(self._client.socket(), "pending", None)
+        return pending is not None and pending() > 0
+
+    def disconnect(self) -> None:
+        """Send DISCONNECT: the broker does not publish the will."""
+        self._client.disconnect()
+
+    def close(self) -> None:
+        """Close the socket without DISCONNECT; does nothing if it is closed."""
+        sock = self._client.socket()
+        if sock is not None:
+            self._client.on_disconnect = None
+            sock.close()
+
+    def _on_connect(
+        self,
+        _c: object,
+        _u: object,
+        flags: paho.ConnectFlags,
+        reason: ReasonCode,
+        properties: object,
+    ) -> None:
+        if reason.is_failure:
+            text = f"the broker refuses us: {reason}"
+            self._events.append(Disconnected(text, refused=True))
+        else:
+            self._is_accepted = True
+            receive_maximum = getattr(properties, "ReceiveMaximum", None)
+            retain_available = getattr(properties, "RetainAvailable", 1) != 0
+            self._events.append(
+                Connected(receive_maximum, flags.session_present, retain_available)
+            )
+
+    def _on_disconnect(
+        self, _c: object, _u: object, flags: paho.DisconnectFlags, reason: ReasonCode, _p: object
+    ) -> None:
+        if flags.is_disconnect_packet_from_server:
+            text = f"the broker ends it: {reason}"
+        elif reason.value == _UNSPECIFIED_ERROR:
+            text = _CLOSED
+            if self._settings.tls is not None and not self._is_accepted:
+                text = _CLOSED_BEFORE_LOGIN
+        else:
+            text = f"{reason}".lower()
+        taken_over = flags.is_disconnect_packet_from_server and reason.value == _SESSION_TAKEN_OVER
+        self._events.append(Disconnected(text, taken_over))
+
+    def _on_publish(
+        self, _c: object, _u: object, mid: int, reason: ReasonCode, _p: object
+    ) -> None:
+        self._events.append(Acknowledged(mid, reason.value, str(reason)))
+
+    def _on_subscribe(
+        self, _c: object, _u: object, mid: int, reasons: list[ReasonCode], _p: object
+    ) -> None:
+        topic_filter = self._subscribing.pop(mid, "")
+        self._events.extend(
+            SubscriptionRefused(str(each), topic_filter) for each in reasons if each.is_failure
+        )
+        self._events.append(Subscribed())
+
+    def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
+        properties = message.properties
+        self._events.append(
+            MessageReceived(
+                message.topic,
+                bytes(message.payload),
+                message.retain,
+                getattr(properties, "ResponseTopic", None),
+                getattr(properties, "CorrelationData", None),
+            )
+        )
+
+
+def create_client(
+    settings: MqttSettings, client_id: str, *, reconnect: bool = False
+) -> paho.Client:
+    """
+    Return a client that is not connected yet.
+
+    Args:
+        settings: The broker.
+        client_id: Unique at the broker.
+        reconnect: Let paho reconnect by itself; it may then fall back to MQTT 3.1.
+
+    Raises:
+        UserError: The password or a certificate cannot be read.
+    """
+    is_5 = settings.protocol == "5"
+    client = paho.Client(
+        CallbackAPIVersion.VERSION2,
+        client_id,
+        clean_session=None if is_5 else True,
+        protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
+        reconnect_on_failure=reconnect,
+    )
+    client.on_socket_open = _disable_nagle
+    if settings.username is not None:
+        client.username_pw_set(settings.username, settings.password())
+    context = settings.tls_context()
+    if context is not None:
+        client.tls_set_context(context)
+    return client
+
+
+def _properties(packet_type: int, **values: object) -> Properties:
+    """Return MQTT 5 properties of a packet."""
+    properties = Properties(packet_type)  # type: ignore[no-untyped-call]  # paho has no type here
+    for name, value in values.items():
+        setattr(properties, name, value)
+    return properties
+
+
+def _disable_nagle(_client: paho.Client, _userdata: object, connection: Any) -> None:  # noqa: ANN401
+    """Send small packets at once, before the previous one is acknowledged."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

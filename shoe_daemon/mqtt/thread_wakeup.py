@@ -1,0 +1,54 @@
+"""A descriptor with which any thread wakes the thread that waits for the broker."""
+
+from __future__ import annotations
+
+import os
+from threading import Lock
+
+
+class Wakeup:
+    """
+    Wakes the thread that waits in `Connection.poll`; `wake` is for any thread.
+
+    Attributes:
+        descriptor: Readable after `wake`, until `clear`.
+    """
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._lock = Lock()
+        self._is_set = False
+        self._closed = False
+
+    def wake(self) -> None:
+        """Wake the thread; does nothing if that is under way, or after `close`."""
+        if not self._is_set:
+            self._set()
+
+    def _set(self) -> None:
+        with self._lock:
+            # Another thread may have set it in the meantime.
+            if not (self._is_set or self._closed):
+                self._is_set = True
+                os.eventfd_write(self.descriptor, 1)
+
+    def clear(self) -> None:
+        """
+        Get ready for the next `wake`; look for work after this call, not before.
+
+        Takes no lock: the thread in `wake` holds it while the waiting thread starts to run.
+        """
+        if self._is_set:
+            try:
+                os.eventfd_read(self.descriptor)
+            except BlockingIOError:
+                return  # about to be written: the next wait ends at once
+            self._is_set = False
+
+    def close(self) -> None:
+        """Close the descriptor."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._is_set = False
+                os.close(self.descriptor)

@@ -1,0 +1,119 @@
+"""Waits of an MQTT client: for an answer, after a lost connection, after a refusal."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from msgspec import Struct
+
+from shoe_daemon.retry_and_log_limits import exponential_delay
+
+_MAX_SHORT_SESSIONS: Final = 3
+"""From so many short sessions in a row on, another client has the same id."""
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """
+    All waits in seconds; only tests change them.
+
+    Attributes:
+        connect_s: The broker must answer a connection within this time.
+        first_retry_s: The wait after the first loss; it doubles with each that follows.
+        max_retry_s: The longest wait for a broker that cannot be reached.
+        refused_retry_s: The first wait after a refused publish; it doubles too.
+        max_refused_retry_s: The longest wait after a refused publish.
+        stable_session_s: From this length on, a session counts as stable.
+        id_conflict_retry_s: The wait while another client seems to have the same id.
+        will_delay_s: The broker holds the will back for this time.
+    """
+
+    connect_s: float = 5.0
+    first_retry_s: float = 0.5
+    max_retry_s: float = 10.0
+    refused_retry_s: float = 5.0
+    max_refused_retry_s: float = 60.0
+    stable_session_s: float = 10.0
+    id_conflict_retry_s: float = 15.0
+    will_delay_s: int = 3
+
+
+class ReconnectDelay:
+    """
+    The wait before the next connection.
+
+    An accepted session is no proof of success: two clients with one id end each
+    other's sessions for ever. So only a stable session resets the wait, and
+    several short ones in a row make it long.
+    """
+
+    def __init__(self, timeouts: Timeouts, chance: random.Random) -> None:
+        self._timeouts = timeouts
+        self._chance = chance
+        self._failures = 0
+        self._short_sessions = 0
+
+    @property
+    def id_conflict(self) -> bool:
+        """True if another client seems to have the same id."""
+        return self._short_sessions >= _MAX_SHORT_SESSIONS
+
+    def after_failure(self) -> float:
+        """Return the wait after an attempt that failed."""
+        # The broker cannot be reached: this explains the short sessions.
+        self._short_sessions = 0
+        self._failures += 1
+        return self._delay()
+
+    def session_forgotten(self) -> None:
+        """
+        Reset: the broker has no session of this client, so it was restarted, and no
+        other client with this id ended the connection.
+        """
+        self._short_sessions = self._failures = 0
+
+    def after_session(self, length_s: float, *, taken_over: bool = False) -> float:
+        """Return the wait after a session of this length."""
+        if taken_over:
+            self._short_sessions = max(self._short_sessions + 1, _MAX_SHORT_SESSIONS)
+        elif length_s < self._timeouts.stable_session_s:
+            self._short_sessions += 1
+        else:
+            self._short_sessions = self._failures = 0
+        self._failures += 1
+        return self._delay()
+
+    def _delay(self) -> float:
+        timeouts = self._timeouts
+        if self.id_conflict:
+            # A wide spread, so that both clients do not return at the same moment.
+            return timeouts.id_conflict_retry_s * self._chance.uniform(0.7, 1.3)
+        delay = exponential_delay(timeouts.first_retry_s, timeouts.max_retry_s, self._failures - 1)
+        return delay * self._chance.uniform(0.8, 1.2)
+
+
+class RefusalDelay:
+    """
+    The wait after refusals of one kind of message.
+
+    Attributes:
+        count: Refusals in a row.
+        retry_at: When to publish again (monotonic).
+    """
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        self._timeouts = timeouts
+        self.count = 0
+        self.retry_at = 0.0
+
+    def refused(self, now: float) -> None:
+        """Count a refusal."""
+        self.retry_at = now + exponential_delay(
+            self._timeouts.refused_retry_s, self._timeouts.max_refused_retry_s, self.count
+        )
+        self.count += 1
+
+    def reset(self) -> None:
+        """Reset: the broker has accepted a message."""
+        self.count = 0
+        self.retry_at = 0.0

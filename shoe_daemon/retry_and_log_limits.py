@@ -1,0 +1,112 @@
+"""Waits between attempts, and between log lines about one failure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, Final
+
+LOG_INTERVAL_S: Final = 60.0
+
+_MAX_DOUBLINGS: Final = 16
+_JITTER: Final = 0.25
+
+
+def exponential_delay(first_s: float, max_s: float, doublings: int) -> float:
+    """Return a delay in seconds that has doubled so many times, but not beyond `max_s`."""
+    return min(first_s * 2.0 ** min(doublings, _MAX_DOUBLINGS), max_s)
+
+
+class RetryDelay:
+    """
+    Delays that double from `first_s` to `max_s`, each up to a quarter longer or shorter.
+
+    Args:
+        first_s: The shortest delay.
+        max_s: The longest delay.
+        jitter: A number from 0 to 1: readers of one device server reconnect at
+            different moments.
+    """
+
+    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float]) -> None:
+        self._first_s = first_s
+        self._max_s = max_s
+        self._jitter = jitter
+        self._failures = 0
+
+    def next(self) -> float:
+        """Return the seconds to wait before the next attempt."""
+        delay = exponential_delay(self._first_s, self._max_s, self._failures)
+        self._failures += 1
+        delay *= 1 + _JITTER * (2 * self._jitter() - 1)
+        return min(max(delay, self._first_s), self._max_s)
+
+    def reset(self) -> None:
+        """Start with the shortest delay again, after a success."""
+        self._failures = 0
+
+
+class LogRateLimit:
+    """Allows one log line of each kind per minute."""
+
+    def __init__(self, interval_s: float = LOG_INTERVAL_S) -> None:
+        self._interval_s = interval_s
+        self._logged_at: dict[str, float] = {}
+
+    def __call__(self, kind: str, now: float) -> bool:
+        """Return whether a line of this kind may be logged now; if so, it counts as logged."""
+        last = self._logged_at.get(kind)
+        if last is not None and now - last < self._interval_s:
+            return False
+        self._logged_at[kind] = now
+        return True
+
+    def reset(self, kind: str) -> None:
+        """Allow the next line of this kind: its cause had ended."""
+        self._logged_at.pop(kind, None)
+
+
+class LoggedFailure:
+    """
+    Logs a failure that lasts: a warning at once, then one per minute, and its end.
+
+    A line that fails and recovers twice a second is one failure.
+
+    Args:
+        log: The logger.
+        event: Name of the log event.
+        recovered: Name of the log event after the failure, and at the first success; none
+            by default.
+    """
+
+    def __init__(
+        self,
+        log: Any,  # noqa: ANN401 - structlog's loggers are made at run time
+        event: str,
+        recovered: str = "",
+    ) -> None:
+        self._log = log
+        self._event = event
+        self._recovered = recovered
+        self._limit = LogRateLimit()
+        self._failures = 0
+        self._log_recovery = True
+
+    def failed(self, now: float, **facts: str) -> None:
+        """Count a failure and log it, unless one was logged within the last minute."""
+        self._failures += 1
+        if self._limit(self._event, now):
+            self._log_recovery = True
+            self._write("warning", self._event, **facts)
+
+    def succeeded(self) -> None:
+        """Log the end of a logged failure, and the first success."""
+        if self._recovered and self._log_recovery:
+            self._log_recovery = False
+            self._write("info", self._recovered)
+        self._failures = 0
+
+    def _write(self, level: str, event: str, **facts: str) -> None:
+        # A log that cannot be written must not stop the reader.
+        with contextlib.suppress(Exception):
+            getattr(self._log, level)(event, failures=self._failures, **facts)

@@ -1,0 +1,247 @@
+"""
+The public documents of a table, built from its state: the snapshot, and the history with the
+results on the roads. `public_document_types` has their types.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from shoe_daemon.game import Kind, Outcome, Result, format_sequence
+from shoe_daemon.table.event_envelope import SCHEMA
+from shoe_daemon.table.events import HandResult
+from shoe_daemon.table.public_document_types import (
+    Alert,
+    CardView,
+    Counts,
+    PastRound,
+    PastShoe,
+    PublicHistory,
+    PublicTable,
+    RoundView,
+    ShoeView,
+)
+from shoe_daemon.table.readers.reader_state import reader_status
+from shoe_daemon.table.rounds import next_card
+from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
+
+if TYPE_CHECKING:
+    from shoe_daemon.game import House, Policy
+    from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState, UnfinishedRound
+    from shoe_daemon.table.table_state import TableState
+
+MAX_PAST_SHOES: Final = 12
+"""Past shoes of which a summary is kept."""
+
+_UNKNOWN_HAND: Final = HandResult(cards=(), natural=None, pair=None, total=None)
+_EMPTY_ROUND: Final = PastRound(
+    at="",
+    banker=(),
+    banker_pair=None,
+    banker_total=None,
+    entered=False,
+    kind=Kind.NORMAL,
+    natural=None,
+    outcome=None,
+    partial=False,
+    player=(),
+    player_pair=None,
+    player_total=None,
+    round=0,
+    voided=False,
+    wins=(),
+)
+
+
+def public_table(state: TableState, house: House, policy: Policy) -> PublicTable:
+    """Return the public facts of a table."""
+    session = state.session
+    return PublicTable(
+        alerts=open_alerts(state, staff_only=False),
+        at=state.now,
+        betting=state.betting,  # type: ignore[arg-type]
+        blind=tuple(kind.value for kind in undetectable_kinds(house, session.options)),
+        counts=_shoe_counts(state),
+        curator=state.rotation.holder,
+        held=tuple(each.number for each in state.held),
+        house=house.id,
+        house_name=house.name if house.id is not None else None,
+        last_result=state.last_result,
+        limits=session.options.limits,
+        name=session.options.name,
+        on_hold=state.on_hold,
+        policy=session.policy,
+        policy_name=policy.name,
+        readers=tuple(
+            reader_status(source, reader) for source, reader in sorted(state.readers.items())
+        ),
+        round=_round_view(state),
+        schema=SCHEMA,
+        seq=state.seq,
+        shoe=_shoe_view(state),
+        site=session.site,
+        table=session.table,
+    )
+
+
+def open_alerts(state: TableState, *, staff_only: bool) -> tuple[Alert, ...]:
+    """Return the open irregularities: the public ones, or those for staff only."""
+    return tuple(
+        Alert(each.at, each.data, each.round, each.shoe)
+        for each in state.alerts
+        if each.staff_only is staff_only
+    )
+
+
+def _shoe_counts(state: TableState) -> Counts:
+    shoe = state.shoe
+    if shoe is None:
+        return Counts(0, 0, 0, 0, 0, 0, 0)
+    return Counts(
+        banker=shoe.banker,
+        banker_pair=shoe.banker_pair,
+        natural=shoe.natural,
+        player=shoe.player,
+        player_pair=shoe.player_pair,
+        rounds=shoe.rounds,
+        tie=shoe.tie,
+    )
+
+
+def _shoe_view(state: TableState) -> ShoeView | None:
+    shoe = state.shoe
+    if shoe is None:
+        return None
+    return ShoeView(
+        cut_card=shoe.cut_card,
+        decks=shoe.decks,
+        last_round=shoe.last_announced,
+        number=shoe.number,
+        started_at=shoe.started_at,
+    )
+
+
+def _round_view(state: TableState) -> RoundView | None:
+    round_ = state.round
+    if round_ is None or (round_.ended and not round_.finished):
+        return None  # an aborted round is not shown
+    player, banker = next_card.public_totals(round_.spots)
+    return RoundView(
+        banker_total=banker,
+        cards=tuple(
+            CardView(card.face if card.public else None, card.slot, card.unread)
+            for card in round_.cards
+        ),
+        draw_due=round_.due,
+        finished=round_.finished,
+        number=round_.number,
+        partial=round_.partial,
+        player_total=player,
+    )
+
+
+def road_results(shoe: ShoeState | None) -> list[Result]:
+    """
+    Return the results on the roads of a shoe, oldest first.
+
+    Rounds without a winner, void rounds and rounds without wagers are on no road. Unseen pairs
+    and naturals are not marked.
+    """
+    return [
+        Result(
+            played.data.outcome,
+            bool(played.data.player.pair),
+            bool(played.data.banker.pair),
+            bool(played.data.player.natural or played.data.banker.natural),
+        )
+        for played in (shoe.played if shoe is not None else ())
+        if played.data.outcome is not None
+        and played.data.kind is Kind.NORMAL
+        and not (played.voided or played.lost)
+    ]
+
+
+def store_past_shoe(state: TableState) -> None:
+    """Store the summary of the finished shoe."""
+    shoe = state.shoe
+    if shoe is None:
+        return
+    results = road_results(shoe)
+    outcomes = Counter(each.outcome for each in results)
+    over = PastShoe(
+        banker=outcomes[Outcome.BANKER],
+        ended_at=shoe.played[-1].at if shoe.played else None,
+        player=outcomes[Outcome.PLAYER],
+        rounds=len(results),
+        sequence=format_sequence(results),
+        shoe=shoe.number,
+        started_at=shoe.started_at,
+        tie=outcomes[Outcome.TIE],
+    )
+    state.past = [*state.past[-(MAX_PAST_SHOES - 1) :], over]
+
+
+def public_history(state: TableState) -> PublicHistory:
+    """Return the public facts of the past rounds and shoes."""
+    shoe = state.shoe
+    return PublicHistory(
+        rounds=() if shoe is None else _past_rounds(shoe, state.held),
+        shoe=None if shoe is None else shoe.number,
+        shoes=tuple(state.past),
+    )
+
+
+def _past_rounds(shoe: ShoeState, held: list[HeldResult]) -> tuple[PastRound, ...]:
+    found = {each.number: _past_unfinished_round(each) for each in shoe.unfinished}
+    found |= {each.number: _past_played_round(each) for each in shoe.played}
+    found |= {each.number: _past_held_round(each) for each in held}
+    return tuple(found[number] for number in sorted(found))
+
+
+def _past_unfinished_round(unfinished: UnfinishedRound) -> PastRound:
+    return replace(
+        _EMPTY_ROUND,
+        aborted=unfinished.cause,
+        at=unfinished.at,
+        round=unfinished.number,
+        voided=unfinished.cause is None,
+    )
+
+
+def _past_held_round(held: HeldResult) -> PastRound:
+    # Without cards and winner: a held result is not public.
+    return replace(_EMPTY_ROUND, at=held.at, held=True, round=held.number)
+
+
+def _past_played_round(played: PlayedRound) -> PastRound:
+    data = played.data
+    # A round without a result after a correction is not shown with one.
+    player, banker = (_UNKNOWN_HAND, _UNKNOWN_HAND) if played.lost else (data.player, data.banker)
+    return PastRound(
+        at=played.at,
+        banker=banker.cards,
+        banker_pair=banker.pair,
+        banker_total=banker.total,
+        entered=played.entered,
+        kind=data.kind,
+        natural=_either_natural(player, banker),
+        outcome=None if played.lost else data.outcome,
+        partial=data.partial or played.lost,
+        player=player.cards,
+        player_pair=player.pair,
+        player_total=player.total,
+        round=played.number,
+        voided=played.voided,
+        wins=()
+        if played.lost
+        else tuple(each.wager for each in data.wagers if each.result == "win"),
+    )
+
+
+def _either_natural(player: HandResult, banker: HandResult) -> bool | None:
+    if player.natural or banker.natural:
+        return True
+    return None if None in {player.natural, banker.natural} else False

@@ -1,0 +1,105 @@
+"""
+The rest of a coup whose round ended early: voided, entered by hand, or given up by a ruling.
+
+Further cards of the coup are counted and belong to no round, until the next boundary or a card
+that the reader reports as P1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shoe_daemon.game import Slot
+from shoe_daemon.table import events
+from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.readers import checker_comparison, reader_state
+from shoe_daemon.table.rounds import next_card, placement
+from shoe_daemon.table.shoe_state import DrawnCard
+from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
+
+if TYPE_CHECKING:
+    from shoe_daemon.game import Card
+    from shoe_daemon.table.shoe_state import RoundState
+    from shoe_daemon.table.table_context import TableContext
+
+
+def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) -> bool:
+    """
+    Return whether cards of a round's coup may still follow the round; `whole` if all of its
+    cards so far were observed.
+    """
+    if context.mode is RoundEnd.RULES:
+        # Here only the rules end a coup, and they need all of its cards.
+        return whole and _next_spot(round_) is not None
+    return bool(round_.cards) or _is_reader_away(context)
+
+
+def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
+    """Return whether a card belongs to the rest of a round's coup."""
+    if card.declared is Slot.P1:
+        return False
+    # The end of the coup was declared: only a card with a reported slot still belongs to it.
+    return card.declared is not None or not round_.over
+
+
+def count_rest_card(context: TableContext, card: DrawnCard) -> None:
+    """Count a card of the rest of the coup; only staff see its face."""
+    round_, shoe = context.state.round, context.state.shoe
+    if round_ is None or shoe is None or _is_repeat(round_, card):
+        return
+    round_.rest.append(card)
+    if card.face is not None:
+        context.emit(events.StaffCardDealt(card.face, card.declared), round_.number)
+    card_count_and_order_checks.raise_double_feed(context)
+    shoe.out += 1
+    checker_comparison.compare_main_card(context, card.face, card)
+    shoe_lifecycle.count_card(context, shoe, card)
+    reader_state.start_quiet_timer(context)
+    if context.mode is RoundEnd.RULES:
+        _follow_coup(round_, card)
+
+
+def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
+    """
+    Set the face of a card of the rest of the coup that was drawn face down.
+
+    Returns:
+        Whether such a card lies on that slot.
+    """
+    round_, shoe = context.state.round, context.state.shoe
+    if round_ is None or shoe is None or not (round_.owns_rest and round_.rest):
+        return False
+    for card in round_.rest:
+        if card.declared is slot and card.face in {None, face}:
+            if card.face is None:
+                card.face = face
+                context.emit(events.StaffCardDealt(face, slot), round_.number)
+                shoe_lifecycle.count_card(context, shoe, card)
+            return True
+    return False
+
+
+def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
+    if card.declared is None or card.face is None:
+        return False
+    return any(each.declared is card.declared and each.face is card.face for each in round_.rest)
+
+
+def _is_reader_away(context: TableContext) -> bool:
+    known = context.state.readers.values()
+    return context.state.unsynced or any(reader.link == "down" for reader in known)
+
+
+def _follow_coup(round_: RoundState, card: DrawnCard) -> None:
+    # The coup is followed without events, to know its last card.
+    spot = _next_spot(round_)
+    if spot is not None:
+        laid = DrawnCard(card.face, card.declared, unread=card.unread)
+        placement.put_on_spot(round_, laid, spot)
+        round_.cards.append(laid)
+        round_.hidden += 1
+    round_.owns_rest = _next_spot(round_) is not None
+
+
+def _next_spot(round_: RoundState) -> int | None:
+    return next_card.card_due(next_card.known_points(round_.spots)).spot
