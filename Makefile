@@ -3,10 +3,13 @@
 # make run-camera   the same, read by a simulated camera, with its picture in a browser
 # make test   every promise, in minutes; `make test-fast` the pure tests, in under a minute;
 #             `make test-all` every promise at full volume
+# make test-machine   the packages on a virtual machine: quarter of an hour
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
-# make wheel  dist/: what a table's computer is given
+# make wheel  dist/: the Python package alone
+# make deb    dist/: the Debian packages, what a table's computer is given
+# make release  dist/: wheel, packages, changes, audit and SHA256SUMS
 # make bench  what it costs: speed, memory, start-up (docs/measure.md)
 # make chaos  killed at any moment, at full length; `make soak`, `make fuzz`, `make mistakes`,
 #             `make camera-shoes` likewise
@@ -17,7 +20,7 @@ PYTHON ?=
 BIN := .venv/bin
 CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
 
-.PHONY: venv run run-camera test test-fast test-all check wheel lock clean distclean
+.PHONY: venv run run-camera test test-fast test-all check wheel deb lock clean distclean
 .DELETE_ON_ERROR:
 
 venv: .venv/.stamp
@@ -56,6 +59,13 @@ test-fast: venv
 test-all: export TEST_VOLUME = full
 test-all: test
 
+# The packages on a virtual machine with Debian 12: installation, watchdog, USB, power cuts. Needs
+# root and Debian; the image is built once. Writes docs/machine.md.
+.PHONY: test-machine
+test-machine: export TEST_MACHINE = 1
+test-machine: venv
+	nice $(BIN)/pytest -v -s -p no:randomly --timeout=3600 tests/machine $(ARGS)
+
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
 .PHONY: golden golden-write
 golden: venv
@@ -70,38 +80,63 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m tools.check_import_rules
+	$(BIN)/python -m tools.check_import_cycles_and_purity
 
 wheel: venv
 	$(BIN)/hatchling build -t wheel -d dist
 
+deb: venv # reproducible: the same commit gives the same bytes
+	@$(BIN)/python -m tools.build_deb dist
+
+.PHONY: release
+release: venv build/pip-audit/bin/pip-audit
+	@$(BIN)/python -m tools.make_release
+
 # uv makes one lock for all Python versions at once. It is no tool of every day, so it gets
 # an environment of its own. No index is named in the lock: where wheels come from is a
 # matter of the machine, what they are is a matter of their hashes.
+UV_COMPILE = build/uv/bin/uv --no-config pip compile --quiet --python-version 3.11 \
+  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
+# The Debian packages take the same versions; OpenCV without windows, which servers lack.
+FOR_DEBIAN = --python-platform x86_64-manylinux_2_28 --constraint requirements-dev.lock
+HEADLESS = sed -n 's/^opencv-python==\([^ ;]*\).*/opencv-python-headless==\1/p' requirements-dev.lock
+
 lock: build/uv/bin/uv
-	build/uv/bin/uv --no-config pip compile --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-emit-index-url --no-emit-find-links \
-	  --extra camera --extra display --extra demo --extra pins --group dev \
+	$(UV_COMPILE) --universal --extra camera --extra display --extra demo --extra pins --extra keys \
+	  --group dev \
 	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
+	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys \
+	  --output-file packaging/requirements.lock pyproject.toml
+	$(HEADLESS) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -
+	@sed -i '1i # Made by `make lock`: the wheels in the Debian package.' packaging/requirements*.lock
 
 build/uv/bin/uv:
 	@python=$$(tools/find_python.sh $(PYTHON)) && $$python -m venv build/uv
 	@build/uv/bin/pip --disable-pip-version-check install --quiet uv
 
+# Without it the release says that it was not audited.
+build/pip-audit/bin/pip-audit:
+	@python=$$(tools/find_python.sh $(PYTHON)) && $$python -m venv build/pip-audit
+	-@build/pip-audit/bin/pip --disable-pip-version-check install --quiet pip-audit
+
 # The same tests as always at full length; figures are printed.
 .PHONY: chaos soak fuzz bench
-chaos: venv # kill -9 of the daemon 200 times in either mode, of the broker 50 times, of both
+chaos: venv # kill -9 200 times of the daemon in either mode, 50 of the broker; faults of 20 seeds
 	@$(BIN)/python tools/prepare.py mosquitto
-	CHAOS_KILLS=200 CHAOS_BROKER_KILLS=50 $(BIN)/pytest -s tests/chaos/test_kills.py $(ARGS)
+	CHAOS_KILLS=200 CHAOS_BROKER_KILLS=50 CHAOS_SEEDS=20 $(BIN)/pytest -s \
+	  tests/chaos/test_kills.py tests/chaos/test_faults.py $(ARGS)
 
 SECONDS ?= 28800
 soak: venv # a month of a table in eight hours, or in SECONDS=…
 	@$(BIN)/python tools/prepare.py mosquitto
 	SOAK_SECONDS=$(SECONDS) SOAK_SPEED=100 $(BIN)/pytest -s tests/chaos/test_soak.py $(ARGS)
 
+# SECONDS is for each parser; new inputs are added to tests/fuzz/corpus.
+fuzz: SECONDS = 60
 fuzz: venv # other bytes and observations every time; FUZZ_SEED=… repeats what it printed
 	@seed=$${FUZZ_SEED:-$$(date +%s)}; echo "FUZZ_SEED=$$seed"; \
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $$seed && \
 	FUZZ_BYTES=20000000 FUZZ_SEED=$$seed $(BIN)/pytest \
 	  tests/chaos/test_fuzz.py tests/drivers tests/table $(ARGS)
 
@@ -115,15 +150,15 @@ mistakes: venv # so many logs with one mistake each, and with random commands, a
 
 bench: venv # docs/measure.md says what the figures mean
 	@$(BIN)/python tools/prepare.py mosquitto chromium
-	$(BIN)/python -m bench.latency
+	$(BIN)/python -m bench.card_latency
 	$(BIN)/python -m bench.alarm_latency
-	$(BIN)/python -m bench.footprint
+	$(BIN)/python -m bench.memory_and_start_time
 	$(BIN)/python -m bench.journal_append
-	$(BIN)/python -m bench.throughput
+	$(BIN)/python -m bench.rounds_per_second
 	$(BIN)/python -m bench.fault_detection
 	$(BIN)/python -m bench.camera
 	$(BIN)/python -m bench.vision.stream_delay_and_recovery
-	$(BIN)/python -m bench.display
+	$(BIN)/python -m bench.display_all_measurements
 
 SHOES ?= 200
 .PHONY: camera-shoes
@@ -133,7 +168,7 @@ camera-shoes: venv # hours: simulated shoes through camera, daemon and broker; g
 	@$(BIN)/python tools/prepare.py mosquitto
 	@mkdir -p $(dir $(PLAYED))
 	@wrong=0; for station in overhead throat; do \
-	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.vision.camera_shoes --station $$station --shoes $(SHOES) \
+	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.vision.wrong_rounds_in_whole_shoes --station $$station --shoes $(SHOES) \
 	    --share $(SHARE) --out $(PLAYED) $(ARGS) || wrong=1; done; exit $$wrong
 
 .PHONY: pictures

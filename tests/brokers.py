@@ -27,7 +27,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.demo.subscriber import leave
+from shoe_daemon.demo.mqtt_clients import leave
 
 __all__ = [
     "PATIENCE",
@@ -153,7 +153,13 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
 
 
 class Relay:
-    """A line to a port of loopback that can be cut, without a word to either side."""
+    """
+    A line to a port of loopback that can be cut, without a word to either side.
+
+    Attributes:
+        accepted: The number of its connections so far.
+        silent: Whether data is dropped, and connections stay open.
+    """
 
     def __init__(self, port: int) -> None:
         self._target = port
@@ -161,6 +167,7 @@ class Relay:
         self._door = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._door.getsockname()[1]
         self.accepted = 0
+        self.silent = False
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -203,14 +210,14 @@ class Relay:
                 far.settimeout(None)
                 self._ends += [near, far]
                 for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=_carry, args=(source, sink), daemon=True).start()
+                    threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
 
-
-def _carry(source: socket.socket, sink: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while data := source.recv(65536):
-            sink.sendall(data)
-        sink.shutdown(socket.SHUT_WR)
+    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if not self.silent:
+                    sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
 
 
 class Message(NamedTuple):
@@ -300,7 +307,8 @@ class Listener:
         )
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
-        """Say something and wait until the broker has it."""
+        """Say something and wait until the broker has it; after a broker's start too."""
+        wait_for(self._client.is_connected, "the listener's connection")
         self._client.publish(topic, payload, 1, retain).wait_for_publish(PATIENCE)
 
     def of(self, end: str) -> list[Message]:

@@ -6,7 +6,12 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.backoff import LoggedFailure, LogRateLimit, RetryDelay, exponential_delay
+from shoe_daemon.retry_and_log_limits import (
+    LoggedFailure,
+    LogRateLimit,
+    RetryDelay,
+    exponential_delay,
+)
 
 
 def test_delays_double_up_to_the_limit() -> None:

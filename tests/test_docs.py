@@ -51,7 +51,20 @@ def test_the_recipes_name_files_that_are_there() -> None:
     display = "shoe_daemon/display/"
     for cell in re.findall(r"^\| (.+?) \|", text, re.MULTILINE):
         for name in re.findall(r"`([\w./-]+/[\w./-]*)`", cell):
-            if "NAME" in name or "ID" in name or "CODE" in name:
+            if re.search("NAME|ID|CODE|KIND", name):
                 continue
             place = display + name if name.startswith(("languages/", "static/")) else name
             assert (ROOT / place).exists(), name
+
+
+def test_the_recipes_name_what_is_in_their_files() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for cell, change in re.findall(r"^\| `([\w./]+\.py)` \| (.+) \|$", text, re.MULTILINE):
+        if not (ROOT / cell).exists():
+            continue
+        code = (ROOT / cell).read_text(encoding="utf-8")
+        for name in re.findall(r"`(\w*[A-Z_]\w*)`", change):
+            if not re.search(r"NAME|(\b|_)ID\b|CODE", name):
+                assert re.search(rf"\b{name}\b", code), f"{cell}: {name}"
+    for module in re.findall(r"python -m ([\w.]+)", text):
+        assert (ROOT / (module.replace(".", "/") + ".py")).exists(), module

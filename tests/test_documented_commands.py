@@ -66,7 +66,7 @@ def test_the_short_form_does_the_same(computer: Computer) -> None:
 def test_a_broker_for_other_computers(computer: Computer) -> None:
     page = "docs/install.md"
     computer.follow(page, "# Installing a table", "## 3")
-    computer.follow(page, "## A broker on another computer")
+    computer.follow(page, "## A broker on another computer", "## Failures that need no action")
     config = computer.path("etc/shoe-daemon/table-7.toml")
     computer.run("cp example.toml /etc/shoe-daemon/table-7.toml")
     computer.run("cp /etc/mosquitto/certs/ca.pem /etc/shoe-daemon/broker-ca.pem")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from shoe_daemon.event_text import event_line, event_lines
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Coup, Slot
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     CardCorrected,
     Event,
     EventData,

@@ -13,7 +13,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.logging_setup import configure_logging, warnings_on_stderr
+from shoe_daemon.logging_setup import configure_logging, journal_entry, warnings_on_stderr
 from tests.brokers import PATIENCE
 
 
@@ -92,3 +92,22 @@ def test_a_log_that_nobody_takes_holds_nobody_up_and_what_was_dropped_is_told() 
     dropped, told = map(json.loads, last)
     assert (dropped["event"], dropped["count"]) == ("log_lines_dropped", 60 - len(lines))
     assert told["event"] == "last"
+
+
+def test_an_entry_of_the_journal_has_its_table_and_round() -> None:
+    event = {"event": "draw_refused", "level": "error", "table": "table-7", "round": 54}
+    lines = journal_entry(None, "error", event).splitlines()
+    fields = dict(line.split("=", 1) for line in lines)
+    assert json.loads(fields.pop("MESSAGE")) == event
+    assert fields == {
+        "PRIORITY": "3",
+        "SYSLOG_IDENTIFIER": "shoe-daemon",
+        "SHOE_TABLE": "table-7",
+        "SHOE_ROUND": "54",
+    }
+
+
+def test_a_line_break_cannot_add_a_field() -> None:
+    event = {"event": "text", "level": "info", "table": "a\nPRIORITY=0", "detail": "b\nX=1"}
+    keys = [line.partition("=")[0] for line in journal_entry(None, "", event).splitlines()]
+    assert sorted(keys) == ["MESSAGE", "PRIORITY", "SHOE_TABLE", "SYSLOG_IDENTIFIER"]

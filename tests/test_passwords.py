@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from shoe_daemon.passwords import LoginThrottle, hash_password, is_hash, verify_password
+from shoe_daemon.password_hashes_and_throttle import (
+    LoginThrottle,
+    hash_password,
+    is_hash,
+    verify_password,
+)
 
 
 class Clock:

@@ -6,8 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.config import Config, ReaderSettings, TableSettings, set_up
-from shoe_daemon.round_end_mode import round_end_of
+from shoe_daemon.config import (
+    Config,
+    ReaderSettings,
+    TableSettings,
+    round_end_of,
+    set_up,
+)
 from shoe_daemon.table.options import RoundEnd, Signal
 
 SHOE = (Signal.SLOTS, Signal.RESULTS, Signal.FAULTS)

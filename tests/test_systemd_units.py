@@ -13,6 +13,9 @@ SYSTEMD = Path(__file__).resolve().parents[1] / "systemd"
 UNIT = SYSTEMD / "shoe-daemon@.service"
 DISPLAY = SYSTEMD / "shoe-display.service"
 KIOSK = SYSTEMD / "shoe-kiosk.service"
+CAMERA = SYSTEMD / "40-camera.conf"
+FAILURE = SYSTEMD / "shoe-failure@.service"
+SIMULATOR = SYSTEMD / "shoe-simulator@.service"
 RULES = SYSTEMD / "99-shoe-daemon.rules"
 
 # Debian has it in the package systemd, which only containers lack.
@@ -21,7 +24,7 @@ needs_analyze = pytest.mark.skipif(
     reason="systemd-analyze is missing: apt-get install systemd",
 )
 
-USED = ("bash", "cage", "chromium", "timeout")
+USED = ("bash", "cage", "chromium", "echo", "systemd-cat", "timeout")
 """Programs of the system that the units name."""
 
 
@@ -35,7 +38,7 @@ def root(tmp_path: Path) -> Path:
         program.chmod(0o755)
     units = tmp_path / "etc/systemd/system"
     units.mkdir(parents=True)
-    for unit in (UNIT, DISPLAY, KIOSK):
+    for unit in (UNIT, DISPLAY, KIOSK, SIMULATOR, FAILURE):
         shutil.copy(unit, units)
     for target in ("sysinit", "basic", "shutdown"):  # what every service leans on
         (units / f"{target}.target").write_text("[Unit]\nDescription=of the system itself\n")
@@ -48,7 +51,9 @@ def verify(root: Path, unit: Path = UNIT) -> subprocess.CompletedProcess[str]:
 
 
 @needs_analyze
-@pytest.mark.parametrize("unit", [UNIT, DISPLAY, KIOSK], ids=lambda unit: unit.stem)
+@pytest.mark.parametrize(
+    "unit", [UNIT, DISPLAY, KIOSK, SIMULATOR, FAILURE], ids=lambda unit: unit.stem
+)
 def test_the_unit_is_clean(root: Path, unit: Path) -> None:
     answer = verify(root, unit)
     assert answer.stderr == ""
@@ -73,9 +78,19 @@ def test_the_check_sees_a_mistake(root: Path, line: str, wrong: str) -> None:
 
 
 @needs_analyze
-def test_the_display_may_do_little(root: Path) -> None:
-    command = ["systemd-analyze", "security", "--offline=yes", f"--root={root}", DISPLAY.name]
-    answer = subprocess.run([*command, "--threshold=20"], capture_output=True, check=False)
+@pytest.mark.parametrize(
+    ("unit", "drop_in", "most"),
+    [(UNIT, None, 15), (UNIT, CAMERA, 20), (DISPLAY, None, 15), (SIMULATOR, None, 15)],
+    ids=["table", "camera", "display", "simulator"],
+)
+def test_the_exposure_stays_low(root: Path, unit: Path, drop_in: Path | None, most: int) -> None:
+    """`most` is ten times the highest exposure; the figures of docs/security.md."""
+    if drop_in:
+        folder = root / f"etc/systemd/system/{unit.name}.d"
+        folder.mkdir()
+        shutil.copy(drop_in, folder)
+    command = ["systemd-analyze", "security", "--offline=yes", f"--root={root}", unit.name]
+    answer = subprocess.run([*command, f"--threshold={most}"], capture_output=True, check=False)
     assert answer.returncode == 0, answer.stdout.decode()[-500:]
 
 

@@ -147,4 +147,7 @@ def watch(browser: Browser, size: str = "kiosk", **more: Any) -> Iterator[Watche
     try:
         yield Watched(context.new_page())
     finally:
+        # A request may still be on its way through a route of the test.
+        for page in context.pages:
+            page.unroute_all(behavior="ignoreErrors")
         context.close()

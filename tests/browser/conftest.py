@@ -1,4 +1,7 @@
-"""One browser, one broker and one display for each module: every table has an id of its own."""
+"""
+One browser for all modules of a worker, one broker and one display for each: every table has an
+id of its own.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ from tests.browser.published_table import FoldedTable
 _numbers = count(1)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """A running browser."""
+    """A running browser. Its event loop runs on, so it ends before the tests of other folders."""
     with browse() as browser:
         yield browser
 

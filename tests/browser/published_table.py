@@ -10,10 +10,10 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from shoe_daemon.mqtt import documents_and_replies
+from shoe_daemon.mqtt import document_and_reply_types
+from shoe_daemon.table import Event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import Detail
-from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.options import Options
 from tests.brokers import Listener
 from tests.commands.command_table import SITE
@@ -86,32 +86,32 @@ class FoldedTable(Dealer):
         """
         table = self.table.public()
         which: dict[str, Any] = {"seq": self.table.state.seq, "session": "s1"}
-        options = documents_and_replies.RoadOptions(
+        options = document_and_reply_types.RoadOptions(
             leading_ties=self.table.state.session.options.leading_ties,
             tail=self.table.state.session.options.tail,
         )
-        result = documents_and_replies.ResultLast(result=table.last_result, **which)
+        result = document_and_reply_types.ResultLast(result=table.last_result, **which)
         shoe = None if table.shoe is None else table.shoe.number
         documents = {
-            "state": documents_and_replies.state(
+            "state": document_and_reply_types.state(
                 table,
                 session="s1",
                 alarm=self._alarm,
                 heartbeat=600,
                 published=datetime.now(UTC).isoformat(timespec="milliseconds"),
             ),
-            "alert/active": documents_and_replies.active_alerts(table.alerts, **which),
-            "staff/alert/active": documents_and_replies.staff_alerts(
+            "alert/active": document_and_reply_types.active_alerts(table.alerts, **which),
+            "staff/alert/active": document_and_reply_types.staff_alerts(
                 self.table.staff_alerts(), **which
             ),
-            "result/last": documents_and_replies.encode_message(result),
-            "roads": documents_and_replies.road_map(
+            "result/last": document_and_reply_types.encode_message(result),
+            "roads": document_and_reply_types.road_map(
                 self.table.results(), options, shoe=shoe, **which
             ),
-            "history": documents_and_replies.history(self.table.history(), **which),
+            "history": document_and_reply_types.history(self.table.history(), **which),
             "device/shoe": json.dumps(_device(**which)).encode(),
-            "status": documents_and_replies.encode_message(
-                documents_and_replies.Status(name=table.name, state=status, **which)
+            "status": document_and_reply_types.encode_message(
+                document_and_reply_types.Status(name=table.name, state=status, **which)
             ),
         }
         if expired:

@@ -123,8 +123,16 @@ def test_every_text_has_the_contrast_of_aa_and_nothing_moves_for_who_wants_it_st
         for size in ("kiosk", "phone"):
             width, height = SIZES[size]
             watched.page.set_viewport_size({"width": width, "height": height})
-            assert poorly_readable(watched) == [], size
             assert watched.page.evaluate(_MOVING) == []
+            for severity in range(1, 6):
+                watched.page.evaluate(_SET_SEVERITY, severity)
+                assert poorly_readable(watched) == [], (size, severity)
+
+
+_SET_SEVERITY = """
+(severity) => document.querySelectorAll("[data-severity]").forEach(
+  (each) => each.setAttribute("data-severity", severity))
+"""
 
 
 # Fading is allowed: it moves nothing.

@@ -440,8 +440,11 @@ def test_an_event_outside_a_round_names_no_round(
     stage: Stage, folded: Callable[..., FoldedTable], kiosk: Watched
 ) -> None:
     table = folded()
-    table.deal("P1 2S")
+    # The display keeps the events of tables that it knows.
     show_room(kiosk, stage, table, "zh-hant")
+    table.deal("P1 2S")
+    table.publish()
+    kiosk.until("() => document.querySelectorAll('#event-log .number').length >= 2")
     numbers = kiosk.page.locator("#event-log .number").all_inner_texts()
     assert numbers[-1] == "1"
     assert "第1局" in numbers[0]

@@ -10,13 +10,20 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.marker_detection import DICTIONARY
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import Camera, create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, Effect, scene_state
+from calibration.camera.printed_markers import DICTIONARY
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.animated_round import (
+    FACE,
+    AnimatedRound,
+    CardTrack,
+    Effect,
+    Key,
+    Pose,
+    scene_state,
+)
+from drivers.simulators.camera.camera_projection import Camera, create_camera
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
-from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
@@ -105,19 +112,11 @@ class Shelf:
 
     def __init__(self, pictures: Mapping[float, Image]) -> None:
         self.pictures = dict(pictures)
-        self.last: Image | None = None
 
     def take(self, count: int, at: float | None = None) -> list[Image]:
         if at not in self.pictures:
             raise UserError(f"nothing at {at}")
-        self.last = self.pictures[at]
-        return [self.last] * count
-
-    def newest(self) -> Image | None:
-        return self.last
-
-    def close(self) -> None:
-        pass
+        return [self.pictures[at]] * count
 
 
 def aligned(found: NDArray[np.float64], true: NDArray[np.float64]) -> float:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
-from calibration.camera.layout_on_plane import layout_named, projection_of
-from calibration.camera.live_page import LivePage
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.wizard_state import WizardState
-from drivers.camera.sources.video_frame import Image
+from calibration.camera.table_plane_and_places import layout_named, projection_of
+from calibration.camera.wizard_web_page import LivePage, WizardState
+from drivers.camera.sources.frame_capture import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
 SIZE = (1280, 720)

@@ -15,11 +15,11 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.camera_device import lock_device, port_text
+from calibration.camera.camera_control_locks import lock_device, port_text
 from calibration.camera.frame_source import LiveFrames, open_frames, take_frames
 from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_capture import Image
 from drivers.camera.sources.source_address import parse_source
-from drivers.camera.sources.video_frame import Image
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from tests.camera.fake_cameras import BOUNDARY, NetworkCamera, Visit

@@ -16,13 +16,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from calibration.camera.layout_on_plane import layout_named, projection_of
-from calibration.camera.live_page import LivePage
 from calibration.camera.person_dialogue import PromptDialogue
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.script import ThroatStep
-from calibration.camera.wizard_state import Command, WizardState
-from drivers.camera.sources.video_frame import Image
+from calibration.camera.scripted_dialogue import ThroatStep
+from calibration.camera.table_plane_and_places import layout_named, projection_of
+from calibration.camera.wizard_web_page import Command, LivePage, WizardState
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -156,7 +155,7 @@ def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
     asked, said = person(desk, lines)
     assert asked.plane().size == 90.0
     asked.empty()
-    assert asked.layout(PLANE, PICTURE).boxes == layout_named("six")
+    assert asked.layout(PLANE).boxes == layout_named("six")
     step = asked.card([])
     assert step is not None
     assert (step.card, step.slot) == (Card("AD"), Slot.P1)
@@ -240,17 +239,17 @@ def test_the_page_receives_the_last_step(desk: WizardState) -> None:
 
 def test_boxes_keep_their_positions_in_a_repeated_step(desk: WizardState) -> None:
     asked, _ = person(desk, ["\n", "\n"])
-    asked.layout(PLANE, PICTURE)
+    asked.layout(PLANE)
     desk.begin_step("The boxes", "Drag them.", "boxes")
     desk.execute(Command(do="box", index=0, x=300, y=300))
     left = list(desk.boxes)
     assert left != list(layout_named("six"))
-    assert list(asked.layout(PLANE, PICTURE).boxes) == left
+    assert list(asked.layout(PLANE).boxes) == left
 
 
 def test_the_direction_of_the_cards_is_asked_at_the_throat(desk: WizardState) -> None:
     asked, _ = person(desk, ["left\n", "Down  Long\n", "\n"], throat=True)
-    left, down, usual = (asked.throat(PLANE, PICTURE) for _ in range(3))
+    left, down, usual = (asked.throat(PLANE) for _ in range(3))
     assert (left.direction, left.turn) == ((-1.0, 0.0), 0)
     assert (down.direction, down.turn) == ((0.0, 1.0), 90)
     assert usual == ThroatStep()
@@ -260,7 +259,7 @@ def test_the_direction_of_the_cards_is_asked_at_the_throat(desk: WizardState) ->
 def test_an_invalid_direction_is_refused(desk: WizardState, said: str) -> None:
     asked, _ = person(desk, [f"{said}\n"], throat=True)
     with pytest.raises(UserError, match=f"'{said}'; expected right, left, up or down"):
-        asked.throat(PLANE, PICTURE)
+        asked.throat(PLANE)
 
 
 @pytest.mark.parametrize(("throat", "told"), [(True, "the card's"), (False, "the rectangle's")])

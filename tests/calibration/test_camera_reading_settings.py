@@ -9,14 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibration.camera import reading_settings
-from calibration.camera.atomic_files import write_together
-from calibration.camera.reading_settings import choose_threshold, fit_window, min_index_pixels
-from calibration.camera.same_deck_check import BACK_NAME, card_files, load_cards
-from calibration.camera.shown_cards import ShownCard
+from calibration.camera import reading_settings_from_shown_cards as shown_cards
+from calibration.camera.calibration_output import write_together
+from calibration.camera.deck_comparison import BACK_NAME, card_files, load_cards
+from calibration.camera.reading_settings_from_shown_cards import (
+    ShownCard,
+    choose_threshold,
+    fit_window,
+    min_index_pixels,
+)
+from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition import confidence
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, Recogniser
-from drivers.camera.recognition.index_window import CropWindow
 from drivers.simulators.card_artwork import Style, face, styles
 from shoe_daemon.game.cards import Card
 
@@ -48,7 +52,7 @@ def test_the_best_window_is_never_worse_than_the_usual_one() -> None:
     reader = Recogniser()
     fit = fit_window(reader, [shown(name, style, 0.8) for name in CARDS])
     assert fit.fitted >= fit.usual
-    assert fit.window == CropWindow().scaled(fit.across, fit.along)
+    assert fit.window == IndexWindow().scaled(fit.across, fit.along)
 
 
 def test_the_threshold_is_the_lowest_that_the_risk_allows(
@@ -59,10 +63,12 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     names = ("threshold", "accepted", "wrong", "cards", "risk")
     told = [dict(zip(names, point, strict=True)) for point in points]
     path.write_text(json.dumps({"curve": told}))
-    monkeypatch.setattr(reading_settings, "CURVE_FILE", path)
-    monkeypatch.setattr(reading_settings, "load_curve", lambda: confidence.load_curve(path))
+    monkeypatch.setattr(shown_cards, "CURVE_FILE", path)
+    monkeypatch.setattr(shown_cards, "load_curve", lambda: confidence.load_curve(path))
     monkeypatch.setattr(
-        reading_settings, "threshold_for", lambda risk: confidence.threshold_for(risk, path)
+        shown_cards,
+        "threshold_for",
+        lambda risk: confidence.threshold_for(risk, path),
     )
     assert choose_threshold(1 / 1000).value == 0.8
     strict = choose_threshold(1 / 5000)

@@ -14,22 +14,24 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from calibration.camera import reading_settings_from_shown_cards as shown_cards
 from calibration.camera.frame_source import open_frames
-from calibration.camera.layout_on_plane import projection_of
-from calibration.camera.marker_detection import find_markers
 from calibration.camera.plane_fitting import plane_from_markers
-from calibration.camera.rehearsal import layout_position, play_live, record_video
+from calibration.camera.practice_on_simulated_table import layout_position, play_live, record_video
+from calibration.camera.printed_markers import find_markers
 from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
+from calibration.camera.table_plane_and_places import projection_of
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address import parse_source
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
-from shoe_daemon.cli.terminal_io import wrap_lines
+from shoe_daemon.cli.terminal_text_and_input import wrap_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
+from tests.volume import sample
 
 
 @pytest.fixture
@@ -41,7 +43,15 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(command, words, catch_exceptions=False)
 
 
-@pytest.mark.parametrize("station", ["overhead", "throat"])
+@pytest.fixture
+def _few_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the CPU time of a calibration goes into index windows of all sizes."""
+    scales = (0.72, 0.85, 1.0, 1.18, 1.4)
+    monkeypatch.setattr(shown_cards, "_SCALES", sample(scales, 2))
+
+
+@pytest.mark.usefixtures("_few_windows")
+@pytest.mark.parametrize("station", sample(["overhead", "throat"], 2))
 def test_a_recorded_rehearsal_is_calibrated_by_its_script(tmp_path: Path, station: str) -> None:
     video, profile = tmp_path / "night.avi", tmp_path / "p.toml"
     filmed = run("rehearse", "--out", str(video), "--station", station, "--fps", "4")
@@ -49,7 +59,7 @@ def test_a_recorded_rehearsal_is_calibrated_by_its_script(tmp_path: Path, statio
     words = ["--source", f"file:{video}", "--script", str(video.with_suffix(".toml"))]
     made = run("camera", "--station", station, *words, "--out", str(profile))
     assert made.exit_code == 0, made.output
-    empty = {"overhead": "empty table", "throat": "empty mouth"}[station]
+    empty = {"overhead": "empty table", "throat": "empty throat"}[station]
     assert f"{empty}: sharpness" in made.output
     assert "two markers" not in made.output, "at the mouth one card's corners are enough"
     assert load_profile(profile).station == station
@@ -79,7 +89,7 @@ def test_a_video_of_another_format_is_not_overwritten(
 
 def test_the_recorded_script_has_the_exact_layout(table: SimulatedTable) -> None:
     table.execute("markers")
-    plane = plane_from_markers(find_markers(table.picture()), table.night.side, (1280, 720))
+    plane = plane_from_markers(find_markers(table.picture()), table.state.side, (1280, 720))
     ground = projection_of(plane.moved(*layout_position(table)))
     points = np.array([[box.x, box.y] for box in PLACES.values()])
     off = ground.to_table(table.camera.on_table(points)) - points
@@ -89,7 +99,7 @@ def test_the_recorded_script_has_the_exact_layout(table: SimulatedTable) -> None
 def test_typed_commands_are_executed(table: SimulatedTable) -> None:
     for line in ("empty", "lay P1 AS", "lay b3 back", "push 5 0", "light 0.5", "deck 1"):
         table.execute(line)
-    night = table.night
+    night = table.state
     assert (night.pushed, night.light, night.deck) == ((5.0, 0.0, 0.0), 0.5, 1)
     assert night.cards[Slot.P1].card == Card("AS")
     assert night.cards[Slot.B3].card is None

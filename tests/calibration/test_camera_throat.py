@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from calibration.camera.calibration_output import list_faults, write_result
+from calibration.camera.deck_comparison import Certainty
 from calibration.camera.image_measures import mean_image
-from calibration.camera.layout_on_plane import rectangle_corners
+from calibration.camera.image_registration import find_table_shift
 from calibration.camera.profile_check import FindingKind
-from calibration.camera.registration import find_table_shift
-from calibration.camera.same_deck_check import Certainty
-from calibration.camera.script import (
+from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
     EmptyStep,
@@ -26,16 +25,23 @@ from calibration.camera.script import (
 )
 from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
+from calibration.camera.table_plane_and_places import rectangle_corners
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.video_frame import Image
-from drivers.simulators.camera.motion_tracks import FACE, CardTrack, Key, Pose
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, scene_state
+from drivers.camera.sources.frame_capture import Image
+from drivers.simulators.camera.animated_round import (
+    FACE,
+    AnimatedRound,
+    CardTrack,
+    Key,
+    Pose,
+    scene_state,
+)
+from drivers.simulators.camera.camera_projection import create_camera
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import Settings, Station
-from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_layout import CARD
 from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.game.cards import Card
@@ -181,7 +187,7 @@ def test_an_unrecognised_throat_is_reported_without_a_distance(
     told = [
         each for each in checked(profile, picture).findings if each.kind is FindingKind.OTHER_SCENE
     ]
-    assert "mouth empty" in told[0].text
+    assert "throat empty" in told[0].text
     assert " mm" not in told[0].text
 
 

@@ -15,19 +15,14 @@ import numpy as np
 import pytest
 
 from calibration.camera.calibration_output import list_faults, reader_configuration, write_result
+from calibration.camera.deck_comparison import Certainty
 from calibration.camera.html_report import render_report
-from calibration.camera.layout_on_plane import (
-    LAYOUTS,
-    Plane,
-    layout_named,
-    places_of,
-    projection_of,
-    watched_places,
-)
 from calibration.camera.profile_check import FindingKind
-from calibration.camera.reading_settings import best_proven_point, choose_threshold
-from calibration.camera.same_deck_check import Certainty
-from calibration.camera.script import (
+from calibration.camera.reading_settings_from_shown_cards import (
+    best_proven_point,
+    choose_threshold,
+)
+from calibration.camera.scripted_dialogue import (
     CardStep,
     LayoutStep,
     PlaneStep,
@@ -37,14 +32,21 @@ from calibration.camera.script import (
     load_script,
 )
 from calibration.camera.shoe_start_check import CheckResult, check_profile
-from calibration.camera.shown_cards import pixel_budgets
+from calibration.camera.table_plane_and_places import (
+    LAYOUTS,
+    Plane,
+    layout_named,
+    pixel_budgets,
+    places_of,
+    projection_of,
+    watched_places,
+)
 from calibration.camera.wizard import calibrate
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import CardSize, Throat
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.recognition.index_window import CropWindow
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config import ReaderSettings
@@ -99,13 +101,13 @@ def test_layouts_have_every_slot_and_a_mirrored_form() -> None:
 def test_the_throat_window_has_room_for_a_card(way: tuple[float, float], turn: int) -> None:
     """Regression: a card was always searched as if its short side led."""
     step = ThroatStep(direction=way, turn=90 if turn else 0)
-    wide, high = step.window_size
-    throat = Throat(window=((0, 0), (wide, 0), (wide, high)), direction=way, turn=step.turn)
+    (left, top), _, (right, bottom), _ = step.corners
+    throat = Throat(window=step.corners, direction=way, turn=step.turn)
     (place,) = watched_places((), throat)
     lies_along_x = (way[0] != 0) == (turn == 0)
     assert (place.turn == 90) == lies_along_x
-    assert wide > (88 if lies_along_x else 63)
-    assert high > (63 if lies_along_x else 88)
+    assert right - left > (88 if lies_along_x else 63)
+    assert bottom - top > (63 if lies_along_x else 88)
 
 
 def test_cards_are_found_measured_and_kept(written: Path) -> None:
@@ -145,7 +147,7 @@ def test_only_an_overhead_report_asks_for_the_lens() -> None:
     window = ((-90.0, -60.0), (90.0, -60.0), (90.0, 60.0), (-90.0, 60.0))
     throat = Throat(window=window, direction=(1.0, 0.0))
     mouth = render_report(replace(one, station="throat", throat=throat, places=()))
-    assert "<h2>The shoe's mouth</h2>" in mouth
+    assert "<h2>The shoe's throat</h2>" in mouth
     assert "The lens" not in mouth
 
 
@@ -269,9 +271,9 @@ class Corrected(ScriptedDialogue):
         super().__init__(script, None)
         self.planes: list[Plane] = []
 
-    def layout(self, plane: Plane, reference: Image) -> LayoutStep:
+    def layout(self, plane: Plane) -> LayoutStep:
         self.planes.append(plane)
-        right = super().layout(plane, reference)
+        right = super().layout(plane)
         return right if self.planes[1:] else LayoutStep(x=900.0, turn=20.0)
 
     def ask_retry(self, fault: str) -> bool:
@@ -288,7 +290,7 @@ def test_a_repeated_layout_uses_the_same_plane() -> None:
 
 def test_too_few_pixels_are_reported_with_advice() -> None:
     plane = result().plane
-    told = pixel_budgets(plane, result().places, CardSize(), CropWindow(), least=60.0)
+    told = pixel_budgets(plane, result().places, CardSize(), least=60.0)
     assert [each.passed for each in told] == [False] * 6
     poor = replace(result(), budget=told)
     assert any(each.startswith("P1: 5") and "nearer" in each for each in list_faults(poor))

@@ -15,18 +15,19 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from calibration import serial_line as calibration
-from calibration import serial_ports
-from calibration.serial_line import (
+from calibration import serial_line_speed as calibration
+from calibration.serial_line_speed import (
     SPEEDS,
     ByteLog,
     Finding,
+    Port,
     configuration,
     listen,
     silence_hints,
     speeds_of,
+    stable_name,
+    stable_names,
 )
-from calibration.serial_ports import Port, stable_name, stable_names
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, LineSettings
 from drivers.simulators.angel_eye_dealing import Settings, scenario
@@ -262,7 +263,7 @@ class TestPorts:
         (folders[3] / "pci").symlink_to("../ttyUSB0")
         found = stable_names(str(device), map(str, folders))
         assert found == (f"{folders[1]}/usb", f"{folders[3]}/pci")
-        monkeypatch.setattr(serial_ports, "STABLE_FOLDERS", tuple(map(str, folders)))
+        monkeypatch.setattr(calibration, "STABLE_FOLDERS", tuple(map(str, folders)))
         monkeypatch.setattr(stable_names, "__defaults__", (tuple(map(str, folders)),))
         assert stable_name(str(device)) == f"{folders[1]}/usb"
         assert stable_name(found[1]) == found[1]
@@ -283,7 +284,7 @@ class TestCommand:
             Port("/dev/ttyUSB0", "FT232R", ("/dev/serial/by-id/ftdi", "/dev/serial/by-path/pci")),
             Port("/dev/ttyUSB1", "CH340", ()),
         ]
-        monkeypatch.setattr(serial_ports, "list_ports", lambda: found)
+        monkeypatch.setattr(calibration, "list_ports", lambda: found)
         code, output = run()
         assert code == 0
         assert output.splitlines() == [
@@ -296,7 +297,7 @@ class TestCommand:
         ]
 
     def test_no_port_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(serial_ports, "list_ports", list)
+        monkeypatch.setattr(calibration, "list_ports", list)
         assert run() == (
             0,
             "no serial port found; next: shoe-daemon calibrate serial --port PORT\n",

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.photo_label_reading import index_window, index_windows
+from calibration.labelled_photo_reading import index_window, index_windows
 from calibration.training import deck_packages
+from calibration.training.measure_and_publish_weights import measure
 from calibration.training.photo_effects import Conditions, Photo, enlarged, photograph
-from calibration.training.publish_weights import measure
-from calibration.training.reading_limits import LIMITS, within
+from calibration.training.readable_conditions import LIMITS, within
 from calibration.training.rendered_test import CHOICE, FIELDS, TEST, Results
 from calibration.training.training_card_faces import Face
 from calibration.training.training_patches import NO_INDEX, Patch, lesson
-from drivers.camera.recognition.index_window import CropWindow, window_quads
+from drivers.camera.profile.camera_profile import IndexWindow
+from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.simulators.card_artwork import face, outline, style
-from drivers.simulators.card_artwork.card_faces import index_places
+from drivers.simulators.card_artwork.card_drawing import index_places
 from drivers.simulators.card_artwork.deck_style import ASPECT, Layout
-from drivers.simulators.card_artwork.rank_figures import rank_mask
-from drivers.simulators.card_artwork.suit_pips import pip_mask
+from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
 Quad = NDArray[np.float32]
@@ -48,7 +48,7 @@ def _face(name: str = "8H", layout: Layout = Layout.STANDARD) -> Face:
     )
 
 
-def _taught(photo: Photo, window: CropWindow, *, end: int = 0) -> Patch:
+def _taught(photo: Photo, window: IndexWindow, *, end: int = 0) -> Patch:
     chance = np.random.default_rng(0)  # whose first number lays no hand over the card
     return lesson(chance, photo, _face(), window_quads(photo.quad, window)[end], (end, 1.0))
 
@@ -59,14 +59,14 @@ def _photo(over: tuple[Face, ...] = ()) -> Photo:
 
 @pytest.mark.parametrize("end", [0, 1])
 def test_an_index_that_is_whole_is_taught_as_its_card(end: int) -> None:
-    patch = _taught(_photo(), CropWindow(), end=end)
+    patch = _taught(_photo(), IndexWindow(), end=end)
     assert (patch.rank, patch.suit, patch.legible) == (RANKS.index("8"), SUITS.index("H"), 1.0)
 
 
 def test_a_figure_that_the_window_cuts_is_no_index() -> None:
     places = _face().places
     assert places
-    patch = _taught(_photo(), CropWindow(x=places[0][0][0]))
+    patch = _taught(_photo(), IndexWindow(x=places[0][0][0]))
     assert (patch.rank, patch.legible) == (NO_INDEX, 0.0)
 
 
@@ -75,7 +75,7 @@ def test_an_index_under_another_card_is_no_index() -> None:
     hidden = Photo(
         image=photo.image, quad=photo.quad, covers=(photo.quad,), softness=photo.softness
     )
-    assert _taught(hidden, CropWindow()).rank == NO_INDEX
+    assert _taught(hidden, IndexWindow()).rank == NO_INDEX
 
 
 def test_a_picture_in_the_dark_is_no_index() -> None:
@@ -83,7 +83,7 @@ def test_a_picture_in_the_dark_is_no_index() -> None:
     dark = Photo(
         image=np.full_like(photo.image, 4), quad=photo.quad, covers=(), softness=photo.softness
     )
-    assert _taught(dark, CropWindow()).rank == NO_INDEX
+    assert _taught(dark, IndexWindow()).rank == NO_INDEX
 
 
 def test_a_fan_says_where_its_cards_lie() -> None:

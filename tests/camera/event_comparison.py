@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from drivers.camera.line_messages import CameraDecoder, Statement, encode_statement
 from drivers.simulators.simulated_shoe import DealtRound
-from shoe_daemon.table.events import Event, RoundFinished
+from shoe_daemon.table import Event, RoundFinished
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Session
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table

@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.index_window import CropWindow, window_quads
+from drivers.camera.profile.camera_profile import IndexWindow
+from drivers.camera.recognition.corner_index_reader import window_quads
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.overhead_scene import card_face
 
@@ -34,7 +35,7 @@ class ByHeart:
 
     def read(self, image: NDArray[np.uint8], quad: NDArray[np.float32]) -> Known:
         self.reads += 1
-        windows = window_quads(quad, CropWindow())
+        windows = window_quads(quad, IndexWindow())
         return max(
             (self.read_window(image, window) for window in windows),
             key=lambda known: known.confidence,

@@ -18,8 +18,8 @@ import cv2
 import numpy as np
 
 import drivers
-from drivers.simulators.camera.ideal_profile import PROFILE, write_simulated_profile
 from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.simulation_files import PROFILE, write_simulated_profile
 
 __all__ = ["simulated_profile"]
 

@@ -16,16 +16,15 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.driver import CameraDriver
+from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.camera.sources import raw_frames
-from drivers.camera.sources.capture_thread import CapturePace, CaptureThread
-from drivers.camera.sources.raw_frames import RawSender
+from drivers.camera.sources import open_source
+from drivers.camera.sources.frame_capture import CapturePace, CaptureThread, FrameCheck, Image
 from drivers.camera.sources.source_address import parse_address
-from drivers.camera.sources.video_frame import FrameCheck, Image
 from drivers.driver_interface import Frame, Transport
+from drivers.driver_registry import create_driver
 from drivers.reader_thread import Reader
-from drivers.registry import create_driver
+from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -114,7 +113,7 @@ def test_a_reader_reports_link_card_and_end(driver: CameraDriver, video: Path) -
         ("camera:/etc/passwd", r"/etc/passwd: no camera: expected a device such as /dev/video0"),
         ("camera:file:/none.mp4", r"/none\.mp4: no such video"),
         ("camera:folder:/none", r"/none: no such folder"),
-        ("camera:raw:/none.sock", r"/none\.sock: nobody sends pictures there: No such file"),
+        ("camera:raw:/none.sock", r"/none\.sock: no program sends pictures there: No such file"),
         ("camera:http://127.0.0.1:9/", r"http://127\.0\.0\.1:9/: no stream comes from there"),
     ],
 )
@@ -220,7 +219,7 @@ class Hanging:
 def test_a_hanging_source_is_abandoned_without_blocking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("drivers.camera.sources.capture_thread._SILENCE_LIMIT_S", 0.3)
+    monkeypatch.setattr("drivers.camera.sources.frame_capture._SILENCE_LIMIT_S", 0.3)
     source = Hanging()
     capture = CaptureThread(
         "cam", lambda: source, FrameCheck("cam", (1280, 720)), CapturePace(live=True)
@@ -282,12 +281,12 @@ def test_a_simulator_that_is_slow_is_waited_for(driver: CameraDriver, tmp_path: 
 
 
 def test_a_silent_simulator_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(raw_frames, "RAW_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(open_source, "RAW_TIMEOUT_S", 0.2)
     sender = RawSender(tmp_path / "camera.sock")
-    connection = raw_frames.connect(str(sender.path))
-    with pytest.raises(LineError, match=r"^eye: no picture for 0\.2 s$"):
-        raw_frames.receive_frame(connection, "eye")
-    connection.close()
+    source = open_source.RawSource(str(sender.path))
+    with pytest.raises(LineError, match=r"camera\.sock: no picture for 0\.2 s$"):
+        source.read()
+    source.close()
     sender.close()
 
 
@@ -318,7 +317,7 @@ def test_loading_a_configuration_imports_no_opencv() -> None:
     import sys
 
     code = (
-        "import sys; from drivers.registry import create_driver; create_driver('camera').decoder()"
+        "import sys; from drivers import create_driver; create_driver('camera').decoder()"
         "; sys.exit('cv2' in sys.modules or 'numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bench.vision.camera_shoes import play, settings_of
 from bench.vision.round_verdicts import Dealt, Verdict, judge
+from bench.vision.wrong_rounds_in_whole_shoes import play, settings_of
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
+from shoe_daemon.table import Event
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import Event
 from shoe_daemon.table.options import Options, ResultOn
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds

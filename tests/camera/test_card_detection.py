@@ -14,26 +14,32 @@ from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Place
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_detection import CardBounds, find_card
+from drivers.camera.recognition.card_outline_search import CardBounds, find_card
 from drivers.camera.recognition.table_projection import (
     Patch,
     TableProjection,
     max_stray_mm,
     place_patch,
 )
-from drivers.camera.sources.video_frame import Image, VideoFrame
+from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.simulators.camera.animated_round import (
+    AnimatedRound,
+    CardTrack,
+    HandTrack,
+    Key,
+    Pose,
+    scene_state,
+)
+from drivers.simulators.camera.camera_projection import create_camera
 from drivers.simulators.camera.deck_images import card_quad
-from drivers.simulators.camera.motion_tracks import CardTrack, HandTrack, Key, Pose
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import AnimatedRound, scene_state
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import Settings
-from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.camera.profiles import simulated_profile
-from tests.volume import volume
+from tests.volume import sample, volume
 
 Way = tuple[Slot, float, float, float]
 
@@ -152,7 +158,7 @@ def test_a_faint_back_is_tracked_until_it_is_gone(
     assert backs.states(Slot.P1)[2:] == ["down"] * 8 + ["empty"] * 2
 
 
-@pytest.mark.parametrize("push", [3.0, 6.5])
+@pytest.mark.parametrize("push", sample([3.0, 6.5], 2))
 def test_backs_are_found_by_an_oblique_camera(
     push: float, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

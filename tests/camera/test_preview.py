@@ -21,11 +21,10 @@ from structlog.testing import capture_logs
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.preview import preview_server as views
 from drivers.camera.preview.loopback_server import parse_listen_address
-from drivers.camera.preview.overlay import PlaceOverlay, draw_places
-from drivers.camera.preview.preview_server import PreviewServer
+from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.video_frame import VideoFrame
+from drivers.camera.sources.frame_capture import VideoFrame
 from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -260,7 +259,7 @@ def test_a_card_that_left_the_shoe_is_shown_for_a_while(
     for number, at in enumerate((0.0, 1.0, 2.0), 1):
         viewed.process(VideoFrame(_grey(), at, number))
         words.append([look.label for look in viewed.overlays()])
-    assert words == [["last AS 0.99"], ["last AS 0.99"], ["mouth empty"]]
+    assert words == [["last AS 0.99"], ["last AS 0.99"], ["throat empty"]]
     viewed.close()
 
 

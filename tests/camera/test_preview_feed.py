@@ -22,14 +22,13 @@ from calibration.camera.image_measures import (
     measure_flicker,
     measure_sharpness,
 )
-from calibration.camera.registration import find_table_shift
-from drivers.camera.preview.overlay import PlaceOverlay
-from drivers.camera.preview.preview_server import FrameFeed, PreviewServer
+from calibration.camera.image_registration import find_table_shift
+from drivers.camera.preview.preview_server import FrameFeed, PlaceOverlay, PreviewServer
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.raw_frames import RawSender
+from drivers.camera.sources.frame_capture import Image
 from drivers.camera.sources.source_address import parse_address
-from drivers.camera.sources.video_frame import Image
+from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError
 from shoe_daemon.cli import main

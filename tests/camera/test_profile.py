@@ -133,8 +133,11 @@ def test_an_infinite_number_is_not_written(path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ("[[1e200, 0, 0], [0, 1e200, 0], [0, 0, 1]]", r"table\.homography: no table can look so"),
-        ("[[1, 0, 0], [0, 1, 0], [1, 1, 0]]", r"table\.homography: no table can look so"),
+        (
+            "[[1e200, 0, 0], [0, 1e200, 0], [0, 0, 1]]",
+            r"table\.homography: no camera can see a table so",
+        ),
+        ("[[1, 0, 0], [0, 1, 0], [1, 1, 0]]", r"table\.homography: no camera can see a table so"),
     ],
 )
 def test_an_impossible_homography_is_reported(path: Path, wrong: str, told: str) -> None:
@@ -147,7 +150,7 @@ def test_an_impossible_homography_is_reported(path: Path, wrong: str, told: str)
 @pytest.mark.parametrize("wrong", ["-900.0, 0, 640", "0.0, 0, 640"])
 def test_an_impossible_lens_is_reported(path: Path, wrong: str) -> None:
     path.write_text(path.read_text() + LENS.replace("900.0, 0, 640", wrong))
-    with pytest.raises(UserError, match=r"lens\.matrix: no lens is so; expected \[\[f, 0, x\]"):
+    with pytest.raises(UserError, match=r"lens\.matrix: impossible; expected \[\[f, 0, x\]"):
         load_profile(path)
 
 

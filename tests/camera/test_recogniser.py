@@ -8,8 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, Recogniser
-from drivers.camera.recognition.index_window import window_quads
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, Recogniser, window_quads
 from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
@@ -119,8 +118,7 @@ def test_a_reading_tells_what_it_had(recogniser: Recogniser) -> None:
     deck = DECKS[0]
     image, quad = photo(face(Card("KS"), deck, 160), deck, 1, width=100)
     reading = recogniser.read(image, quad)
-    assert reading.rank == "K"
-    assert reading.suit == "S"
+    assert reading.card is Card("KS")
     assert 40 < reading.index_pixels < 65
     assert 0 < reading.sharpness < 1.5
     assert len(reading.ends) == 2

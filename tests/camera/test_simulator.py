@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from drivers.simulators import angel_eye_dealing as dealing
 from drivers.simulators.camera.deck_images import choose_deck
-from drivers.simulators.camera.ground_truth import CardTruth, Truth
-from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene_renderer import CardTruth, Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.card_artwork import ASPECT, face
 from shoe_daemon.game.cards import DECK, Card

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from drivers.simulators.camera.animated_round import scene_state
+from drivers.simulators.camera.animated_shoe import animated_rounds
+from drivers.simulators.camera.camera_projection import create_camera
 from drivers.simulators.camera.dealer_hands import Grip, hand
-from drivers.simulators.camera.projection import create_camera
-from drivers.simulators.camera.round_animation import scene_state
-from drivers.simulators.camera.round_script import animated_rounds
+from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, Settings
-from drivers.simulators.camera.sensor_effects import Sensor
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableImage
 from tests.camera.simulated_tables import settings

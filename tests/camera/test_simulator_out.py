@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources import raw_frames
-from drivers.simulators.camera.ideal_profile import write_simulated_profile
-from drivers.simulators.camera.live_sender import Sender, open_sender, play_live
+from drivers.camera.sources.open_source import RawSource
+from drivers.simulators.camera.live_picture_sender import RawSender, Sender, open_sender, play_live
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Station
+from drivers.simulators.camera.simulation_files import write_simulated_profile, write_video
 from drivers.simulators.camera.table_layout import PLACES
-from drivers.simulators.camera.video_writer import write_video
 from shoe_daemon.cli import main
 from shoe_daemon.cli.simulate import command
 from shoe_daemon.errors import UserError
@@ -93,8 +92,8 @@ def test_a_video_is_not_written_over_by_its_own_truth(tmp_path: Path) -> None:
 
 def test_only_a_socket_of_before_makes_room_for_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "eye"
-    left = raw_frames.RawSender(path)
-    raw_frames.RawSender(path).close()
+    left = RawSender(path)
+    RawSender(path).close()
     left.close()
     path.write_text("somebody's")
     with pytest.raises(UserError, match="eye: cannot listen there: Address already in use"):
@@ -136,11 +135,11 @@ def test_it_plays_live_to_a_socket(tmp_path: Path) -> None:
     sender = open_sender(f"raw:{tmp_path / 'eye'}")
     assert sender.address == f"camera:raw:{tmp_path / 'eye'}"
     thread, stopping = _playing(sender)
-    eye = raw_frames.connect(str(tmp_path / "eye"))
-    got = [raw_frames.receive_frame(eye, "eye") for _ in range(4)]
+    source = RawSource(str(tmp_path / "eye"))
+    got = [source.read() for _ in range(4)]
     stopping.set()
     thread.join(60)
-    eye.close()
+    source.close()
     sender.close()
     assert all(image.shape == (360, 640, 3) for image, _ in got)
     moments = [at for _, at in got]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drivers.camera.recognition.card_finder import Sighting, SightingKind
+from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.stations.overhead_station import DealOrder
 from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker
 from shoe_daemon.game.cards import Card

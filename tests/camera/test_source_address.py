@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera.driver import CameraDriver
+from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import mjpeg_stream
 from drivers.camera.sources.source_address import (
@@ -141,7 +141,7 @@ def test_contradicting_login_options_are_reported(tmp_path: Path, secret: str) -
     assert "expected options.password_file" in told(f"{BARE}?pwd={{password}}", "t", None)
     assert told("camera:/dev/video0", "t", secret).startswith("options.username: /dev/video0: exp")
     twice = told("camera:http://a:b@10.0.0.5/live", "t", secret)
-    assert twice.startswith("options.username: http://10.0.0.5/live: its port names somebody too")
+    assert twice.startswith("options.username: http://10.0.0.5/live: its port has a user name too")
 
 
 def test_a_login_reaches_the_camera_and_no_log(tmp_path: Path, secret: str) -> None:

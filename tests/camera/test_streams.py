@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from drivers.camera import camera_as_line
-from drivers.camera.driver import CameraDriver
+from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.camera.sources import capture_thread, mjpeg_stream
+from drivers.camera.sources import frame_capture, mjpeg_stream
 from drivers.camera.sources.source_address import SourceKind
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
@@ -36,6 +36,7 @@ from tests.camera.fake_cameras import (
     jpeg,
 )
 from tests.camera.overhead_scene import Scene, on
+from tests.volume import sample
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
 ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
@@ -52,7 +53,7 @@ def _drawn() -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long timeouts: a busy machine is not a silent camera."""
     for module, name in (
-        (capture_thread, "_SILENCE_LIMIT_S"),
+        (frame_capture, "_SILENCE_LIMIT_S"),
         (mjpeg_stream, "_FRAME_TIMEOUT_S"),
         (mjpeg_stream, "_OPEN_TIMEOUT_S"),
     ):
@@ -65,7 +66,7 @@ def driver(profile: Path) -> CameraDriver:
 
 
 @pytest.mark.usefixtures("patient")
-@pytest.mark.parametrize("told", [True, False], ids=["lengths-told", "lengths-not-told"])
+@pytest.mark.parametrize("told", sample([True, False], 2))
 def test_a_round_is_read_from_a_stream(profile: Path, told: bool) -> None:  # noqa: FBT001 - a parameter of the test
     scenes_ = [Scene(tuple(on(*each) for each in ROUND[:count])) for count in range(5)]
     film = [[encoded(scene.drawn(number)) for number in range(4)] for scene in scenes_]

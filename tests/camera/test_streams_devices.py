@@ -17,10 +17,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_capture import Image
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.opencv_video import V4l2Device, configure_opencv
 from drivers.camera.sources.source_address import Address, SourceKind
-from drivers.camera.sources.video_frame import Image
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -189,7 +189,9 @@ def test_a_silent_camera_is_reported_and_keeps_one_thread(
         webcam.silent.set()
         assert "no picture for " in watching.wait_lost()
         # The device is still in use: opening it again would fail.
-        wait_until(lambda: "it has not let go of the last" in watching.reader.detail, "an attempt")
+        wait_until(
+            lambda: "the last attempt has not released it" in watching.reader.detail, "an attempt"
+        )
         assert len(webcam.opened) == 1
         assert len(list(capture_threads())) == 1
         webcam.silent.clear()

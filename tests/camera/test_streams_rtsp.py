@@ -12,7 +12,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from drivers.camera.driver import CameraDriver
+from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.video_frame import Image
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
 from tests.camera import overhead_scene

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.video_frame import Image
-from drivers.camera.stations.card_track import CardTrack, Extent, covered_extents
+from drivers.camera.sources.frame_capture import Image
+from drivers.camera.stations.throat_card_track import CardTrack, Extent
+from drivers.camera.stations.throat_window_and_index_vote import covered_extents
 from tests.camera import throat_images
 from tests.camera.throat_images import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
 from tests.camera.throat_scene import Told, Watched

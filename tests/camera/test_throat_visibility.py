@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.video_frame import Image
-from drivers.camera.stations.card_track import CardTrack, Extent, TrackOutcome
-from drivers.camera.stations.throat_unseen_gaps import VisibilityMonitor
+from drivers.camera.sources.frame_capture import Image
+from drivers.camera.stations.throat_card_track import (
+    CardTrack,
+    Extent,
+    TrackOutcome,
+    VisibilityMonitor,
+)
 from drivers.transport import LineError
 from tests.camera import throat_images
 from tests.camera.throat_images import FPS, HALF, OUT, SCALE, passing
@@ -104,7 +108,7 @@ def test_an_object_left_in_the_throat_ends_the_line(mouth: Watched) -> None:
         for _ in range(round(15 * FPS)):
             mouth.look(covered(mouth.drawn(), 10, 30, 200))
 
-    with pytest.raises(LineError, match="something lies in the shoe's mouth"):
+    with pytest.raises(LineError, match="something lies in the shoe's throat"):
         stays()
 
 

@@ -15,13 +15,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
 
+from shoe_daemon.cli import main
+from shoe_daemon.display.terminal import screen
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail, build_roads
 
 COMMAND = [sys.executable, "-m", "shoe_daemon", "roads"]
 SHOE = "TBnBpPPnPnTTBnBBbBpbBBnBbPBnPBTPnPBBpPnTBPPnPPPPnBBpBnPTBPBPnPBBBnPTPBPnBBPBPBnPPBPBTnBBPP"
-
 DRAWN = """\
 Bead plate
  B  P                                                 Rounds   8
@@ -54,12 +57,18 @@ Next round   B  ◦ · ·    P  ○ · ·
 """
 
 
-def run(
-    *arguments: str, text: str | bytes | None = None, **environment: str
+def run(*arguments: str, text: str | bytes | None = None, columns: int = 80) -> Result:
+    """Run the command in this process, without a terminal."""
+    environment = {"COLUMNS": str(columns)}
+    return CliRunner().invoke(main, ["roads", *arguments], input=text, env=environment)
+
+
+def run_process(
+    *arguments: str, text: str | None = None, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [*COMMAND, *arguments],
-        input=text.encode() if isinstance(text, str) else text,
+        input=None if text is None else text.encode(),
         capture_output=True,
         check=False,
         env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", **environment},
@@ -99,18 +108,18 @@ def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> str:
 
 
 def test_a_picture_in_plain_text_where_there_is_no_terminal() -> None:
-    done = run("BBpBbTBBPPn")
+    done = run_process("BBpBbTBBPPn")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == DRAWN
-    assert run("-", text="BBpBbT\nBB PPn\n").stdout == done.stdout
+    assert run_process("-", text="BBpBbT\nBB PPn\n").stdout == done.stdout
 
 
 @pytest.mark.parametrize("ties", LeadingTies)
 @pytest.mark.parametrize("tail", Tail)
 def test_json_is_the_form_of_the_contract(ties: LeadingTies, tail: Tail) -> None:
-    done = run("--json", "--leading-ties", ties, "--tail", tail, SHOE)
+    done = run("--json", "--leading-ties", ties.value, "--tail", tail.value, SHOE)
     made = build_roads(parse_sequence(SHOE), leading_ties=ties, tail=tail)
-    assert done.stdout == msgspec.json.encode(made, order="sorted") + b"\n"
+    assert done.stdout_bytes == msgspec.json.encode(made, order="sorted") + b"\n"
     told = json.loads(done.stdout)
     keys = ["ask", "bead", "big", "big_eye", "cockroach", "counts", "small"]
     assert list(told) == keys
@@ -119,7 +128,7 @@ def test_json_is_the_form_of_the_contract(ties: LeadingTies, tail: Tail) -> None
 
 def test_no_shoe_is_a_shoe_without_rounds() -> None:
     assert json.loads(run("--json", "").stdout)["counts"]["rounds"] == 0
-    assert b"Rounds   0" in run("").stdout
+    assert "Rounds   0" in run("").stdout
 
 
 @pytest.mark.parametrize(
@@ -139,10 +148,10 @@ def test_what_cannot_be_drawn_is_one_line(
     arguments: list[str], text: bytes | None, told: str
 ) -> None:
     done = run(*arguments, text=text)
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode().startswith("shoe-daemon: ")
-    assert told in done.stderr.decode()
-    assert done.stderr.count(b"\n") == 1
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("shoe-daemon: ")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -175,10 +184,30 @@ def test_a_terminal_gets_colours_unless_none_are_wanted() -> None:
     assert plain == DRAWN == on_terminal("BBpBbTBBPPn", TERM="dumb")
 
 
+@pytest.fixture
+def _colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `run` have colours as if on a terminal."""
+
+    def console() -> Console:
+        return Console(
+            file=sys.stdout, force_terminal=True, color_system="truecolor", highlight=False
+        )
+
+    monkeypatch.setattr(screen, "_console", console)
+
+
+@pytest.mark.usefixtures("_colours")
+def test_a_terminal_is_asked_for_its_width() -> None:
+    written = on_terminal(SHOE * 2, columns=56, COLORTERM="truecolor")
+    assert written == run(SHOE * 2, columns=56).stdout
+
+
+@pytest.mark.usefixtures("_colours")
 @pytest.mark.parametrize("columns", [30, 56, 80, 132])
 @pytest.mark.parametrize("glyphs", ["--letters", "--chinese", "--ascii"])
 def test_it_never_is_wider_than_the_terminal(columns: int, glyphs: str) -> None:
-    written = on_terminal(glyphs, SHOE * 2, columns=columns)
+    written = run(glyphs, SHOE * 2, columns=columns).stdout
+    assert "48;2;251;250;245m" in written
     rows = re.sub(r"\x1b\[[0-9;]*m", "", written).split("\n")
     widths = [len(row) + len(re.findall("[莊閒和]", row)) for row in rows]
     assert max(widths) <= columns
@@ -189,7 +218,7 @@ def test_it_never_is_wider_than_the_terminal(columns: int, glyphs: str) -> None:
 @pytest.mark.parametrize("how", [{"LANG": "C.UTF-8"}, {"PYTHONIOENCODING": "ascii"}])
 def test_a_terminal_without_signs_gets_ascii(how: dict[str, str], tmp_path: Path) -> None:
     arguments = ["--ascii"] if how == {"LANG": "C.UTF-8"} else []
-    done = run(*arguments, SHOE, **how)
+    done = run_process(*arguments, SHOE, **how)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
     assert b"b Banker pair  p Player pair" in done.stdout

@@ -19,8 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture_file import read_capture
-from drivers.capture_replay import observations_of
+from drivers.capture_file import observations_of, read_capture
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Result
@@ -101,7 +100,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
 
 IMPATIENT = """
 import signal
-from drivers.camera.sources.raw_frames import RawSender
+from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.cli import main
 

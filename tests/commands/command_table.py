@@ -19,7 +19,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_daemon.config import load_config
-from shoe_daemon.demo.subscriber import leave
+from shoe_daemon.demo.mqtt_clients import leave
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.observations import Command

@@ -13,12 +13,12 @@ from typing import Any, cast
 
 import pytest
 
-from shoe_daemon.clock import Clock
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core

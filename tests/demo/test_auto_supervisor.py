@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.auto_supervisor import OPERATOR
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
 from shoe_daemon.demo.result_check import ResultCheck
-from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of
-from shoe_daemon.game.rulings import POLICY_IDS
-from shoe_daemon.table.events import IrregularityClosed
+from shoe_daemon.game.irregularity_rulings import POLICY_IDS
+from shoe_daemon.table import IrregularityClosed
 from tests.demo.sample_table import SampleTable
 
 ROUNDS = 40

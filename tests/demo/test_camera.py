@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.demo.camera_dealer import CAMERA_FAULTS
+from shoe_daemon.demo.dealer import CAMERA_FAULTS
 from tests.brokers import wait_for
 from tests.demo import demo_process
 

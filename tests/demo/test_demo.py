@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.demo.demo_loop import run_demo
-from shoe_daemon.demo.settings import DemoSettings
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings
+from shoe_daemon.demo.run_demo import run_demo
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
 from tests.brokers import PATIENCE, Listener, free_port, wait_for

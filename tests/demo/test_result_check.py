@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture_replay import observations_of
+from drivers.capture_file import observations_of
 from drivers.simulators.angel_eye_dealing import Mode, Scenario, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.result_check import ResultCheck
-from shoe_daemon.table.events import Event, RoundFinished
+from shoe_daemon.table import Event, RoundFinished
 from shoe_daemon.table.table import Table
 
 ROUNDS = 30

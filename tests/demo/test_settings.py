@@ -11,7 +11,7 @@ import pytest
 
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario, scenes
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
-from shoe_daemon.demo.settings import DemoSettings, house_of, shoe_of, shortened
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of, shortened
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.house_rules import HOUSE_IDS
 from tests.demo.sample_table import boards

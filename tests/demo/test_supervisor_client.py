@@ -7,8 +7,7 @@ import threading
 import pytest
 
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
-from shoe_daemon.demo.auto_supervisor_client import SupervisorClient
-from shoe_daemon.demo.subscriber import Subscriber
+from shoe_daemon.demo.mqtt_clients import Subscriber, SupervisorClient
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import Mosquitto, mosquitto, wait_for
 

@@ -18,12 +18,12 @@ from drivers.simulators.angel_eye_dealing import Mode, Settings
 from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.view import draw
 from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, RecentEvents
-from shoe_daemon.display.terminal.hands import is_unread
+from shoe_daemon.display.terminal.hand_drawing import is_unread
 from shoe_daemon.display.terminal.screen import Rows, Screen, render_rows, text_of
-from shoe_daemon.event_text import SUIT_SIGNS, card_text
+from shoe_daemon.game import SUIT_SIGNS, card_text
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     Event,
     Irregularity,
     Proposal,
@@ -31,7 +31,7 @@ from shoe_daemon.table.events import (
     RoundStarted,
     RoundVoided,
 )
-from shoe_daemon.table.public_types import Alert, CardView, RoundView
+from shoe_daemon.table.public_document_types import Alert, CardView, RoundView
 from tests.demo.sample_table import boards, showpiece
 from tests.demo.view_reader import faces, folded_down, public_cards
 from tools.make_terminal_pictures import to_svg

@@ -6,7 +6,7 @@ import re
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Hand, Slot
-from shoe_daemon.table.public_types import PublicTable
+from shoe_daemon.table.public_document_types import PublicTable
 
 __all__ = ["faces", "folded_down", "public_cards"]
 

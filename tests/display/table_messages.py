@@ -12,7 +12,7 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Change, Message, Moment
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt.documents_and_replies import (
+from shoe_daemon.mqtt.document_and_reply_types import (
     ActiveAlerts,
     Device,
     History,
@@ -142,7 +142,7 @@ def live_model(
     table: str = "table-1", *, site: str = "house", model: ModelFeeder | None = None
 ) -> ModelFeeder:
     """Return a connected model with one live table."""
-    from shoe_daemon.display.freshness import Link
+    from shoe_daemon.display.table_model import Link
 
     model = model or ModelFeeder()
     model.tables.set_link(Link(connected=True, since=at(0).wall), at(0).monotonic)

@@ -11,8 +11,8 @@ from typing import Any
 
 from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
 from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.display.table_model import Link
 from tests.display.table_messages import ModelFeeder, alert, at, event, live_model, roads
 
 BOARD = Subscription(("board", "roads"), "table-1")

@@ -7,10 +7,9 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
-from shoe_daemon.display.table_model import Message
+from shoe_daemon.display.table_model import Link, Message
 from tests.display.table_messages import PATIENT
 
 

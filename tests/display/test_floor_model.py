@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.freshness import Link
 from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES, topic_filters
-from shoe_daemon.display.table_model import Limits, Message, Table
+from shoe_daemon.display.table_model import Limits, Link, Message, Table
 from tests.display.table_messages import (
     PATIENT,
     ModelFeeder,

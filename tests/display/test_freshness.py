@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.freshness import DeadlineQueue, Freshness, LastContact, Link, freshness_of
+from shoe_daemon.display.table_model import Deadlines, Freshness, LastContact, Link, freshness_of
 from tests.display.table_messages import PATIENT, ModelFeeder, at, live_model
 
 HERE = Link(connected=True, since="x")
@@ -192,7 +192,7 @@ def test_a_table_whose_state_has_expired_is_known_by_its_status() -> None:
 @PATIENT
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 50)), max_size=60))
 def test_every_deadline_is_met_and_none_before_its_time(notes: list[tuple[str, int]]) -> None:
-    deadlines = DeadlineQueue()
+    deadlines = Deadlines()
     due: dict[str, float] = {}
     for name, moment in notes:
         deadlines.schedule(name, moment)
@@ -201,11 +201,3 @@ def test_every_deadline_is_met_and_none_before_its_time(notes: list[tuple[str, i
         for name in deadlines.due(now):
             assert due.pop(name) == now
     assert due == {}
-
-
-def test_tables_that_come_and_go_leave_nothing_behind() -> None:
-    deadlines = DeadlineQueue()
-    for number in range(20_000):
-        deadlines.schedule(f"t{number}", 1e9 + number)
-        deadlines.cancel(f"t{number}")
-    assert len(deadlines._heap) < 2_000  # noqa: SLF001 - what is not to grow has no other name

@@ -5,22 +5,21 @@ from __future__ import annotations
 import ast
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from shoe_daemon.display.languages import FOLDER, language, languages, load
-from shoe_daemon.display.languages import faults as language_faults
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import load_house
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.game.rulings import Ruling, load_policy
+from shoe_daemon.game.irregularity_rulings import Action, Ruling, load_policy
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
+from shoe_daemon.table import DETAIL_VALUES, EVENT_TYPES, is_staff
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
-from shoe_daemon.table.events import EVENT_TYPES, is_staff
 from shoe_daemon.table.rounds import result_publication
 
 CHINESE = ("zh-hant", "zh-hans")
@@ -56,6 +55,35 @@ ENDINGS = ("_hand", "_one", "_many")
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(FOLDER, tmp_path / "languages"))
+
+
+def language_faults(folder: Path) -> list[str]:
+    """Return one line for each missing, superfluous or wrong text of the language files."""
+    files = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in folder.glob("*.toml")}
+    base = {key: placeholders(text) for key, text in files["en"]["words"].items()}
+    faults: list[str] = []
+    for code, file in files.items():
+        faults += differences(f"{code}.toml: ", file["words"], base)
+        if code != "en":
+            wanted = {key: sorted(names) for key, names in DETAIL_VALUES.items()}
+            sentences = file.get("sentences", {})
+            others = {key: wanted.get(key, []) for key in sentences}
+            faults += differences(f"{code}.toml: sentence ", sentences, others | wanted)
+    return faults
+
+
+def differences(start: str, texts: dict[str, str], wanted: dict[str, list[str]]) -> Iterator[str]:
+    for key, names in wanted.items():
+        if key not in texts:
+            yield f"{start}{key} is missing; it is shown in English"
+        elif placeholders(texts[key]) != names:
+            yield f"{start}{key} has other placeholders than {names}; it is shown in English"
+    for key in texts.keys() - wanted.keys():
+        yield f"{start}{key} is not in en.toml; it is shown nowhere"
+
+
+def placeholders(text: str) -> list[str]:
+    return sorted(set(re.findall(r"\{(\w+)\}", text)))
 
 
 def write(folder: Path, code: str, words: str) -> None:

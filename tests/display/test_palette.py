@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.css_palette import PALETTE, PALETTE_FILE, read_palette
 from shoe_daemon.display.page_rendering import PAGES, STATIC
 
+PALETTE_FILE = STATIC / "palette.css"
 LITERAL = re.compile(
     r"#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})(?![\w-])|\b(?:rgb|hsl)a?\(", re.IGNORECASE
 )
@@ -40,12 +40,3 @@ def test_every_colour_is_defined_once_and_used() -> None:
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.html")), ids=lambda path: path.name)
 def test_every_page_loads_the_palette(page: Path) -> None:
     assert '<link rel="stylesheet" href="{{static:palette.css}}">' in TEXTS[page.name]
-
-
-def test_opaque_colours_are_read_by_name() -> None:
-    assert read_palette("--a-1: #fff; --b: rgba(0, 0, 0, .6);\n--c: #0a1b2c;") == {
-        "a-1": "#ffffff",
-        "c": "#0a1b2c",
-    }
-    assert PALETTE["white"] == "#ffffff"
-    assert set(DEFINED) > PALETTE.keys() > {"player", "banker", "tie", "paper", "card-red"}

@@ -14,17 +14,16 @@ from rich.style import Style
 
 from shoe_daemon.display.terminal.appearance import (
     ASCII,
-    CHINESE,
     LETTERS,
     MARKS,
     ON_PAPER,
     OUTCOMES,
     PAPER_SHADE,
     Symbols,
+    chinese,
     grey,
     plain,
 )
-from shoe_daemon.display.terminal.layout_helpers import Part, centred, clean, line, line_with_end
 from shoe_daemon.display.terminal.road_layout import scoreboard
 from shoe_daemon.display.terminal.screen import (
     Rows,
@@ -33,14 +32,15 @@ from shoe_daemon.display.terminal.screen import (
     render_rows,
     text_of,
 )
+from shoe_daemon.display.terminal.text_layout import Part, centred, clean, line, line_with_end
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.result_notation import parse_sequence
-from shoe_daemon.game.roads import LeadingTies, Mark, Result, Roads, Tail, build_roads
+from shoe_daemon.game.result_notation import Result, parse_sequence
+from shoe_daemon.game.roads import LeadingTies, Mark, Roads, Tail, build_roads
 from tests.display.road_reader import NAMES, expected, read_road
 from tests.volume import volume
 
 DRAGON = "B" * 31 + "PBPPPPPPPPPBT"
-SIGNS = {"letters": plain(LETTERS), "chinese": plain(CHINESE), "ascii": ASCII}
+SIGNS = {"letters": plain(LETTERS), "chinese": plain(chinese()), "ascii": ASCII}
 
 
 def drawn(made: Roads, ties: LeadingTies, symbols: Symbols, width: int) -> Rows:
@@ -92,7 +92,7 @@ def test_any_sequence_in_any_width_is_drawn(letters: str, width: int) -> None:
         if letter.isupper() or (n and letters[n - 1].isupper() and letters[0].isupper())
     )
     made = build_roads(parse_sequence(text))
-    for signs in (LETTERS, CHINESE, ASCII):
+    for signs in (LETTERS, chinese(), ASCII):
         rows = drawn(made, LeadingTies.MERGE, signs, width)
         assert len({Segment.get_line_length(row) for row in rows}) == 1
 
@@ -148,7 +148,7 @@ def test_the_next_round_and_the_counts_are_there() -> None:
 
 
 def test_colour_is_never_all_that_tells_them_apart() -> None:
-    for signs in (LETTERS, CHINESE, ASCII):
+    for signs in (LETTERS, chinese(), ASCII):
         assert len(set(signs.outcomes.values())) == 3
         for marks in signs.marks.values():
             assert marks[Mark.RED] != marks[Mark.BLUE]

@@ -14,18 +14,17 @@ from rich.segment import Segment
 
 from drivers.simulators.angel_eye_dealing import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.display.freshness import Freshness, Link
 from shoe_daemon.display.message_validation import InvalidMessage, TopicParts, decode
-from shoe_daemon.display.terminal.appearance import CHINESE, LETTERS, Symbols, plain
-from shoe_daemon.display.terminal.board import board
-from shoe_daemon.display.terminal.board_texts import TableView
-from shoe_daemon.display.terminal.hands import is_unread
+from shoe_daemon.display.table_model import Freshness, Link
+from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, chinese, plain
+from shoe_daemon.display.terminal.board import TableView, board
+from shoe_daemon.display.terminal.hand_drawing import is_unread
 from shoe_daemon.display.terminal.screen import Rows, render_rows
 from shoe_daemon.display.terminal.screen import text_of as text_of_row
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import documents_and_replies
-from shoe_daemon.mqtt.documents_and_replies import History, RoadsNow, State
+from shoe_daemon.mqtt import document_and_reply_types
+from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow, State
 from shoe_daemon.table import observations
 from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, folded_down, public_cards
@@ -90,12 +89,12 @@ def seen_of(dealer: Dealer) -> TableView:
     """Return what a terminal sees of a table dealt by hand."""
     told: dict[str, Any] = {"session": "s1", "alarm": None, "heartbeat": 10, "published": ""}
     state = msgspec.json.decode(
-        documents_and_replies.state(dealer.table.public(), **told), type=State
+        document_and_reply_types.state(dealer.table.public(), **told), type=State
     )
     which: dict[str, Any] = {"seq": state.seq, "session": "s1"}
-    past = documents_and_replies.history(dealer.table.history(), **which)
-    options = documents_and_replies.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
-    roads = documents_and_replies.road_map(dealer.table.results(), options, shoe=1, **which)
+    past = document_and_reply_types.history(dealer.table.history(), **which)
+    options = document_and_reply_types.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    roads = document_and_reply_types.road_map(dealer.table.results(), options, shoe=1, **which)
     return TableView(
         name="table",
         broker="broker:1883",
@@ -205,7 +204,7 @@ def test_side_wagers_that_won_are_told_with_their_odds() -> None:
 def test_a_terminal_of_any_size_gets_what_it_has_room_for() -> None:
     seen = moments()[-1]
     for width, height in [(1, 1), (20, 3), (79, 24), (80, 23), (80, 24), (99, 31), (300, 90)]:
-        for signs in (LETTERS, CHINESE):
+        for signs in (LETTERS, chinese()):
             rows = rows_of(seen, (width, height), signs)
             assert [Segment.get_line_length(row) for row in rows] == [width] * height
     text = text_of(replace(seen, fresh=Freshness("offline")), (60, 20))

@@ -21,15 +21,13 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_dealing import Mode, Settings
-from shoe_daemon.display.freshness import Freshness, Link
-from shoe_daemon.display.table_model import Message, Moment
+from shoe_daemon.display.table_model import Freshness, Link, Message, Moment
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, plain
-from shoe_daemon.display.terminal.board import board
-from shoe_daemon.display.terminal.board_texts import TableView
-from shoe_daemon.display.terminal.hands import verdict
+from shoe_daemon.display.terminal.board import TableView, board
+from shoe_daemon.display.terminal.hand_drawing import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
-from shoe_daemon.display.terminal.table_feed import TableFeed
-from shoe_daemon.mqtt.documents_and_replies import History, RoadsNow, State
+from shoe_daemon.display.terminal.watch_loop import TableFeed
+from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.demo.demo_process import environment
@@ -255,7 +253,7 @@ def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
 def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = TableFeed(MqttSettings())
     now = time.monotonic()
-    monkeypatch.setattr("shoe_daemon.display.terminal.table_feed.time.monotonic", lambda: now)
+    monkeypatch.setattr("shoe_daemon.display.terminal.watch_loop.time.monotonic", lambda: now)
 
     def hear(documents: Documents) -> None:
         for suffix, payload in documents.items():
@@ -453,7 +451,7 @@ def test_a_missing_extra_is_one_line_and_help_needs_none(tmp_path: Path) -> None
 def test_it_needs_no_web_server(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "import shoe_daemon.display.terminal.refresh_loop\n"
+        "import shoe_daemon.display.terminal.watch_loop\n"
         "assert not {'starlette', 'uvicorn', 'anyio', 'click'} & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, env=environment(tmp_path))

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from drivers.capture_file import read_capture, write_hex
-from drivers.capture_replay import frames_of, observations_of
-from drivers.registry import create_driver
+from drivers.capture_file import frames_of, observations_of, read_capture, write_hex
+from drivers.driver_registry import create_driver
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.table.observations import decode_observation, encode_observation

@@ -11,60 +11,62 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from drivers import registry
+from drivers import driver_registry
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import LineSettings
-from drivers.interface_check import check_class, make_driver
+from drivers.driver_registry import check_class, make_driver
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
-    points = [EntryPoint(name.rstrip("_"), v, registry.GROUP) for name, v in values.items()]
+    points = [EntryPoint(name.rstrip("_"), v, driver_registry.GROUP) for name, v in values.items()]
 
     def entry_points(group: str, name: str) -> EntryPoints:
         return EntryPoints(points).select(group=group, name=name)
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr(driver_registry, "entry_points", entry_points)
 
 
 def test_the_projects_own_drivers_are_installed() -> None:
-    assert "angel-eye-ii" in registry.driver_names()
-    for name in registry.driver_names():
-        driver = registry.find_driver(name)
+    assert "angel-eye-ii" in driver_registry.driver_names()
+    for name in driver_registry.driver_names():
+        driver = driver_registry.find_driver(name)
         assert driver.name == name
         assert isinstance(driver.line, LineSettings)
-        registry.create_driver(name).decoder().feed(b"\x00", 0.0)
+        driver_registry.create_driver(name).decoder().feed(b"\x00", 0.0)
 
 
 def test_options_are_checked() -> None:
-    assert isinstance(registry.create_driver("angel-eye-ii", {"repeat_interval": 2}), AngelEyeII)
+    assert isinstance(
+        driver_registry.create_driver("angel-eye-ii", {"repeat_interval": 2}), AngelEyeII
+    )
     with pytest.raises(UserError, match=r"^options of driver 'angel-eye-ii': .*`repeats`"):
-        registry.create_driver("angel-eye-ii", {"repeats": 3})
+        driver_registry.create_driver("angel-eye-ii", {"repeats": 3})
     with pytest.raises(UserError, match=r"Expected `float` >= 0.*\$\.repeat_interval"):
-        registry.create_driver("angel-eye-ii", {"repeat_interval": -1})
+        driver_registry.create_driver("angel-eye-ii", {"repeat_interval": -1})
 
 
 def test_an_unknown_name_lists_what_there_is() -> None:
     with pytest.raises(UserError, match=r"^no driver 'angel'; there are: .*angel-eye-ii"):
-        registry.find_driver("angel")
+        driver_registry.find_driver("angel")
 
 
 def test_two_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, x="one:Driver", x_="two:Driver")
     with pytest.raises(UserError, match=r"^two drivers 'x': one:Driver and two:Driver$"):
-        registry.find_driver("x")
+        driver_registry.find_driver("x")
 
 
 def test_the_same_one_installed_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, x="drivers.angel_eye_ii:AngelEyeII", x_="drivers.angel_eye_ii:AngelEyeII")
-    assert registry.find_driver("x") is AngelEyeII
+    assert driver_registry.find_driver("x") is AngelEyeII
 
 
 def test_a_driver_that_cannot_be_imported_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, x="drivers.none:Driver")
     with pytest.raises(UserError, match=r"^driver 'x' \(drivers.none:Driver\) cannot be loaded"):
-        registry.find_driver("x")
+        driver_registry.find_driver("x")
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,6 +156,6 @@ def test_a_whole_driver_is_accepted() -> None:
 
 
 def test_a_driver_that_is_no_class_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, x="drivers.registry:GROUP")
+    install(monkeypatch, x="drivers.driver_registry:GROUP")
     with pytest.raises(UserError, match=r"^driver 'x' \(.*\): 'shoe_daemon.drivers'; expected a "):
-        registry.find_driver("x")
+        driver_registry.find_driver("x")

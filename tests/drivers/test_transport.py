@@ -19,12 +19,11 @@ import pytest
 import serial.rfc2217
 
 from drivers.capture_file import write_hex
-from drivers.driver_interface import LineSettings
+from drivers.driver_interface import LineSettings, Transport
 from drivers.transport import (
     READ_TIMEOUT_S,
     EndOfCaptureError,
     LineError,
-    Transport,
     check_url,
     open_transport,
 )

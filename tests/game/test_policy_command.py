@@ -16,9 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.cli.rules.text_width import indented_zh
-from shoe_daemon.game.ruling_situations import Situation
-from shoe_daemon.game.rulings import POLICY_IDS, load_policy, policy_from_mapping
+from shoe_daemon.cli.terminal_text_and_input import indented_zh
+from shoe_daemon.game.irregularity_rulings import (
+    POLICY_IDS,
+    Situation,
+    load_policy,
+    policy_from_mapping,
+)
 from tests.game.test_rulings import FILES, RULED, UNVERIFIED
 
 Policy = Callable[..., str]

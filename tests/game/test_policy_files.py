@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.ruling_situations import Action, Situation
-from shoe_daemon.game.rulings import (
+from shoe_daemon.game.irregularity_rulings import (
     POLICY_IDS,
+    Action,
+    Situation,
     find_policy,
     load_policy,
     load_policy_file,

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.result_notation import format_sequence, parse_sequence
-from shoe_daemon.game.roads import Result
+from shoe_daemon.game.result_notation import Result, format_sequence, parse_sequence
 
 FLAGS = [False, True]
 ROUNDS = [Result(*each) for each in product(Outcome, FLAGS, FLAGS, FLAGS)]

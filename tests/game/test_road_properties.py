@@ -14,7 +14,8 @@ import pytest
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Coup, Outcome
-from shoe_daemon.game.roads import LeadingTies, Result, Roads, Tail, build_roads
+from shoe_daemon.game.result_notation import Result
+from shoe_daemon.game.roads import LeadingTies, Roads, Tail, build_roads
 from tests.game.road_data import DERIVED
 from tests.volume import volume
 

@@ -8,21 +8,19 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.game import rulings as policies
+from shoe_daemon.game import irregularity_rulings as policies
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
-from shoe_daemon.game.ruling_situations import (
+from shoe_daemon.game.irregularity_rulings import (
     ACTION_NAMES,
-    SITUATION_NAMES,
-    Action,
-    Situation,
-    situations,
-)
-from shoe_daemon.game.rulings import (
     DEFAULT_POLICY,
     POLICY_IDS,
+    SITUATION_NAMES,
+    Action,
     Policy,
     Provision,
+    Situation,
     load_policy,
+    situations,
 )
 
 FILES = Path(policies.__file__).with_name("policies")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.house_rules import Curator, load_house
-from shoe_daemon.game.shoe_rotation import (
+from shoe_daemon.game.passing_the_shoe import (
     Rotation,
     RotationStep,
     give_shoe,

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.game.coup import Hand, hand_due
-from shoe_daemon.game.tableau import banker_draws
+from shoe_daemon.game.coup import Hand, banker_draws, hand_due
 from tests.game import french_table
 
 POINTS = range(10)

@@ -8,6 +8,7 @@ Golden corpus: fixed inputs, and the exact output of the product for each of the
 - ``checkpoints/``: tables as each version stored them, and the observations that follow.
 - the captures of ``tests/captures`` and the journals of ``tests/journal/fixtures``.
 - ``commands.txt``: commands of the command line; and the help text of every command.
+- ``service_documents.py``: `status`, `device/<id>` and `reply/<id>`, which need more than a table.
 
 ``expected/`` holds one text file for each case. Of a log it shows each observation, its events,
 and each retained document as it is published: one line for each field whose bytes changed. For

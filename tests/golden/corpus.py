@@ -34,7 +34,7 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.report.shoe_events import CausedEvent
 from shoe_daemon.report.shoe_report import report_on
 from shoe_daemon.service.state_publisher import StatePublisher
-from shoe_daemon.table.events import Event, encode_event
+from shoe_daemon.table import Event, encode_event
 from shoe_daemon.table.observations import (
     AnyObservation,
     Command,
@@ -42,9 +42,10 @@ from shoe_daemon.table.observations import (
     decode_observation,
 )
 from shoe_daemon.table.options import Options
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.table_state import TableState
+from tests.golden import service_documents
 
 HERE: Final = Path(__file__).parent
 TESTS: Final = HERE.parent
@@ -140,7 +141,7 @@ def cases() -> dict[str, Callable[[], str]]:
     for number, line in enumerate(_command_lines(), 1):
         slug = re.sub(r"[^a-z0-9]+", "-", line.lower()).strip("-")[:50].strip("-")
         made[f"commands/{number:02}-{slug}"] = partial(_command, line)
-    return made | {"help": _help_of_all_commands}
+    return made | {"help": _help_of_all_commands, "service_documents": service_documents.documents}
 
 
 # Logs
@@ -246,7 +247,9 @@ class _Publisher:
         self.before = dict(before)
         self._waiting: dict[str, Any] = {}
         self._core = SimpleNamespace(
-            alarm=None, journal=SimpleNamespace(head=SimpleNamespace(observation=0)), table=None
+            alarm=None,
+            journal=SimpleNamespace(head=SimpleNamespace(observation=0), signature=None),
+            table=None,
         )
         self._daemon = StatePublisher(
             cast("Any", self._core), cast("Any", self), (), SESSION, HEARTBEAT_S

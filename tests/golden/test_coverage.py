@@ -26,9 +26,9 @@ from shoe_daemon.game import (
     Outcome,
     Slot,
 )
+from shoe_daemon.table import EVENT_TYPES
 from shoe_daemon.table.commands.dispatch import COMMANDS
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
-from shoe_daemon.table.events import EVENT_TYPES
 from shoe_daemon.table.observations import AnyObservation, Cause, GapDetail, Role, Session
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
 from tests.golden import corpus

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     Event,
     ResultRevised,
     RoundAborted,

@@ -8,14 +8,14 @@ from msgspec.structs import asdict, replace
 
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.house_rules import house_to_mapping
+from shoe_daemon.table import encode_event
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
 from tests.table.dealer import Dealer, House, card, of_type
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 __all__ = ["SupervisedTable"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     FACE_UP,
@@ -26,7 +26,7 @@ from tests.table.dealer import (
 )
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 ENDS: dict[str, seen.Observation] = {
     "booted": seen.Booted(),

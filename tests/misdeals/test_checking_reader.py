@@ -14,7 +14,7 @@ from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, RoundEnd, card, house, one, types
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 FACES = [each.split()[1] for each in SIX.split(", ")]
 """Both draw: 9 against 7."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shoe_daemon.game.ruling_situations import Action
+from shoe_daemon.game.irregularity_rulings import Action
+from shoe_daemon.table import encode_event
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import encode_event
 from shoe_daemon.table.table import Table
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable

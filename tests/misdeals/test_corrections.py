@@ -25,7 +25,7 @@ from tests.table.dealer import (
 )
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 
 def correct(pit: SupervisedTable, slot: str, card: str, **fields: Any) -> list[Event]:  # noqa: ANN401

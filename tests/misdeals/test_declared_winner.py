@@ -14,8 +14,8 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.rounds.declared_result import possible_outcomes
 from shoe_daemon.table.rounds.next_card import HIDDEN_POINTS
+from shoe_daemon.table.rounds.round_result import possible_outcomes
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, of_type, one
@@ -123,7 +123,7 @@ def test_a_premature_declaration_is_not_kept() -> None:
     assert pit.kinds() == ["missing_draw"]
 
 
-def points(cards: Sequence[str]) -> tuple[list[int | None], Outcome]:
+def points(cards: Sequence[str]) -> tuple[tuple[int | None, ...], Outcome]:
     """Return the points of a coup by place, and its outcome, by the oracle."""
     coup = reference_rules.deal(list(cards))
     found: list[int | None] = [None] * 6
@@ -131,7 +131,7 @@ def points(cards: Sequence[str]) -> tuple[list[int | None], Outcome]:
     for side, hand in enumerate((coup.player, coup.banker)):
         for place, card in enumerate(hand):
             found[side + 2 * place] = worth[card]
-    return found, Outcome(coup.outcome)
+    return tuple(found), Outcome(coup.outcome)
 
 
 def test_the_possible_outcomes_of_a_coup_are_those_of_all_cards_that_may_lie_there() -> None:
@@ -141,9 +141,9 @@ def test_the_possible_outcomes_of_a_coup_are_those_of_all_cards_that_may_lie_the
         assert possible_outcomes(known, partial=False) == {outcome}
         for spot in range(6):
             if known[spot] is not None:
-                unread = [*known[:spot], HIDDEN_POINTS, *known[spot + 1 :]]
+                unread = (*known[:spot], HIDDEN_POINTS, *known[spot + 1 :])
                 assert outcome in possible_outcomes(unread, partial=False)
-            missed = [*known[:spot], None, *known[spot + 1 :]]
+            missed = (*known[:spot], None, *known[spot + 1 :])
             assert outcome in possible_outcomes(missed, partial=True)
         if cards[0] != faces[0]:
             break

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.game.house_rules import house_from_mapping, house_to_mapping
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind, Requirement
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal
-from shoe_daemon.table.readers.undetectable import undetectable_kinds
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds
 from tests.table.reference_rules import deal as deal_round
@@ -24,7 +24,7 @@ from tests.table.reference_rules import deal as deal_round
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PERSON = {"face_up_in_shoe", "foreign_card", "card_off_table"}
+PERSON = {kind for kind, facts in IRREGULARITIES.items() if Requirement.PERSON in facts.requires}
 """What only a person can report."""
 
 NEEDED: dict[str, tuple[Signal, ...]] = {

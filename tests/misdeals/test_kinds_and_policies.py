@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
-from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.game.rulings import POLICY_IDS
+from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
+from shoe_daemon.table import Event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
-from shoe_daemon.table.events import Event
 from shoe_daemon.table.table import Table
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import of_type, one

@@ -14,7 +14,7 @@ from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_STANDS, NATURAL, SIX, of_type, one, types
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 
 def two(text: str, outcome: str, **options: Any) -> SupervisedTable:  # noqa: ANN401 - any field of the options

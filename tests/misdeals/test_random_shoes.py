@@ -25,12 +25,11 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.game.irregularities import REPORTABLE_KINDS
+from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
 from shoe_daemon.game.result_notation import format_sequence
-from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.game.rulings import POLICY_IDS
+from shoe_daemon.table import Event, encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.dispatch import COMMANDS
-from shoe_daemon.table.events import Event, encode_event
 from shoe_daemon.table.options import ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
 from tests.misdeals.event_bookkeeping import EventBookkeeping

@@ -12,7 +12,7 @@ from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, TIE, RoundEnd, house, of_type, types
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 BANKER = "P1 6S, B1 7H, P2 KD, B2 QC"
 """6 against 7."""

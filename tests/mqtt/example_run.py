@@ -26,16 +26,17 @@ from drivers.angel_eye_ii.decoder import (
     place_code,
     result_code,
 )
-from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt import publisher_context
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon, state_publisher
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
 from tests.commands.command_table import Supervisor
+from tests.journal.signing_keys import write_key
 from tests.service.daemon_process import Shoe
 
 __all__ = ["Played", "Said", "play"]
@@ -201,8 +202,12 @@ class _Stage:
         """
         if after is not None:
             seq = self.of(f"event/{after}")[-1].json["seq"]
-            _wait(lambda: self.of(suffix)[-1].json["seq"] >= seq, f"{suffix} after {after}")
+            _wait(lambda: self._has_reached(suffix, seq), f"{suffix} after {after}")
         self.examples.append(Said(name or suffix, self.of(suffix)[-1].payload, summary))
+
+    def _has_reached(self, suffix: str, seq: int) -> bool:
+        heard = self.of(suffix)
+        return bool(heard) and heard[-1].json["seq"] >= seq
 
     def note_events(self) -> None:
         """Take the first event of each type that the script has not chosen one of."""
@@ -279,10 +284,12 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
     path, line, clock = folder / "table.toml", folder / "line", _ScriptsClock()
     path.write_text(
         f'site = "{SITE}"\n[mqtt]\nport = {port}\n[journal]\npath = "journal.db"\n'
+        'key_file = "journal.key"\n'
         f'[[reader]]\ndriver = "angel-eye-ii"\nport = "{line}"\n'
         f'[table]\nid = "{table}"\n{text}\n',
         encoding="utf-8",
     )
+    write_key(folder / "journal.key")
     with ExitStack() as stack:
         shoe = stack.enter_context(Shoe(line))
         for where, what, instead in (
@@ -399,6 +406,7 @@ def _end_the_shoe(stage: _Stage) -> None:
     stage.play(PAIR, Outcome.BANKER, player_pair=True)
     stage.note("roads", "At the end of a short shoe.", after="round_finished")
     stage.note("history", "The rounds of a short shoe.", after="round_finished")
+    stage.note("signature", "The end of the first shoe.", after="shoe_finished")
     _wait(lambda: stage.of("device/shoe")[-1].json["frames"] > 50, "the reader's health")
     stage.note("device/shoe", "", name="device")
 

@@ -67,6 +67,7 @@ def steady(examples: Examples) -> Examples:
     """Return the examples without what differs from run to run."""
     by_chance = {name: _BY_CHANCE | {"seq"} for name in ("status", "device")}
     by_chance["event/shoe_finished"] = {"head"}
+    by_chance["signature"] = {"signature", "signed"}
     return {
         name: [
             {**each, "payload": _without(each["payload"], by_chance.get(name, set()))}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from shoe_daemon.mqtt import MqttSettings, Publisher, TableIdentity
-from shoe_daemon.mqtt.timeouts import Timeouts
+from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 
 ROOT = "shoe/v1/casino/table-7"
 

@@ -35,11 +35,7 @@ class SampleBroker(Mosquitto):
         super().__init__(folder)
         self.ca = folder / "certs" / "ca.pem"
         for account in ACCOUNTS:
-            create = ["-c"] if account == ACCOUNTS[0] else []
-            accounts = str(folder / "shoe.passwd")
-            command = ["mosquitto_passwd", *create, "-b", accounts, account, account]
-            subprocess.run(command, check=True)
-            self.password_file(account).write_text(f"{account}\n", encoding="utf-8")
+            self.add_account(account)
         script, certificates = str(SYSTEMD / "make-certificate.sh"), str(folder / "certs")
         command = ["sh", script, certificates, "broker", "localhost", "127.0.0.1"]
         subprocess.run(command, check=True, capture_output=True)
@@ -70,6 +66,14 @@ class SampleBroker(Mosquitto):
     def __enter__(self) -> Self:
         super().__enter__()
         return self
+
+    def add_account(self, account: str) -> None:
+        """Add an account; before the start."""
+        accounts = self.folder / "shoe.passwd"
+        create = [] if accounts.exists() else ["-c"]
+        command = ["mosquitto_passwd", *create, "-b", str(accounts), account, account]
+        subprocess.run(command, check=True)
+        self.password_file(account).write_text(f"{account}\n", encoding="utf-8")
 
     def password_file(self, account: str) -> Path:
         """Return the file with the password of an account."""

@@ -18,10 +18,10 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import MqttSettings, asyncapi, connection, json_schemas
+from shoe_daemon.mqtt import MqttSettings, json_schemas
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.mqtt.json_schemas import load_examples
-from shoe_daemon.table.events import EVENT_TYPES
+from shoe_daemon.table import EVENT_TYPES
 from tests.brokers import Message
 from tests.mqtt.example_run import Played
 from tests.mqtt.make_examples import REFERENCE, examples_of, steady
@@ -185,7 +185,6 @@ def test_the_sample_rights_let_displays_read_what_players_may_and_no_more() -> N
 
 
 def test_the_numbers_are_those_of_the_daemon() -> None:
-    assert connection._SESSION_EXPIRY_S == asyncapi.SESSION_EXPIRY_S  # noqa: SLF001 - what it does
     for server in DOCUMENT["servers"].values():
         mqtt = server["bindings"]["mqtt"]
         assert mqtt["keepAlive"] == MqttSettings().keepalive

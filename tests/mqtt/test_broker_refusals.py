@@ -21,7 +21,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from shoe_daemon.mqtt import Publisher, TableIdentity
-from shoe_daemon.mqtt.connection import Connection
+from shoe_daemon.mqtt.paho_connection import Connection
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -70,8 +71,8 @@ def test_a_publisher_gets_everything_through() -> None:
 
 def test_what_was_said_before_its_end_arrives() -> None:
     journal = Journal()
-    broker = EmbeddedBroker(free_port())
-    broker.start()
+    running = ExitStack()
+    broker = running.enter_context(EmbeddedBroker(free_port()))
     with Listener(broker.port, protocol="3.1.1") as listener:
         with publishing(broker.port, journal, protocol="3.1.1") as publisher:
             publisher.retain("state", b'{"seq":0}', 0)
@@ -79,6 +80,6 @@ def test_what_was_said_before_its_end_arrives() -> None:
             for _ in range(300):
                 publisher.notify(journal.add())
             publisher.stop()
-        broker.stop()
+        running.close()
         listener.wait("/card_dealt", 300)
         assert listener.wait("/status", 3)[-1].json["state"] == "offline"

@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_daemon.mqtt import documents_and_replies
-from shoe_daemon.mqtt.documents_and_replies import (
+from shoe_daemon.mqtt import document_and_reply_types
+from shoe_daemon.mqtt.document_and_reply_types import (
     SIZE_LIMIT,
     Device,
     ResultLast,
     Status,
     encode_message,
 )
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     EVENT_TYPES,
     Event,
     Irregularity,
@@ -27,16 +27,16 @@ from shoe_daemon.table.events import (
     RoundFinished,
     encode_event,
 )
-from shoe_daemon.table.public_types import Alert, PublicTable
+from shoe_daemon.table.public_document_types import Alert, PublicTable
 from tests.mqtt.generated_messages import least, most, structs
 
 SENTENCE = "The Banker drew although the Player's natural ended the round. Ü — " * 3
 
 
 ADDING = {
-    documents_and_replies.State,
-    documents_and_replies.RoadsNow,
-    documents_and_replies.History,
+    document_and_reply_types.State,
+    document_and_reply_types.RoadsNow,
+    document_and_reply_types.History,
 }
 """They add to what the table says; their encoder sorts."""
 
@@ -68,13 +68,13 @@ def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:
 
 
 def state(alerts: tuple[Alert, ...] = ()) -> bytes:
-    return documents_and_replies.state(
+    return document_and_reply_types.state(
         table(alerts), session="start-1", alarm=None, heartbeat=10, published="now"
     )
 
 
 @pytest.mark.parametrize(
-    "kind", [*documents_and_replies.DOCUMENTS.values(), *EVENT_TYPES.values(), Event]
+    "kind", [*document_and_reply_types.DOCUMENTS.values(), *EVENT_TYPES.values(), Event]
 )
 def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> None:
     for struct in structs(kind):
@@ -82,10 +82,10 @@ def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> Non
             assert list(struct.__struct_fields__) == sorted(struct.__struct_fields__), struct
 
 
-@pytest.mark.parametrize("name", documents_and_replies.DOCUMENTS)
+@pytest.mark.parametrize("name", document_and_reply_types.DOCUMENTS)
 @pytest.mark.parametrize("example", [least, most])
 def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    kind = documents_and_replies.DOCUMENTS[name]
+    kind = document_and_reply_types.DOCUMENTS[name]
     payload = encode_message(msgspec.convert(example(kind), kind))
     assert payload == _sorted_and_dense(payload)
     assert {"schema", "seq", "session"} <= json.loads(payload).keys()
@@ -124,7 +124,7 @@ def test_however_many_alerts_there_are_the_limit_holds(count: int) -> None:
     alerts = tuple(alert(number) for number in range(count))
     for payload, omitted in (
         (state(alerts), "alerts_omitted"),
-        (documents_and_replies.active_alerts(alerts, seq=9, session="start-1"), "omitted"),
+        (document_and_reply_types.active_alerts(alerts, seq=9, session="start-1"), "omitted"),
     ):
         assert len(payload) < SIZE_LIMIT
         told = json.loads(payload)
@@ -168,7 +168,7 @@ def test_the_small_ones_are_what_the_documentation_shows() -> None:
         b'{"byte_age":12,"bytes":4096,"event_age":null,"frame_age":12,"frames":100,"noise":0,'
         b'"repeats":60,"schema":"1.0","seq":7,"session":"start-1","state":"connected"}'
     )
-    assert documents_and_replies.active_alerts((), seq=7, session="start-1") == (
+    assert document_and_reply_types.active_alerts((), seq=7, session="start-1") == (
         b'{"alerts":[],"omitted":0,"schema":"1.0","seq":7,"session":"start-1"}'
     )
 
@@ -176,7 +176,7 @@ def test_the_small_ones_are_what_the_documentation_shows() -> None:
 def test_no_public_document_can_hold_what_is_for_staff() -> None:
     public = [
         kind
-        for name, kind in documents_and_replies.DOCUMENTS.items()
+        for name, kind in document_and_reply_types.DOCUMENTS.items()
         if not name.startswith("staff/")
     ]
     for kind in public:

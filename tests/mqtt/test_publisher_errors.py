@@ -7,8 +7,8 @@ import random
 import pytest
 import structlog
 
-from shoe_daemon.mqtt import IncomingCommand, Publisher, session
-from shoe_daemon.mqtt.connection import Acknowledged, Connection
+from shoe_daemon.mqtt import IncomingCommand, Publisher, broker_session
+from shoe_daemon.mqtt.paho_connection import Acknowledged, Connection
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing
 
@@ -151,14 +151,14 @@ def test_a_connection_that_raises_now_and_then(
 def test_a_broker_that_answers_pings_and_no_publish(
     mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = session.BrokerSession._acknowledge  # noqa: SLF001 - the only way to be that broker
+    whole = broker_session.BrokerSession._acknowledge  # noqa: SLF001 - the only way to be that broker
     deaf = True
 
-    def hear(self: session.BrokerSession, answer: Acknowledged) -> None:
+    def hear(self: broker_session.BrokerSession, answer: Acknowledged) -> None:
         if not deaf:
             whole(self, answer)
 
-    monkeypatch.setattr(session.BrokerSession, "_acknowledge", hear)
+    monkeypatch.setattr(broker_session.BrokerSession, "_acknowledge", hear)
     journal = Journal(3)
     with publishing(mosquitto.port, journal, keepalive=1) as publisher:
         wait_for(

@@ -10,9 +10,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shoe_daemon.mqtt.document_queues import ReplyQueue, RetainedQueue
-from shoe_daemon.mqtt.journal_event_queue import EventQueue, EventReplay, QueuedMessage
-from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage, OutgoingQueue
+from shoe_daemon.mqtt.document_and_reply_queues import (
+    EventReplay,
+    QueuedMessage,
+    ReplyQueue,
+    RetainedQueue,
+)
+from shoe_daemon.mqtt.outgoing_queue import EventQueue, OutgoingMessage, OutgoingQueue
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
 from tests.volume import volume

@@ -13,15 +13,15 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import documents_and_replies, json_schemas
-from shoe_daemon.mqtt.documents_and_replies import LONG_LIMIT
-from shoe_daemon.table.public_types import PastRound, PastShoe, PublicHistory
+from shoe_daemon.mqtt import document_and_reply_types, json_schemas
+from shoe_daemon.mqtt.document_and_reply_types import LONG_LIMIT
+from shoe_daemon.table.public_document_types import PastRound, PastShoe, PublicHistory
 from tests.game.reference_roads import reference_roads
 from tests.mqtt.generated_messages import most
 
 ROADS = ("bead", "big", "big_eye", "cockroach", "small")
 OPTIONS = [
-    documents_and_replies.RoadOptions(leading_ties=ties, tail=tail)
+    document_and_reply_types.RoadOptions(leading_ties=ties, tail=tail)
     for ties in LeadingTies
     for tail in Tail
 ]
@@ -38,13 +38,15 @@ SHOES = {
 """Longer than any shoe, and as long as a table may have that shuffles after every hand."""
 
 
-def payload(sequence: str, options: documents_and_replies.RoadOptions = OPTIONS[0]) -> bytes:
-    return documents_and_replies.road_map(
+def payload(sequence: str, options: document_and_reply_types.RoadOptions = OPTIONS[0]) -> bytes:
+    return document_and_reply_types.road_map(
         parse_sequence(sequence), options, shoe=10**6, seq=10**9, session="0123abcd"
     )
 
 
-def read(sequence: str, options: documents_and_replies.RoadOptions = OPTIONS[0]) -> dict[str, Any]:
+def read(
+    sequence: str, options: document_and_reply_types.RoadOptions = OPTIONS[0]
+) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(payload(sequence, options))
     Draft202012Validator(json_schemas.schema_of("roads")).validate(told)
     return told
@@ -52,7 +54,7 @@ def read(sequence: str, options: documents_and_replies.RoadOptions = OPTIONS[0])
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda each: f"{each.leading_ties}-{each.tail}")
 def test_roads_are_what_the_contract_shows_and_who_says_it(
-    options: documents_and_replies.RoadOptions,
+    options: document_and_reply_types.RoadOptions,
 ) -> None:
     sequence = "TTBBBBBBBBBPPPPPPPPPPTBpPbnBPBn"
     expected = reference_roads(sequence, leading_ties=options.leading_ties, tail=options.tail)
@@ -68,7 +70,7 @@ def test_roads_are_what_the_contract_shows_and_who_says_it(
 
 def test_before_the_first_shoe_there_are_empty_roads() -> None:
     told = json.loads(
-        documents_and_replies.road_map([], OPTIONS[0], shoe=None, seq=0, session="s")
+        document_and_reply_types.road_map([], OPTIONS[0], shoe=None, seq=0, session="s")
     )
     assert told["shoe"] is None
     assert all(told[road] == [] for road in ROADS)
@@ -81,7 +83,7 @@ def test_before_the_first_shoe_there_are_empty_roads() -> None:
 @pytest.mark.parametrize("kind", SHOES)
 @pytest.mark.parametrize("options", OPTIONS[::3], ids=["defaults", "others"])
 def test_however_long_a_shoe_is_the_limit_holds(
-    kind: str, options: documents_and_replies.RoadOptions
+    kind: str, options: document_and_reply_types.RoadOptions
 ) -> None:
     sequence = SHOES[kind]
     for length in (60, 90, 120, 200, LONG):
@@ -153,7 +155,7 @@ def past_rounds(count: int) -> tuple[PastRound, ...]:
 
 def history(rounds: int, shoes: int) -> tuple[bytes, dict[str, Any]]:
     told = PublicHistory(past_rounds(rounds), 13, past_shoes(shoes))
-    wire = documents_and_replies.history(told, seq=10**9, session="0123abcd")
+    wire = document_and_reply_types.history(told, seq=10**9, session="0123abcd")
     read: dict[str, Any] = json.loads(wire)
     Draft202012Validator(json_schemas.schema_of("history")).validate(read)
     return wire, read

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt import MqttSettings, TableIdentity, TlsSettings, Topics, table_identity
-from shoe_daemon.mqtt.connection import Wakeup
-from shoe_daemon.mqtt.timeouts import ReconnectDelay, Timeouts
+from shoe_daemon.mqtt import MqttSettings, TableIdentity, TlsSettings, Topics, topics
+from shoe_daemon.mqtt.thread_wakeup import Wakeup
+from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import device, staff
 from tests.brokers import PATIENCE
 
@@ -127,7 +127,7 @@ def test_the_client_has_a_name_per_table_and_machine(
 ) -> None:
     file = tmp_path / "machine-id"
     file.write_text("0123456789abcdef0123456789abcdef\n", encoding="ascii")
-    monkeypatch.setattr(table_identity, "_MACHINE_ID", file)
+    monkeypatch.setattr(topics, "_MACHINE_ID", file)
     assert TableIdentity("house", "table-7", "x").client_id() == "shoe-house-table-7-01234567"
     file.unlink()
     monkeypatch.setattr(socket, "gethostname", lambda: "pit-4")

@@ -13,7 +13,7 @@ from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon import __version__
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
-from shoe_daemon.game.rulings import load_policy, policy_to_mapping
+from shoe_daemon.game.irregularity_rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.table.observations import Command, Observation, Session
 from shoe_daemon.table.options import Options

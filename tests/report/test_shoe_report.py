@@ -17,7 +17,7 @@ from shoe_daemon.game.exact_odds import count_odds
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.expected_counts import chance_text, expectation, odds_of, two_sided
 from shoe_daemon.report.shoe_report import read_shoe
-from shoe_daemon.table.events import decode_event
+from shoe_daemon.table import decode_event
 from shoe_daemon.table.observations import CardDrawn, Unreadable
 from shoe_daemon.table.options import RoundEnd
 from tests.report.report_shoes import DECISION, Writer, shoe

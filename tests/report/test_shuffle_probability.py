@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from shoe_daemon.game.cards import DECK, RANKS, SUITS, Card
-from shoe_daemon.report.card_sequences import repeats, runs_in
+from shoe_daemon.report.find_repeats_and_factory_runs import repeats, runs_in
 from shoe_daemon.report.shuffle_probability import (
     FACES,
     RANKS_ONLY,
@@ -19,7 +19,6 @@ from shoe_daemon.report.shuffle_probability import (
     ShoeSize,
     agree_between,
     agree_within,
-    expected_between,
     expected_repeats,
     expected_runs,
     expected_within,
@@ -81,6 +80,17 @@ def maximal(texts: list[list[int]], shortest: int) -> int:
                 length += 1
             count += length >= shortest
     return count
+
+
+def expected_between(
+    alphabet: CardAlphabet, length: int, one: ShoeSize, other: ShoeSize
+) -> Decimal:
+    """Return the mean number of maximal repeats in two shuffled shoes, counted place by place."""
+    mean = Decimal(0)
+    for cards, sign in ((length, 1), (length + 1, -1)):
+        places = max(one.cards - cards + 1, 0) * max(other.cards - cards + 1, 0)
+        mean += sign * places * agree_between(alphabet, cards, (one.decks, other.decks))
+    return mean
 
 
 @pytest.mark.parametrize(("alphabet", "length"), [(FACES, 2), (FACES, 3), (RANKS_ONLY, 4)])

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -106,13 +106,22 @@ class DaemonProcess:
         log: What it says on stderr, over all its starts.
     """
 
-    def __init__(self, config: Path, *, patch: str = "", address: str = "") -> None:
+    def __init__(
+        self,
+        config: Path,
+        *,
+        patch: str = "",
+        address: str = "",
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """
         Args:
             config: The table's configuration.
             patch: Python that is run in the daemon's process before it.
             address: Of the service manager; beside the configuration where empty.
+            environment: More variables of its environment, for every start.
         """
+        self._environment = dict(environment or {})
         self.config = config
         self.journal = config.with_name("journal.db")
         self.log = config.with_suffix(".log")
@@ -139,7 +148,8 @@ class DaemonProcess:
     def start(self, **environment: str) -> Self:
         """Start it, and do not wait for anything."""
         self.manager.forget()
-        more = {"NOTIFY_SOCKET": self.manager.address, "PYTHONFAULTHANDLER": "1", **environment}
+        more = {"NOTIFY_SOCKET": self.manager.address, "PYTHONFAULTHANDLER": "1"}
+        more |= self._environment | environment
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, env=os.environ | more
@@ -174,7 +184,12 @@ class DaemonProcess:
 
 
 def configure(
-    folder: Path, text: str = "", *, port: int | None = None, line: object = None
+    folder: Path,
+    text: str = "",
+    *,
+    port: int | None = None,
+    line: object = None,
+    keepalive: int | None = None,
 ) -> Path:
     """
     Write a table's configuration, and return where.
@@ -184,10 +199,12 @@ def configure(
         text: More of the section ``[table]``, and further sections.
         port: Of the broker; None publishes nothing.
         line: Of an Angel Eye; None has no reader.
+        keepalive: Seconds until a silent broker is noticed; None for the default.
     """
     lines = [f'site = "{SITE}"', "[table]", f'id = "{TABLE}"', text]
     if port is not None:
         lines += ["[mqtt]", f"port = {port}"]
+        lines += [f"keepalive = {keepalive}"] if keepalive else []
     if line is not None:
         lines += ["[[reader]]", 'driver = "angel-eye-ii"', f'port = "{line}"']
     folder.mkdir(exist_ok=True)

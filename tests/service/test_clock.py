@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.clock import Clock
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 
 NOON = to_microseconds("2026-11-21T12:00:00Z")

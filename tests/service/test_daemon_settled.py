@@ -12,7 +12,7 @@ from drivers.simulators.angel_eye_dealing import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
 from shoe_daemon.service import Daemon
-from shoe_daemon.table.events import Event
+from shoe_daemon.table import Event
 from tests.brokers import PATIENCE, wait_for
 
 DEALT = scenario(Settings(rounds=3, seed=1))

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from drivers.driver_interface import Frame, FrameKind
-from shoe_daemon.clock import Clock
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, JournalUnwritable
 from shoe_daemon.journal.verify import verify
+from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
 from shoe_daemon.table.observations import (
     CardDrawn,

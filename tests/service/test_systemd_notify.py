@@ -65,7 +65,7 @@ def test_it_is_ready_and_fed_with_broker_and_reader_down(tmp_path: Path, run: Ru
     wait_for(lambda: daemon.manager.status.startswith(shoe), "the state of its line")
     broker, waiting = daemon.manager.status.removeprefix(shoe).split(", ")
     assert broker.startswith("broker down ")
-    assert waiting.endswith(" waiting")
+    assert waiting.endswith(" waiting: connection refused")
 
 
 @pytest.mark.mosquitto

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome
-from shoe_daemon.game.ruling_situations import Action
-from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import (
+from shoe_daemon.game.irregularity_rulings import Action
+from shoe_daemon.table import (
     Event,
     Irregularity,
     IrregularityClosed,
@@ -27,6 +26,7 @@ from shoe_daemon.table.events import (
     encode_event,
     is_staff,
 )
+from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table.dealer import START, public_json

@@ -20,8 +20,8 @@ from shoe_daemon.game.house_rules import (
     House,
     house_to_mapping,
 )
+from shoe_daemon.table import Event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds

@@ -45,6 +45,10 @@ PLAIN = [
 ]
 
 
+_GAPS = [seen.GapDetail.LOST_FRAMES, seen.GapDetail.RECONNECT, seen.GapDetail.RESTART]
+"""Those of a running table."""
+
+
 class RandomObservations:
     """One table's weather."""
 
@@ -185,7 +189,7 @@ class RandomObservations:
             [
                 seen.DeviceError(cause=cause, code=pick([None, 7, "E7"]), text=pick([None, "x"])),
                 seen.DeviceErrorCleared(cause=pick([None, cause])),
-                seen.Gap(detail=pick(list(seen.GapDetail))),
+                seen.Gap(detail=pick(_GAPS)),
                 seen.Link(up=pick([True, False])),
                 seen.Lock(locked=pick([True, False])),
                 seen.Withdrawn(card=self.face()),

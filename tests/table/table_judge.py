@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     Event,
     Irregularity,
     IrregularityClosed,
@@ -13,6 +12,7 @@ from shoe_daemon.table.events import (
     RoundFinished,
     RoundVoided,
 )
+from shoe_daemon.table import observations as seen
 from tests.table import reference_rules
 from tests.table.table_model import Dealing, Run
 

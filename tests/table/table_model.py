@@ -20,14 +20,14 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import DealingStyle, house_to_mapping, load_house
-from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import (
+from shoe_daemon.table import (
     Event,
     encode_event,
     is_staff,
 )
+from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table import reference_rules

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from shoe_daemon.table.events import RoundFinished
+from shoe_daemon.table import RoundFinished
 from tests.table.mistake_logs import LOGS, SEED, report
 from tests.table.table_judge import Verdict, as_result, judge, published_result
 from tests.table.table_model import READERS, Dealing, make_setup, play

@@ -12,7 +12,7 @@ from shoe_daemon.table import observations as seen
 from tests.table.dealer import NATURAL, Dealer, ResultOn, RoundEnd, of_type, one
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 
 def dealer() -> Dealer:

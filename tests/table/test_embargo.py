@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import DealingStyle
+from shoe_daemon.table import is_staff
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import is_staff
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from tests.table import reference_rules
 from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, of_type, public_json
 from tests.volume import volume
@@ -29,7 +29,7 @@ from tests.volume import volume
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 FACE = re.compile(r"\b(?:[A2-9JQK]|10)[SHDC]\b")
 DECKS = st.integers(0, 2**32).map(lambda seed: Random(seed).sample(DECK, 52))

@@ -18,7 +18,7 @@ from tests.table.random_observations import RandomObservations
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 # What happened comes first, then what is wrong with it, then who draws, then the result.
 RANK = {

@@ -10,10 +10,18 @@ import pytest
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
-from shoe_daemon.table import events, public_types
+from shoe_daemon.table import (
+    EVENT_TYPES,
+    Event,
+    decode_event,
+    encode_event,
+    event_envelope,
+    events,
+    is_staff,
+    public_document_types,
+)
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import EVENT_TYPES, decode_event, encode_event, is_staff
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, CutCard, Dealer, card, house
 
 # Every type that a table says in this version, and its fields, as the contract names them.
@@ -62,7 +70,7 @@ BUSY = busy()
 def structs() -> list[type[msgspec.Struct]]:
     """Return every type that goes out."""
     found = []
-    for module in (events, public_types):
+    for module in (event_envelope, events, public_document_types):
         own = [each for each in vars(module).values() if isinstance(each, type)]
         found += [
             each
@@ -104,7 +112,7 @@ def test_fields_stand_in_alphabetical_order(kind: type[msgspec.Struct]) -> None:
 
 
 @pytest.mark.parametrize("event", BUSY.events, ids=lambda event: event.type)
-def test_its_json(event: events.Event) -> None:
+def test_its_json(event: Event) -> None:
     text = encode_event(event)
     value = json.loads(text)
     assert is_sorted(value)
@@ -112,7 +120,7 @@ def test_its_json(event: events.Event) -> None:
     assert json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() == text
     assert decode_event(text) == event
     assert encode_event(decode_event(text)) == text
-    assert sorted(value) == list(events.Event.__struct_fields__)
+    assert sorted(value) == list(Event.__struct_fields__)
     assert len(text) < 10_000
 
 
@@ -163,7 +171,10 @@ class TestPublicTable:
         assert value["counts"]["rounds"] == 2
         assert value["last_result"]["data"]["outcome"] == "player"
         assert value["last_result"]["shoe"] == BUSY.events[-1].shoe
-        assert msgspec.json.decode(text, type=public_types.PublicTable) == BUSY.table.public()
+        assert (
+            msgspec.json.decode(text, type=public_document_types.PublicTable)
+            == BUSY.table.public()
+        )
 
     def test_an_empty_table(self) -> None:
         public = Dealer().table.public()

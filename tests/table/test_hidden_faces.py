@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.game.house_rules import DealingStyle
+from shoe_daemon.table import Event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import Event, encode_event, is_staff
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table import mistakes_of_people as people

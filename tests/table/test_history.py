@@ -12,7 +12,7 @@ from shoe_daemon.game.coup import Kind
 from shoe_daemon.game.result_notation import format_sequence
 from shoe_daemon.game.roads import build_roads
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.public_history import MAX_PAST_SHOES
+from shoe_daemon.table.public_documents import MAX_PAST_SHOES
 from shoe_daemon.table.table import Table
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (

@@ -12,17 +12,18 @@ import pytest
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER
+from shoe_daemon.table import ResultRevised, RoundFinished, encode_event
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.events import ResultRevised, RoundFinished, encode_event
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.public_types import encode_public_table
+from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, Dealer, of_type, types
 from tests.table.random_observations import RandomObservations
+from tests.volume import volume
 
 if TYPE_CHECKING:
-    from shoe_daemon.table.events import Event
+    from shoe_daemon.table import Event
 
 STORMS = 40
 LENGTH = 2500  # together 10^5 observations
@@ -147,7 +148,7 @@ def test_a_shoe_without_any_end_stays_small() -> None:
         for slots in (True, False):
             dealer = Dealer(round_end=mode)
             random = Random(1)
-            for _ in range(3000):
+            for _ in range(volume(1000, 3000)):
                 slot = random.choice(DEALING_ORDER) if slots else None
                 dealer.draw(random.choice(DECK).value, slot and slot.value, after=0.001)
             assert len(dealer.table.checkpoint()) < 128_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.table import events
+from shoe_daemon.table import decode_event, events
 from shoe_daemon.table import observations as seen
 from tests.table.dealer import (
     NATURAL,
@@ -339,6 +339,4 @@ class TestChainHead:
             b'"round":null,"schema":"1.0","seq":164,"shoe":1,"site":"house","table":"table-7",'
             b'"type":"shoe_finished"}'
         )
-        assert events.decode_event(line).data == events.ShoeFinished(
-            banker=6, player=4, rounds=11, tie=1
-        )
+        assert decode_event(line).data == events.ShoeFinished(banker=6, player=4, rounds=11, tie=1)

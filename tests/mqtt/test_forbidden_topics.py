@@ -1,0 +1,139 @@
+"""
+What the shipped rights forbid, with the real mosquitto: each forbidden message is not delivered.
+
+mosquitto accepts every subscription and filters the messages, so both directions are tested by
+delivery: an account with all rights listens to everything, and publishes everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.brokers import Listener, wait_for
+from tests.mqtt.sample_broker import ACCOUNTS, SampleBroker
+
+pytestmark = pytest.mark.mosquitto
+
+OURS, THEIRS = "shoe/v1/casino/table-7", "shoe/v1/casino/table-8"
+
+FORBIDDEN_PUBLISHES = [
+    # A display publishes nothing.
+    *(("board", f"{OURS}/{end}") for end in ("state", "status", "roads", "cmd/new-shoe")),
+    *(("board", f"{OURS}/{end}") for end in ("alert/active", "result/last", "reply/1")),
+    ("board", "anything"),
+    ("pit-display", f"{OURS}/cmd/rule"),
+    ("pit-display", f"{OURS}/staff/alert/active"),
+    ("pit-display", f"{OURS}/state"),
+    # A table publishes for itself only, and gives no other an order.
+    *(("table-7", f"{THEIRS}/{end}") for end in ("state", "status", "signature", "history")),
+    *(("table-7", f"{THEIRS}/{end}") for end in ("cmd/void-round", "staff/event/x", "reply/1")),
+    ("table-7", "shoe/v1/other-site/table-7/state"),
+    ("table-7", "shoe/v2/casino/table-7/state"),
+    ("table-7", "anything"),
+    # A supervisor gives orders, and nothing else.
+    *(("pit", f"{OURS}/{end}") for end in ("state", "status", "result/last", "roads")),
+    *(("pit", f"{OURS}/{end}") for end in ("staff/alert/active", "event/card_dealt", "reply/1")),
+    ("pit", f"{OURS}/cmd/rule/maria"),
+    ("pit", "shoe/v1/other-site/table-7/cmd/rule"),
+]
+
+FORBIDDEN_READS = [
+    # Players see a display: nothing for staff, no order (it may hold a PIN), no answer.
+    *(("board", f"{OURS}/staff/{end}") for end in ("alert/active", "event/staff_card_dealt")),
+    *(("board", f"{OURS}/{end}") for end in ("cmd/rule", "reply/1", "staff/x", "other")),
+    ("board", "shoe/v1/other-site/table-7/state"),
+    *(("pit-display", f"{OURS}/{end}") for end in ("cmd/rule", "reply/1")),
+    ("pit-display", f"{OURS}/staff/event/staff_card_dealt"),
+    ("pit-display", f"{OURS}/staff/event/staff_composition"),
+    # A table reads its own orders and documents, no other's.
+    *(("table-7", f"{THEIRS}/{end}") for end in ("cmd/rule", "state", "status", "signature")),
+    *(("table-7", f"{THEIRS}/{end}") for end in ("reply/1", "staff/alert/active", "roads")),
+    ("table-7", f"{OURS}/staff/event/staff_card_dealt"),
+    # A supervisor does not read the PINs of others.
+    ("pit", f"{OURS}/cmd/rule"),
+    ("pit", f"{THEIRS}/cmd/rule"),
+    ("pit", "shoe/v1/other-site/table-7/state"),
+    ("pit", "anything"),
+]
+
+ALLOWED_PUBLISHES = [
+    ("table-7", f"{OURS}/state"),
+    ("table-7", f"{OURS}/signature"),
+    ("table-7", f"{OURS}/staff/event/staff_card_dealt"),
+    ("pit", f"{THEIRS}/cmd/rule"),
+]
+ALLOWED_READS = [
+    ("board", f"{OURS}/signature"),
+    ("board", f"{THEIRS}/state"),
+    ("pit-display", f"{OURS}/staff/alert/active"),
+    ("table-7", f"{OURS}/cmd/rule"),
+    ("pit", f"{OURS}/staff/event/staff_card_dealt"),
+    ("pit", f"{OURS}/reply/1"),
+]
+
+_AUDITOR = "user auditor\ntopic readwrite #\n"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
+    """The sample, and one account with all rights."""
+    broker = SampleBroker(tmp_path_factory.mktemp("broker"))
+    rights = broker.folder / "shoe.acl"
+    rights.write_text(f"{rights.read_text('utf-8')}\n{_AUDITOR}", "utf-8")
+    for account in ("pit-display", "auditor"):
+        broker.add_account(account)
+    with broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def clients(broker: SampleBroker) -> Iterator[dict[str, Listener]]:
+    """All accounts, each subscribed to everything that exists."""
+    with ExitStack() as stack:
+        names = (*ACCOUNTS, "pit-display", "auditor")
+        yield {name: stack.enter_context(broker.listen(name)) for name in names}
+
+
+def test_there_are_forty_of_them() -> None:
+    assert len(set(FORBIDDEN_PUBLISHES)) + len(set(FORBIDDEN_READS)) >= 40
+
+
+def _delivered(clients: dict[str, Listener], sender: str, topic: str, reader: str) -> bool:
+    """Return whether a message arrives before another one that was sent after it."""
+    payload = f"{sender} {topic} {reader}".encode()
+    clients[sender].publish(topic, payload)  # returns when the broker has judged it
+    end = f"{OURS}/cmd/end" if reader == "table-7" else f"{OURS}/state"
+    clients["auditor"].publish(end, payload + b" end")
+    wait_for(lambda: _has(clients[reader], payload + b" end"), f"the end of {payload!r}")
+    return _has(clients[reader], payload)
+
+
+def _has(listener: Listener, payload: bytes) -> bool:
+    return any(message.payload == payload for message in listener.messages)
+
+
+@pytest.mark.parametrize(("account", "topic"), FORBIDDEN_PUBLISHES)
+def test_a_forbidden_message_reaches_nobody(
+    clients: dict[str, Listener], account: str, topic: str
+) -> None:
+    assert not _delivered(clients, account, topic, "auditor")
+
+
+@pytest.mark.parametrize(("account", "topic"), FORBIDDEN_READS)
+def test_a_forbidden_topic_is_not_received(
+    clients: dict[str, Listener], account: str, topic: str
+) -> None:
+    assert not _delivered(clients, "auditor", topic, account)
+
+
+@pytest.mark.parametrize(("account", "topic"), ALLOWED_PUBLISHES)
+def test_the_control_of_publishing(clients: dict[str, Listener], account: str, topic: str) -> None:
+    assert _delivered(clients, account, topic, "auditor")
+
+
+@pytest.mark.parametrize(("account", "topic"), ALLOWED_READS)
+def test_the_control_of_reading(clients: dict[str, Listener], account: str, topic: str) -> None:
+    assert _delivered(clients, "auditor", topic, account)

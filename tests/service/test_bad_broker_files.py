@@ -1,0 +1,315 @@
+"""
+A table with a wrong login, certificate or key: one clear line in the log and in the status, and
+the shoe is still read and journaled.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from shoe_daemon.cli import main
+from shoe_daemon.installation import certificates
+from shoe_daemon.installation.certificates import KeyPair, make_authority, make_server_certificate
+from shoe_daemon.mqtt.certificate_alerts import certificate_alerts, not_after
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
+from tests.brokers import Mosquitto, wait_for
+from tests.chaos import journal_checks
+from tests.journal.signing_keys import write_key
+from tests.mqtt.sample_broker import SampleBroker
+from tests.service.conftest import Run
+from tests.service.daemon_process import QUICK, Shoe, configure
+
+pytestmark = pytest.mark.mosquitto
+
+
+def certificate(authority: KeyPair, days: int, name: str = "table-7") -> KeyPair:
+    """Return a certificate of 127.0.0.1 that ends in so many days."""
+    issuer = x509.load_pem_x509_certificate(authority.certificate.encode())
+    signer = serialization.load_pem_private_key(authority.key.encode(), None)
+    assert isinstance(signer, ec.EllipticCurvePrivateKey)
+    key = ec.generate_private_key(ec.SECP256R1())
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+        .issuer_name(issuer.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=100))
+        .not_valid_after(now + dt.timedelta(days=days, hours=1))
+        .add_extension(
+            x509.SubjectAlternativeName([certificates._general_name("127.0.0.1")]),  # noqa: SLF001
+            critical=False,
+        )
+        .sign(signer, hashes.SHA256())
+    )
+    return KeyPair(
+        made.public_bytes(serialization.Encoding.PEM).decode(),
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ).decode(),
+    )
+
+
+class Papers(NamedTuple):
+    """The certificates of a site, and those of another one."""
+
+    ours: KeyPair
+    theirs: KeyPair
+
+
+@pytest.fixture(scope="module")
+def papers() -> Papers:
+    return Papers(make_authority("casino"), make_authority("elsewhere"))
+
+
+def write(folder: Path, name: str, pair: KeyPair) -> None:
+    (folder / f"{name}.pem").write_text(pair.certificate)
+    (folder / f"{name}.key").write_text(pair.key)
+    (folder / f"{name}.key").chmod(0o600)
+
+
+def tls_broker(folder: Path, papers: Papers, pair: KeyPair) -> Mosquitto:
+    """A broker that shows a certificate and asks for one of our site."""
+    folder.mkdir()
+    write(folder, "broker", pair)
+    (folder / "ca.pem").write_text(papers.ours.certificate)
+    return Mosquitto(
+        folder,
+        f"cafile {folder}/ca.pem\ncertfile {folder}/broker.pem\nkeyfile {folder}/broker.key\n"
+        "require_certificate true\nallow_anonymous true",
+    )
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory, papers: Papers) -> Iterator[Mosquitto]:
+    folder = tmp_path_factory.mktemp("broker") / "mosquitto"
+    pair = make_server_certificate(papers.ours, ["127.0.0.1"])
+    with tls_broker(folder, papers, pair) as broker:
+        yield broker
+
+
+def config_with_tls(folder: Path, port: int, papers: Papers, own: KeyPair, line: Path) -> Path:
+    config = configure(
+        folder,
+        f"[mqtt]\nport = {port}\n[mqtt.tls]\n"
+        'ca_file = "ca.pem"\ncert_file = "own.pem"\nkey_file = "own.key"\n',
+        line=line,
+    )
+    (folder / "ca.pem").write_text(papers.ours.certificate)
+    write(folder, "own", own)
+    return config
+
+
+def still_reads(run: Run, config: Path, shoe: Shoe, *said: str) -> None:
+    """See that the fault is in the log, on one line, and in the status; and that a card counts."""
+    daemon = run(config, patch=QUICK).wait_ready()
+    shoe.wait_heard()
+    shoe.draw("P1:9S")
+    wait_for(lambda: _dealt(daemon.journal), "the card in the journal")
+    for text in said:
+        wait_for(lambda text=text: _lines(daemon.log, text), f"{text!r} in {daemon.log}")  # type: ignore[misc]
+        assert "Traceback" not in daemon.log.read_text()
+    wait_for(lambda: said[0] in daemon.manager.status, f"{said[0]!r} in the status")
+    assert daemon.stop() == 0
+    journal_checks.check_chain(daemon.journal)
+
+
+def _dealt(journal: Path) -> bool:
+    return any(e["type"] == "card_dealt" for e in journal_checks.stored_events(journal))
+
+
+def _lines(log: Path, text: str) -> list[str]:
+    return [line for line in log.read_text().splitlines() if text in line]
+
+
+def _expire(folder: Path, papers: Papers) -> str:
+    write(folder, "own", certificate(papers.ours, -1))
+    return "mqtt.tls.cert_file: "
+
+
+def _foreign_certificate(folder: Path, papers: Papers) -> str:
+    write(folder, "own", certificate(papers.theirs, 90))
+    return "the broker does not accept this client's certificate"
+
+
+def _foreign_authority(folder: Path, papers: Papers) -> str:
+    (folder / "ca.pem").write_text(papers.theirs.certificate)
+    return "its certificate is not to be trusted: "
+
+
+def _no_authority(folder: Path, _: Papers) -> str:
+    (folder / "ca.pem").unlink()
+    return "mqtt.tls.ca_file: "
+
+
+def _no_certificate(folder: Path, _: Papers) -> str:
+    (folder / "own.pem").write_text("not a certificate")
+    return "no certificate or key in it that can be used"
+
+
+def _another_key(folder: Path, papers: Papers) -> str:
+    shutil.copy(folder / "own.pem", folder / "kept.pem")
+    write(folder, "own", certificate(papers.ours, 90))
+    (folder / "kept.pem").replace(folder / "own.pem")
+    return "no certificate or key in it that can be used"
+
+
+def _open_key(folder: Path, _: Papers) -> str:
+    (folder / "own.key").chmod(0o644)
+    return "own.key: every user can read it; expected mode 0600"
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        _expire,
+        _foreign_certificate,
+        _foreign_authority,
+        _no_authority,
+        _no_certificate,
+        _another_key,
+        _open_key,
+    ],
+)
+def test_wrong_certificates(  # noqa: PLR0913, PLR0917 - fixtures
+    tmp_path: Path,
+    run: Run,
+    shoe: Shoe,
+    broker: Mosquitto,
+    papers: Papers,
+    spoil: object,
+) -> None:
+    folder = tmp_path / "table"
+    own = certificate(papers.ours, 90)
+    config = config_with_tls(folder, broker.port, papers, own, shoe.link)
+    assert callable(spoil)
+    still_reads(run, config, shoe, spoil(folder, papers))
+
+
+def test_an_expired_certificate_of_the_broker(
+    tmp_path: Path, run: Run, shoe: Shoe, papers: Papers
+) -> None:
+    with tls_broker(tmp_path / "mosquitto", papers, certificate(papers.ours, -1)) as broker:
+        own = certificate(papers.ours, 90)
+        config = config_with_tls(tmp_path / "table", broker.port, papers, own, shoe.link)
+        still_reads(run, config, shoe, "its certificate is not to be trusted: certificate has exp")
+
+
+def test_certificates_that_end_soon(tmp_path: Path, run: Run, shoe: Shoe, papers: Papers) -> None:
+    with tls_broker(tmp_path / "mosquitto", papers, certificate(papers.ours, 12)) as broker:
+        own = certificate(papers.ours, 20)
+        config = config_with_tls(tmp_path / "table", broker.port, papers, own, shoe.link)
+        theirs = f"the certificate of the broker 127.0.0.1:{broker.port} expires on "
+        still_reads(run, config, shoe, theirs, "own.pem expires on ")
+        assert len(_lines(config.with_suffix(".log"), "certificate_alert")) == 2
+        checked = CliRunner().invoke(main, ["doctor", "--config", str(config), "--json"])
+        found = [f for f in json.loads(checked.stdout) if f["about"] == "certificate"]
+        assert [each["verdict"] for each in found] == ["bad", "bad"]
+        assert found[0]["text"].endswith(", in 20 days")
+        assert found[1]["text"].endswith(", in 12 days")
+
+
+@pytest.mark.parametrize("kind", ["wrong", "missing", "empty", "open"])
+def test_wrong_passwords(tmp_path: Path, run: Run, shoe: Shoe, kind: str) -> None:
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    with SampleBroker(folder) as broker:
+        config = configure(
+            tmp_path / "table",
+            f'[mqtt]\nport = {broker.port}\nusername = "table-7"\npassword_file = "password"\n',
+            line=shoe.link,
+        )
+        password = config.with_name("password")
+        text, said = {
+            "wrong": ("guessed\n", "Not authorized"),
+            "missing": (None, "mqtt.password_file: "),
+            "empty": ("\n", "its first line is empty"),
+            "open": ("table-7\n", "password: every user can read it; expected mode 0600"),
+        }[kind]
+        if text is not None:
+            password.write_text(text)
+            password.chmod(0o644 if kind == "open" else 0o600)
+        still_reads(run, config, shoe, said)
+
+
+def test_a_password_that_is_put_right_is_used_without_a_restart(tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    with SampleBroker(folder) as broker:
+        config = configure(
+            tmp_path / "table",
+            f'[mqtt]\nport = {broker.port}\nusername = "table-7"\npassword_file = "password"\n',
+        )
+        daemon = run(config, patch=QUICK).wait_ready()
+        wait_for(lambda: "broker down" in daemon.manager.status, "the fault")
+        config.with_name("password").write_text("table-7\n")
+        wait_for(lambda: "broker down" not in daemon.manager.status, "the connection")
+
+
+@pytest.mark.parametrize("kind", ["missing", "open", "none"])
+def test_wrong_signing_keys(tmp_path: Path, run: Run, shoe: Shoe, kind: str) -> None:
+    config = configure(tmp_path / "table", '[journal]\nkey_file = "journal.key"\n', line=shoe.link)
+    said = "journal.key_file: "
+    key = config.with_name("journal.key")
+    if kind == "open":
+        write_key(key, mode=0o644)
+        said = "every user can read it; make a new key, of mode 0600"
+    elif kind == "none":
+        key.write_text("no key")
+        key.chmod(0o600)
+        said = "no private key in it; `journal keygen` makes one"
+    daemon = run(config).wait_ready()
+    shoe.wait_heard()
+    shoe.draw("P1:9S")
+    wait_for(lambda: _dealt(daemon.journal), "the card in the journal")
+    assert len(_lines(daemon.log, said)) == 1
+    assert daemon.stop() == 0
+    checked = CliRunner().invoke(main, ["check-config", str(config)])
+    assert (checked.exit_code, kind) != (0, "open")
+
+
+def test_a_wrong_configuration_is_still_refused(tmp_path: Path, run: Run) -> None:
+    config = configure(tmp_path / "table", '[mqtt]\npassword_file = "password"\n')
+    daemon = run(config)
+    assert daemon.process.wait(20) == 2
+    assert "a password needs mqtt.username beside it" in daemon.log.read_text()
+
+
+def test_the_end_of_a_certificate_is_read_as_openssl_reads_it(papers: Papers) -> None:
+    for days in (-1, 0, 30, 20_000):
+        made = certificate(papers.ours, days)
+        parsed = x509.load_pem_x509_certificate(made.certificate.encode())
+        assert not_after(parsed.public_bytes(serialization.Encoding.DER)) == (
+            parsed.not_valid_after_utc
+        )
+    assert not_after(b"") is None
+    assert not_after(b"\x30\x03abc") is None
+
+
+def test_an_alert_begins_thirty_days_before_the_end(tmp_path: Path, papers: Papers) -> None:
+    write(tmp_path, "own", certificate(papers.ours, 40))
+    settings = MqttSettings(
+        tls=TlsSettings(cert_file=str(tmp_path / "own.pem"), key_file=str(tmp_path / "own.key"))
+    )
+    now = dt.datetime.now(dt.UTC)
+    assert certificate_alerts(settings, None, now) == []
+    assert certificate_alerts(settings, None, now + dt.timedelta(days=9)) == []
+    (soon,) = certificate_alerts(settings, None, now + dt.timedelta(days=11))
+    assert soon.endswith(", in 29 days")
+    (late,) = certificate_alerts(settings, None, now + dt.timedelta(days=41))
+    assert " expired on " in late
