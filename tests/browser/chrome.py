@@ -130,7 +130,7 @@ def browse() -> Iterator[Browser]:
     """Start the browser; without one the test is skipped, `make test` sees to it."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        pytest.skip("no browser is installed (apt-get install chromium)")
+        pytest.skip(f"no browser is installed (apt-get install {BROWSERS[0]})")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*_ARGUMENTS])
         yield browser

@@ -53,7 +53,7 @@ def test_an_unknown_job_is_bad_usage() -> None:
 def test_several_jobs_are_done_in_their_order(installed: list[list[str]]) -> None:
     assert prepare.main(["mosquitto", "chromium"]) is None
     names = [words[-1] for words in installed if "install" in words]
-    assert names == ["mosquitto", "chromium"]
+    assert names == ["mosquitto", "chromium-headless-shell"]
 
 
 def test_a_browser_under_another_name_will_do(
