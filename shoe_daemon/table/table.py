@@ -190,11 +190,20 @@ def _apply_drawn_card(context: TableContext, obs: observations.CardDrawn) -> Non
         _apply_burned_card(context, obs)
     elif obs.role is _PLAY_ROLE:
         if not faces_known_later.apply_second_reading(context, obs.slot, obs.card):
-            reader_faults.apply_played_card(context, obs)
+            _apply_played_card(context, obs)
     elif obs.role is observations.Role.OUTSIDE:
         reader_faults.apply_outside_card(context, obs.card)
     else:
         _apply_burned_card(context, obs)
+
+
+def _apply_played_card(context: TableContext, obs: observations.CardDrawn) -> None:
+    card = DrawnCard(obs.card, obs.slot)
+    reader = context.state.readers.get(obs.source or "")
+    if reader is None or not reader.errors:
+        card_draw.apply_drawn_card(context, card)
+    else:
+        reader_faults.apply_card_after_errors(context, card, obs.source, reader)
 
 
 def _apply_link(context: TableContext, obs: observations.Link) -> None:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from shoe_daemon.game import Card
     from shoe_daemon.table.observations import (
         Booted,
-        CardDrawn,
         Carried,
         DeviceError,
         DeviceErrorCleared,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
         Withdrawn,
     )
     from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+    from shoe_daemon.table.table_state import OpenAlert, ReaderState
 
 _KIND_OF_CAUSE: Final = {
     Cause.UNREADABLE: IrregularityKind.UNREADABLE_CARD,
@@ -159,15 +158,13 @@ def _end_all_errors(context: TableContext, source: str | None, reason: str) -> N
         _end_errors(context, source, errors, reason)
 
 
-def apply_played_card(context: TableContext, obs: CardDrawn) -> None:
+def apply_card_after_errors(
+    context: TableContext, card: DrawnCard, source: str | None, reader: ReaderState
+) -> None:
     """
-    Apply a card drawn for play. When it is dealt, the reader's errors end, except an error
-    about this card.
+    Apply a card drawn for play from a reader with errors. When it is dealt, the errors end,
+    except an error about this card.
     """
-    card, reader = DrawnCard(obs.card, obs.slot), context.state.readers.get(obs.source or "")
-    if reader is None or not reader.errors:
-        card_draw.apply_drawn_card(context, card)
-        return
     out = _cards_out(context)
     card_draw.apply_drawn_card(context, card)
     round_ = context.state.round
@@ -175,7 +172,7 @@ def apply_played_card(context: TableContext, obs: CardDrawn) -> None:
         return
     is_about = reader.unread_at == out and _cards_out(context) == out + 1
     over = [cause for cause in reader.errors if not (is_about and cause == Cause.UNREADABLE)]
-    _end_errors(context, obs.source, over, _CARD_DEALT_REASON)
+    _end_errors(context, source, over, _CARD_DEALT_REASON)
 
 
 def _cards_out(context: TableContext) -> int:
