@@ -99,7 +99,7 @@ class Driver(Protocol):
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """What it reports besides the cards: a table derives from it what it cannot detect."""
+        """Signals besides the cards: a table derives from them what it cannot detect."""
 
     options_type: ClassVar[type[Struct]]
     """The driver's options, all with defaults; unknown keys forbidden."""
@@ -148,7 +148,7 @@ class OpensLine(Protocol):
 
     @property
     def look(self) -> str:
-        """How a person inspects the data of such a line: a part of a sentence."""
+        """Way for a person to inspect the data of such a line: a part of a sentence."""
 
     def check_url(self, url: str) -> None:
         """

@@ -87,7 +87,7 @@ def _one_line(value: object) -> str:
 
 
 def _is_journal(file: TextIO) -> bool:
-    """Whether systemd connected a file to its journal (``$JOURNAL_STREAM``)."""
+    """True when systemd connected a file to its journal (``$JOURNAL_STREAM``)."""
     try:
         status = os.fstat(file.fileno())
     except (OSError, ValueError):

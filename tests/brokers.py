@@ -221,7 +221,7 @@ class Relay:
 
 
 class Message(NamedTuple):
-    """What a listener received, and when (monotonic)."""
+    """A message that a listener received, and its time (monotonic)."""
 
     topic: str
     payload: bytes

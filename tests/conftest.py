@@ -1,4 +1,4 @@
-"""What the tests of all rooms share."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 __all__ = ["sample", "volume"]
 
 _FULL = os.environ.get("TEST_VOLUME") == "full"
-"""Whether the full volume is wanted: ``TEST_VOLUME=full``, as `make test-all` sets it."""
+"""True when the full volume is wanted: ``TEST_VOLUME=full``, as `make test-all` sets it."""
 
 _Case = TypeVar("_Case")
 

@@ -134,12 +134,12 @@ class DealerThread(ABC):
 
     @property
     def interrupted(self) -> bool:
-        """Whether the end was requested."""
+        """True once the end was requested."""
         return self._stopping.is_set()
 
     @property
     def over(self) -> bool:
-        """Whether dealing has ended."""
+        """True once dealing has ended."""
         return not self._thread.is_alive()
 
     @abstractmethod

@@ -205,7 +205,7 @@ class DemoRunner:
 
     @property
     def settled(self) -> bool:
-        """Whether all events have reached the subscriber."""
+        """True when all events have reached the subscriber."""
         daemon, health = self._daemon, self.health
         return (
             self.dealer.over

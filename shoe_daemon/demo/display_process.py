@@ -133,7 +133,7 @@ class DisplayProcess:
 
     @property
     def up(self) -> bool:
-        """Whether the process is running."""
+        """True while the process is running."""
         return self._process is not None and self._process.poll() is None
 
     def wait(self) -> None:

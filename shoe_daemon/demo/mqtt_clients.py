@@ -178,7 +178,7 @@ class SupervisorClient(DemoClient):
 
     @property
     def busy(self) -> bool:
-        """Whether a decision is open."""
+        """True while a decision is open."""
         return bool(self._due or self._asked or not self._inbox.empty())
 
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:

@@ -70,7 +70,7 @@ class ResultCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether the published rounds are those that were dealt."""
+        """True when the published rounds are those that were dealt."""
         return not self.wrong and not self.missed
 
     @property

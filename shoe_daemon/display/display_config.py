@@ -69,7 +69,7 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def locked(self) -> bool:
-        """Whether a password or a proxy protects the pit."""
+        """True when a password or a proxy protects the pit."""
         return self.user is not None or self.behind_proxy
 
 
@@ -160,12 +160,12 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this computer reaches the address."""
+        """True when only this computer reaches the address."""
         return is_loopback(self.address[0])
 
     @property
     def open_pit(self) -> bool:
-        """Whether other computers see the pit without authentication."""
+        """True when other computers see the pit without authentication."""
         return not (self.on_loopback or self.pit.locked)
 
 

@@ -168,7 +168,7 @@ class MqttFeed:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread runs."""
+        """True while the thread runs."""
         return self._thread.is_alive()
 
     def _run(self) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.wagers import Wager
 
 CARDS_PER_DRAW: Final = 6
-"""How many cards are drawn in every count, used or not."""
+"""Number of cards drawn in every count, used or not."""
 
 _POINTS: Final = range(10)
 _PER_DECK: Final = Counter(card.points for card in DECK)

@@ -70,12 +70,12 @@ class Answers(Struct, frozen=True, kw_only=True):
 
     @property
     def has_broker(self) -> bool:
-        """Whether the broker is on this computer."""
+        """True when the broker is on this computer."""
         return self.broker == "here"
 
     @property
     def has_display(self) -> bool:
-        """Whether boards are served from this computer."""
+        """True when boards are served from this computer."""
         return self.display != "none"
 
 

@@ -43,7 +43,7 @@ class CredentialFolder:
         return read_secret(name, self._folder, f"password of {account}")
 
     def is_encrypted(self, account: str) -> bool:
-        """Whether the password of an account is encrypted, or will be."""
+        """True when the password of an account is encrypted, or will be."""
         name = f"{account}.password"
         exists = (self._folder / name).exists()
         return not exists and (self._encrypt or self._encrypted(name).exists())

@@ -54,7 +54,7 @@ new PerformanceObserver(function (list) {
 
 
 class Notes(NamedTuple):
-    """What the page itself saw go wrong."""
+    """Faults that the page itself noticed."""
 
     violations: list[str]
     shifts: float
@@ -95,7 +95,7 @@ class Watched:
 
     @property
     def notes(self) -> Notes:
-        """What the page noted of itself since it was loaded."""
+        """Faults that the page noticed since it was loaded."""
         return Notes(**self.page.evaluate("window.notes"))
 
     def loaded(self) -> dict[str, int]:

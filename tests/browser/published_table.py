@@ -22,7 +22,7 @@ from tests.table.dealer import Dealer
 __all__ = ["FoldedTable"]
 
 _MINUTES: int = 20
-"""How long ago the first observation of a table was made."""
+"""Age of the first observation of a table."""
 
 _RETAINED = (
     *("status", "alert/active", "staff/alert/active", "result/last", "roads", "history"),

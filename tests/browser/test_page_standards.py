@@ -181,7 +181,7 @@ _FOCUS = """
 def test_a_board_takes_up_where_it_was_without_a_flash(
     stage: Stage, busy: Table, kiosk: Watched
 ) -> None:
-    """What is painted first is complete: the page brings its data along."""
+    """The first painting is complete: the page brings its data along."""
     kiosk.page.route(re.compile(r"/live(\?.*)?$"), lambda route: route.abort())
     open_page(stage, kiosk, "/table/{0}", busy)
     assert kiosk.page.inner_text("[data-count=rounds]") == "9"

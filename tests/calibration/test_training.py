@@ -1,4 +1,4 @@
-"""What the recogniser is taught, lessons that say what can be seen, and judged with, two sets."""
+"""Training of the recogniser: readable lessons, and two separate sets to judge it with."""
 
 from __future__ import annotations
 

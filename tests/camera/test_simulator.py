@@ -1,4 +1,4 @@
-"""What the simulated camera shows is what is said to be there, and the same every time."""
+"""The simulated camera shows exactly what its ground truth says, the same every time."""
 
 from __future__ import annotations
 

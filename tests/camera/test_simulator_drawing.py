@@ -1,4 +1,4 @@
-"""What is drawn cheaply is what would be drawn from nothing, and what a shutter would see."""
+"""A picture that is updated equals one drawn from nothing, and one that a shutter would see."""
 
 from __future__ import annotations
 

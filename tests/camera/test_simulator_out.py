@@ -1,4 +1,4 @@
-"""What the simulated camera gives to others: a file, a stream, a profile, words."""
+"""Output of the simulated camera: a file, a stream, a profile, words."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def test_what_looks_at_a_configuration_does_not_tell_it(tmp_path: Path) -> None:
 
 
 def test_a_profile_does_not_keep_it() -> None:
-    """What a camera's profile says of its source stands in what is said when it is unlike it."""
+    """A source that differs from its profile's is reported with both, passwords redacted."""
     options = {"mode": None, "risk": None, "station": "overhead"}
     wanted = _wanted(parse_address(_PORT), None, options)
     assert wanted.camera.source == "camera:rtsp://127.0.0.1:9/one"

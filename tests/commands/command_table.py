@@ -31,7 +31,7 @@ _numbers = itertools.count(1)
 
 
 class Heard(NamedTuple):
-    """What the supervisor received."""
+    """Messages that the supervisor received."""
 
     topic: str
     payload: bytes

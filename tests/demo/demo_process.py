@@ -39,7 +39,7 @@ _ENDED = "ended with "
 
 
 class Done(NamedTuple):
-    """What became of a demo without a terminal."""
+    """Result of a demo without a terminal."""
 
     status: int
     out: str
@@ -134,7 +134,7 @@ class Terminal:
 
     @property
     def manners(self) -> list[Any]:
-        """What the terminal does with what is typed."""
+        """The terminal's settings for what is typed."""
         return termios.tcgetattr(self._slave)
 
     def resize(self, columns: int, rows: int) -> None:

@@ -1,4 +1,4 @@
-"""What some tests here stand on."""
+"""Shared fixtures of the display's tests."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _BLOCK = re.compile(r'<script type="application/json" id="page">(.*?)</script>',
 
 
 class Answer(NamedTuple):
-    """What a browser got."""
+    """An answer that a browser got."""
 
     status: int
     headers: dict[str, str]

@@ -26,7 +26,7 @@ _Cell = tuple[str, Style]
 
 
 class Read(NamedTuple):
-    """What is to be seen of a road: by column and row, and how many columns are not."""
+    """Visible part of a road, by column and row, and the number of hidden columns."""
 
     cells: dict[_Place, str]
     hidden: int

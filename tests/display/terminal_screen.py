@@ -1,4 +1,4 @@
-"""What stands on a terminal after all that was written there."""
+"""Contents of a terminal after all that was written there."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Screen(Terminal):
 
     @property
     def text(self) -> str:
-        """What stands there now."""
+        """The text that stands there now."""
         self._read_on()
         return "\n".join("".join(row) for row in self._cells)
 

@@ -202,7 +202,7 @@ def test_the_two_chinese_are_not_one_written_twice() -> None:
 
 
 def test_every_word_is_said_somewhere() -> None:
-    """What no page says any more has no place in any language's file."""
+    """A sentence that no page says is in no language's file."""
     said = set(re.findall(r"\w+", sources()))
     unsaid = {
         key

@@ -1,4 +1,4 @@
-"""What is drawn into a terminal is what is so: every cell of every road, at any width."""
+"""A terminal shows the table as it is: every cell of every road, at any width."""
 
 from __future__ import annotations
 

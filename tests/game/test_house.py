@@ -61,7 +61,7 @@ def test_a_house_survives_being_written_in_full(house: str) -> None:
 
 @pytest.mark.parametrize("house", HOUSE_IDS)
 def test_a_house_leaves_nothing_to_defaults(house: str) -> None:
-    """What the code takes for granted may change; a house's own file must not follow."""
+    """A default of the code may change; a house's own file must not follow."""
     mapping = tomllib.loads((FILES / f"{house}.toml").read_text(encoding="utf-8"))
     assert set(mapping) == set(house_to_mapping(load_house(house)))
 

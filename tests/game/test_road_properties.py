@@ -120,7 +120,7 @@ def check_tie(after: Roads, before: Roads) -> None:
 
 
 def check_last(before: Roads, after: Roads, outcome: Outcome) -> None:
-    """What was asked is what then happened."""
+    """The answer of a question about the next round is what then happens."""
     if outcome is Outcome.TIE:
         assert len(after.big) == len(before.big)
         return

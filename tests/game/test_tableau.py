@@ -1,4 +1,4 @@
-"""Who draws, for every sequence of cards that there is."""
+"""The hand that draws, for every sequence of cards that there is."""
 
 from __future__ import annotations
 

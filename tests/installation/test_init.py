@@ -1,4 +1,4 @@
-"""What `shoe-daemon init` writes, and what it keeps."""
+"""Files that `shoe-daemon init` writes, and files that it keeps."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, CutCard, RoundEnd, house, of_type, one
 
 CARRIED = "P1 4C, B1 9H, P2 2D, B2 KS"
-"""What the next hand is, with the card too many as its first: 6 against 9."""
+"""The next hand, with the card too many as its first: 6 against 9."""
 REST = "B1 9H, P2 2D, B2 KS"
 READERS = pytest.mark.parametrize("slots", [True, False], ids=["slots", "no slots"])
 

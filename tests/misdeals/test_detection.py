@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PERSON = {kind for kind, facts in IRREGULARITIES.items() if Requirement.PERSON in facts.requires}
-"""What only a person can report."""
+"""Irregularities that only a person can report."""
 
 NEEDED: dict[str, tuple[Signal, ...]] = {
     "premature_draw": (Signal.BETTING,),

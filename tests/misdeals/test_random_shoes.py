@@ -75,13 +75,13 @@ FIELDS: dict[str, list[str]] = {
     "rule": ["irregularity", "action"],
     "void_round": ["round"],
 }
-"""What an order says beside its name."""
+"""Arguments of an order beside its name."""
 VERBS = sorted(set(COMMANDS) - {"replay"})
 OFTEN = ["rule", "rule", "rule", "acknowledge", "correct_card", "correct_card", "undo"]
 
 
 class Watch(Embargo):
-    """What players may know, at a table where a person gives orders too."""
+    """Cards that players may know, at a table where a person gives orders too."""
 
     def _see(self, told: seen.Observation, now: int) -> None:
         super()._see(told, now)

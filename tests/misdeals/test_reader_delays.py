@@ -30,7 +30,7 @@ SILENCE = 15
 
 
 class Said(NamedTuple):
-    """What is told, and when."""
+    """A report, and the time at which it was made."""
 
     at: float
     order: int

@@ -53,7 +53,7 @@ class Journal:
         return seq
 
     def events(self, after_seq: int, limit: int) -> list[Stored]:
-        """What the publisher reads."""
+        """Part of the journal that the publisher reads."""
         return self.all[after_seq : after_seq + limit]
 
 

@@ -60,7 +60,7 @@ class Strict:
 
     @property
     def papers(self) -> dict[str, Any]:
-        """What the table shows."""
+        """Login that the table presents."""
         return {"username": "table-7", "password_file": str(self.secret)}
 
 

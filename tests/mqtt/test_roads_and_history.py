@@ -101,7 +101,7 @@ def sequence_of(text: str) -> list[str]:
 
 
 def check_left_out(told: dict[str, Any], whole: dict[str, Any]) -> None:
-    """What is told are whole columns at the end of each road, about the same share of each."""
+    """Whole columns at the end of each road are sent, about the same share of each."""
     beads = max(cell["col"] for cell in whole["bead"]) + 1
     assert 0 <= told["left_out"] < beads
     for road in ROADS:

@@ -35,7 +35,7 @@ from tests.table.mistake_logs import make_log
 from tests.table.table_model import Dealing, Observed, Step, command, make_setup
 
 CHANGES = ("correct_card", "enter_card", "enter_result", "void_round")
-"""What an undo takes back."""
+"""Commands that an undo takes back."""
 VERBS = (
     *CHANGES,
     *CHANGES,
@@ -57,7 +57,7 @@ VERBS = (
 IGNORED = {"seq", "now", "at", "id", "alert", "changes", "after", "begun", "since"}
 """Counters and moments, apart from which an undone command leaves no trace."""
 NUMBERS = {"number", "round", "started_at"}
-"""What a round or a shoe that was begun and undone moves on for those after it."""
+"""Numbers that a round or a shoe, begun and undone, moves on for those after it."""
 
 
 def random_command(random: Random, verb: str | None = None) -> Observed:

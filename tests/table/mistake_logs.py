@@ -113,7 +113,7 @@ def make_log(
 
 
 LOGS: Final = int(os.environ.get("MISTAKE_LOGS", volume(400, 4000)))
-"""How many logs a test plays."""
+"""Number of logs that a test plays."""
 
 SEED: Final = int(os.environ.get("MISTAKE_SEED", "0"))
 

@@ -35,7 +35,7 @@ class ExpectedRound(NamedTuple):
 
     @property
     def used(self) -> int:
-        """How many cards it took."""
+        """Number of cards that it took."""
         return len(self.slots)
 
     @property

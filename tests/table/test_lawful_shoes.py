@@ -25,7 +25,7 @@ SHOES = st.integers(0, 2**32).map(lambda seed: Random(seed).sample(CARDS, 52))
 
 
 class Way(NamedTuple):
-    """How a table is dealt, and what its reader says."""
+    """A way to deal a table, with what its reader reports."""
 
     mode: RoundEnd
     style: DealingStyle

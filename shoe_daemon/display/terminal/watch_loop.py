@@ -106,7 +106,7 @@ class TableFeed:
 
     @property
     def discovered(self) -> bool:
-        """Whether all tables of the broker are known."""
+        """True when all tables of the broker are known."""
         return self.tables.link.connected and time.monotonic() - self._news_at > _DISCOVERY_S
 
     def is_complete(self, name: str) -> bool:
