@@ -44,6 +44,7 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 # worker keeps to one thread.
 test test-fast test-all: export PYTHONDONTWRITEBYTECODE =
 test test-fast test-all: export OPENCV_FOR_THREADS_NUM = 1
+test test-fast test-all: export OPENBLAS_NUM_THREADS = 1
 # No process, no network, no picture.
 FAST := tests/game tests/table tests/misdeals tests/golden tests/report tests/drivers/angel_eye_ii
 
