@@ -18,6 +18,9 @@ PixelShift = tuple[int, int]
 
 NO_SHIFT: Final[PixelShift] = (0, 0)
 
+RemapTables = tuple[NDArray[Any], NDArray[Any]]
+"""Pixels to sample, in the two parts in which OpenCV is fastest."""
+
 MAX_STRAY_MM: Final = 38.0
 """Distance by which a card may lie off its place: a third card may overlap others."""
 
@@ -63,6 +66,22 @@ class TableProjection:
         straight = cv2.undistortPoints(flat.reshape(-1, 1, 2), matrix, distortion, None, matrix)
         return np.asarray(straight, np.float64).reshape(-1, 2)
 
+    def remap_tables(self, square: Floats, size: int) -> RemapTables:
+        """
+        Return the pixels of the points of a square grid on the table.
+
+        Args:
+            square: Maps a column and a row of the grid to a point on the table.
+            size: Rows, and columns.
+        """
+        matrix, distortion = self._lens or (np.eye(3), np.zeros(4))
+        # OpenCV takes the way from the rays before the lens to the grid, usually a rotation.
+        way = np.linalg.inv(np.linalg.inv(matrix) @ self._matrix @ square)
+        first, second = cv2.initUndistortRectifyMap(
+            matrix, distortion, way, np.eye(3), (size, size), cv2.CV_16SC2
+        )
+        return np.asarray(first), np.asarray(second)
+
     def scale(self, at: Point) -> float:
         """Return the pixels per millimetre at a point of the table, in the worst direction."""
         return float(np.linalg.svd(self._slope(at), compute_uv=False)[-1])
@@ -94,9 +113,9 @@ class Patch:
         self._projection = projection
         self._centre = np.array(centre)
         self._axes = axes
-        rows, columns = np.mgrid[0 : self.size, 0 : self.size]
-        grid = np.column_stack([columns.ravel(), rows.ravel()]).astype(np.float64)
-        self._maps = _remap_tables(self.to_picture(grid), (self.size, self.size))
+        corner = self.to_table(np.zeros(2))
+        whole = np.column_stack([*(axes / self.scale), corner])
+        self._maps = projection.remap_tables(np.vstack([whole, [0, 0, 1]]), self.size)
 
     def cut(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
         """Cut the area out of an image in which the table is shifted."""
@@ -164,18 +183,19 @@ def card_axes(projection: TableProjection, centre: Point, turn: int) -> Floats:
 
 
 def _transform(matrix: Floats, points: Floats) -> Floats:
-    whole = np.column_stack([points, np.ones(len(points))]) @ matrix.T
-    found: Floats = whole[:, :2] / whole[:, 2:]
-    return found
+    if not len(points):
+        return points
+    found = cv2.perspectiveTransform(points.reshape(-1, 1, 2), matrix)
+    return np.asarray(found, np.float64).reshape(-1, 2)
 
 
-def _remap_tables(points: Floats, shape: tuple[int, int]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _remap_tables(points: Floats, shape: tuple[int, int]) -> RemapTables:
     x, y = (points[:, i].astype(np.float32).reshape(shape) for i in (0, 1))
     first, second = cv2.convertMaps(x, y, cv2.CV_16SC2)
     return np.asarray(first), np.asarray(second)
 
 
-def _remap(image: Image, maps: tuple[NDArray[Any], NDArray[Any]], shift: PixelShift) -> Image:
+def _remap(image: Image, maps: RemapTables, shift: PixelShift) -> Image:
     whole, rest = maps
     if shift != NO_SHIFT:
         whole = whole + np.array(shift, whole.dtype)

@@ -107,17 +107,18 @@ class Camera:
         found = self.matrix @ plane
         return np.asarray(found / found[2, 2])
 
-    def table_points(self) -> NDArray[np.float32]:
-        """Return the point on the table for each pixel: rows, columns, 2."""
+    def table_points(self, step: int = 1) -> NDArray[np.float32]:
+        """Return the point on the table for each pixel, or each n-th: rows, columns, 2."""
         width, height = self.size
-        grid = np.stack(np.meshgrid(np.arange(width), np.arange(height)), axis=-1)
+        columns, rows = np.arange(0, width, step), np.arange(0, height, step)
+        grid = np.stack(np.meshgrid(columns, rows), axis=-1)
         pixels = grid.reshape(-1, 1, 2).astype(np.float64)
         if self.distortion.any():
             straight = cv2.undistortPoints(pixels, self.matrix, self.distortion, P=self.matrix)
             pixels = np.asarray(straight, np.float64).reshape(-1, 1, 2)
         back = np.linalg.inv(self.homography)
         points = cv2.perspectiveTransform(pixels, back)
-        return np.asarray(points.reshape(height, width, 2), np.float32)
+        return np.asarray(points.reshape(grid.shape), np.float32)
 
 
 def create_camera(settings: Settings) -> Camera:

@@ -66,7 +66,7 @@ class Lamps:
     def __init__(self, lamps: tuple[Lamp, ...], camera: Camera) -> None:
         width, height = camera.size
         self._size = (width, height)
-        points = camera.table_points()[::_COARSE, ::_COARSE]
+        points = camera.table_points(_COARSE)
         self._points = points
         self._lit = [_lit(lamp, points) for lamp in lamps]
         middle = np.zeros((1, 1, 2), np.float32)

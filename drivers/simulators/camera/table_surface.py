@@ -55,8 +55,9 @@ def _fibres(size: tuple[int, int], chance: np.random.Generator, colour: Colour) 
     coarse = cv2.resize(
         chance.normal(0, 1, (24, 36)).astype(np.float32), size[::-1], interpolation=cv2.INTER_CUBIC
     )
-    whole = np.array(colour, np.float32) + (grain + coarse * 2.5)[..., None]
-    return np.asarray(np.clip(whole, 0, 255), np.uint8)
+    uneven = grain + coarse * 2.5
+    parts = [np.clip(uneven + np.float32(each), 0, 255).astype(np.uint8) for each in colour]
+    return np.asarray(cv2.merge(parts), np.uint8)
 
 
 def _at(x: float, y: float) -> tuple[int, int]:
