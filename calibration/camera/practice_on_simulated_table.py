@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from calibration.camera.calibration_output import write_together
+from calibration.camera.calibration_output import check_writable, write_together
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, marker_corners
 from calibration.camera.table_plane_and_places import rectangle_corners
 from drivers.simulators.camera.live_picture_sender import open_sender
@@ -49,7 +49,8 @@ def record_video(table: SimulatedTable, path: Path) -> Path:
     Raises:
         UserError: The video or the script cannot be written.
     """
-    fps = table.settings.fps
+    fps, script = table.settings.fps, path.with_suffix(".toml")
+    check_writable(script)
     video = _open_video(path, table)
     answers, count = [_layout_text(table)], 0
     try:
@@ -64,7 +65,6 @@ def record_video(table: SimulatedTable, path: Path) -> Path:
     finally:
         video.release()
     check_whole(path, count)
-    script = path.with_suffix(".toml")
     write_together({script: "\n".join(answers).encode()})
     return script
 
