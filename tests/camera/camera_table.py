@@ -10,11 +10,12 @@ from typing import Self
 from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.driver_interface import Frame
-from drivers.reader_thread import Reader
+from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
 from tests.camera.fake_cameras import capture_threads
 
 PATIENCE = 60.0
+_RETRY_S = 0.1
 
 
 def wait_until(what: Callable[[], object], told: str) -> None:
@@ -30,7 +31,9 @@ class Watching:
     def __init__(self, url: str, profile: Path) -> None:
         self._frames: list[Frame] = []
         driver = CameraDriver(CameraOptions(profile=str(profile), evidence=""))
-        self.reader = Reader("camera", driver, url, driver.line, self._frames.append)
+        quick = ReaderEnvironment(wait=lambda seconds: time.sleep(min(seconds, _RETRY_S)))
+        sink = self._frames.append
+        self.reader = Reader("camera", driver, url, driver.line, sink, environment=quick)
 
     def __enter__(self) -> Self:
         # One that hung in its source when its reader was stopped may not be taken for this one's.

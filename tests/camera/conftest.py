@@ -7,6 +7,13 @@ from pathlib import Path
 import pytest
 
 from drivers.camera import camera_as_line
+from drivers.camera.sources import (
+    frame_capture,
+    mjpeg_stream,
+    open_source,
+    opencv_video,
+    source_address,
+)
 from tests.camera import overhead_scene
 from tests.camera.known_deck_recogniser import ByHeart
 
@@ -15,6 +22,22 @@ from tests.camera.known_deck_recogniser import ByHeart
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The profile's file; a test module of another table has one of its own."""
     return overhead_scene.profile(tmp_path_factory.mktemp("profile"))
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short timeouts, for a camera of which nothing comes in any time."""
+    for module, name in (
+        (frame_capture, "_SILENCE_LIMIT_S"),
+        (frame_capture, "_RELEASE_TIMEOUT_S"),
+        (mjpeg_stream, "_FRAME_TIMEOUT_S"),
+        (mjpeg_stream, "_OPEN_TIMEOUT_S"),
+        (open_source, "_OPEN_TIMEOUT_S"),
+        (open_source, "READ_TIMEOUT_S"),
+        (opencv_video, "READ_TIMEOUT_S"),
+        (source_address, "_RTSP_PROBE_TIMEOUT_S"),
+    ):
+        monkeypatch.setattr(module, name, 1.0)
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ from tests.camera.overhead_scene import Scene, on
 from tests.volume import sample
 
 ACE = seen.Placed(slot=Slot.P1, card=Card("AS"))
+SILENT = "no picture for "
 ROUND = [("P1", "AS"), ("B1", "10H"), ("P2", "KD"), ("B2", "7C")]
 
 pytestmark = pytest.mark.usefixtures("by_heart")
@@ -135,9 +136,9 @@ def _hangs_in_mid_picture(visit: Visit) -> None:
     [
         (_stops_in_mid_picture, "closed by the other side in mid-picture"),
         (lambda visit: None, "closed by the other side"),
-        (Visit.wait, "no picture for "),
-        (_hangs_in_mid_picture, "no picture for "),
-        (_noise_for_ever, "no picture for "),
+        (Visit.wait, SILENT),
+        (_hangs_in_mid_picture, SILENT),
+        (_noise_for_ever, SILENT),
         (_half_for_ever, "damaged"),
         (_garbage_for_ever, "damaged"),
         (_another_size, "pictures of 640x360; its profile was made with 1280x720"),
@@ -147,10 +148,17 @@ def _hangs_in_mid_picture(visit: Visit) -> None:
     ids=lambda each: getattr(each, "__name__", None),
 )
 def test_a_stream_fault_is_reported_and_recovered(
-    trouble: Callable[[Visit], None], told: str, profile: Path, monkeypatch: pytest.MonkeyPatch
+    trouble: Callable[[Visit], None],
+    told: str,
+    profile: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     frozen_after: dict[SourceKind, float | None] = vars(camera_as_line)["_FROZEN_LIMITS_S"]
-    monkeypatch.setitem(frozen_after, SourceKind.STREAM, 2.0)
+    monkeypatch.setitem(frozen_after, SourceKind.STREAM, 1.0)
+    monkeypatch.setattr(mjpeg_stream, "_MAX_DAMAGED_S", 0.5)
+    if told == SILENT:
+        request.getfixturevalue("hasty")
     with (
         NetworkCamera(first_then(trouble)) as camera,
         Watching(camera.url, profile) as watching,
@@ -213,6 +221,7 @@ def _drips_what_it_refuses(visit: Visit) -> None:
 
 
 NO_STREAM = "no stream comes from there"
+NO_ANSWER = "no answer"
 
 
 @pytest.mark.parametrize(
@@ -231,9 +240,9 @@ NO_STREAM = "no stream comes from there"
         (_says("200 OK", "image/jpeg", jpeg()), "one picture (image/jpeg), no stream"),
         (lambda visit: visit.say(b"SSH-2.0-OpenSSH_9.2\r\n"), "SSH-2.0-OpenSSH_9.2"),
         (lambda visit: None, "Remote end closed connection"),
-        (Visit.wait, "no answer"),
-        (_drips_its_head, "no answer"),
-        (_drips_what_it_refuses, "no answer"),
+        (Visit.wait, NO_ANSWER),
+        (_drips_its_head, NO_ANSWER),
+        (_drips_what_it_refuses, NO_ANSWER),
     ],
     ids=[
         *("404", "401", "503", "a-page", "one-picture", "no-http", "hangs-up", "hangs"),
@@ -241,8 +250,13 @@ NO_STREAM = "no stream comes from there"
     ],
 )
 def test_a_refused_stream_is_reported_in_the_servers_words(
-    behave: Callable[[Visit], None], told: str, driver: CameraDriver
+    behave: Callable[[Visit], None],
+    told: str,
+    driver: CameraDriver,
+    request: pytest.FixtureRequest,
 ) -> None:
+    if told == NO_ANSWER:
+        request.getfixturevalue("hasty")
     with NetworkCamera(behave) as camera:
         with pytest.raises(LineError) as raised:
             driver.open_line(camera.url)
@@ -337,6 +351,7 @@ def test_stopping_interrupts_a_hanging_camera(profile: Path) -> None:
         wait_until(lambda: not list(capture_threads()), "the end of the thread")
 
 
+@pytest.mark.usefixtures("hasty")
 def test_an_unresponsive_camera_piles_up_no_threads(profile: Path) -> None:
     with NetworkCamera(Visit.wait) as camera, Watching(camera.url, profile) as watching:
         wait_until(lambda: camera.visits >= 3, "some attempts")
@@ -344,6 +359,7 @@ def test_an_unresponsive_camera_piles_up_no_threads(profile: Path) -> None:
         assert len(list(capture_threads())) <= 1
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_stream_of_another_kind_is_read_by_ffmpeg(profile: Path, tmp_path: Path) -> None:
     writer = cv2.VideoWriter(
         str(tmp_path / "table.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 25, (1280, 720)

@@ -180,6 +180,7 @@ def test_an_unplugged_camera_is_reported_and_found_again(
         assert watching.wait_card() == ACE
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_silent_camera_is_reported_and_keeps_one_thread(
     webcam: Webcam, path: Path, profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +216,7 @@ def test_opencvs_device_timeout_is_the_readers(webcam: Webcam, path: Path) -> No
 def test_a_device_is_not_released_during_a_read(
     webcam: Webcam, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "4")
+    monkeypatch.setenv("OPENCV_VIDEOIO_V4L_SELECT_TIMEOUT", "2")
     source = opened(path, format="MJPG")
     webcam.silent.set()
 

@@ -66,6 +66,7 @@ def test_a_server_that_is_killed_and_started_again(profile: Path) -> None:
         assert len(list(capture_threads())) == 1
 
 
+@pytest.mark.usefixtures("hasty")
 def test_missing_packets_are_reported_and_the_stream_reopened(profile: Path) -> None:
     table = Table()
     with RtspCamera(table) as camera, Watching(camera.url, profile) as watching:
@@ -78,6 +79,7 @@ def test_missing_packets_are_reported_and_the_stream_reopened(profile: Path) -> 
         assert watching.cards == [ACE]
 
 
+@pytest.mark.usefixtures("hasty")
 def test_a_server_that_accepts_and_never_responds(profile: Path) -> None:
     with RtspCamera(Table()) as camera:
         camera.state = StreamState.NO_REPLY
