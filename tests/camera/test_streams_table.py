@@ -206,7 +206,7 @@ def test_the_doctor_reports_each_faulty_camera(
     with Shoe(tmp_path / "shoe") as shoe:
         config = _configured(tmp_path / "table", cameras, mosquitto.port, shoe)
         done = cli("doctor", "--config", config, "--json")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     findings = json.loads(done.stdout)
     for name, bad in cameras.items():
         told = [

@@ -229,9 +229,9 @@ class Faults:
     def second_daemon(self) -> Iterator[None]:
         """A second daemon of this table is refused, and the first one goes on."""
         answer = cli("run", "--config", self._hall.daemon.config)
-        assert answer.returncode == 2
+        assert answer.exit_code == 2
         (line,) = answer.stderr.splitlines()
-        assert b"journal.db" in line, line
+        assert "journal.db" in line, line
         yield
 
     @contextmanager

@@ -49,14 +49,14 @@ def stored_events(journal: Path) -> list[dict[str, Any]]:
 def exported(journal: Path, what: str) -> bytes:
     """Return the output of `journal export`."""
     answer = cli("journal", "export", what, journal)
-    assert answer.returncode == 0, answer.stderr
-    return answer.stdout
+    assert answer.exit_code == 0, answer.stderr
+    return answer.stdout_bytes
 
 
 def check_chain(journal: Path) -> None:
     """The hash chain is valid, and the observations fold to the events."""
     answer = cli("journal", "verify", "--refold", journal)
-    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert answer.exit_code == 0, answer.output
 
 
 def check_replay(journal: Path, folder: Path) -> None:
@@ -64,8 +64,8 @@ def check_replay(journal: Path, folder: Path) -> None:
     log = folder / "observations.jsonl"
     log.write_bytes(exported(journal, "--observations"))
     answer = cli("replay", "--json", log)
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout == exported(journal, "--events")
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout_bytes == exported(journal, "--events")
 
 
 def check_received(journal: Path, messages: Iterable[Message]) -> set[int]:

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from click.testing import CliRunner, Result
 
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
 from drivers.angel_eye_ii.frame_codec import Report
 from drivers.simulators.serial_servers import PtyLine
+from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from tests.brokers import PATIENCE, wait_for
@@ -284,7 +286,6 @@ def simulated_shoe(link: Path, *options: object) -> Iterator[subprocess.Popen[by
             process.kill()
 
 
-def cli(*arguments: object) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end."""
-    command = [*SHOE_DAEMON, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, check=False)
+def cli(*arguments: object) -> Result:
+    """Run a command to its end, in the test's own process; an unforeseen error is the test's."""
+    return CliRunner().invoke(main, [*map(str, arguments)], catch_exceptions=False)

@@ -31,8 +31,8 @@ def refused(config: Path, words: str) -> None:
     folder = config.parent
     before = contents(folder)
     answer = cli("run", "--config", config)
-    assert answer.returncode == 2, answer
-    (line,) = answer.stderr.decode().splitlines()
+    assert answer.exit_code == 2, answer
+    (line,) = answer.stderr.splitlines()
     assert line.startswith("shoe-daemon: ")
     assert words in line
     assert contents(folder) == before
@@ -73,8 +73,8 @@ def test_a_journal_that_another_daemon_writes(tmp_path: Path, run: Run) -> None:
     config = configure(tmp_path / "table")
     daemon = run(config).wait_ready()
     answer = cli("run", "--config", config)
-    assert answer.returncode == 2
-    assert f"process {daemon.process.pid} is writing it".encode() in answer.stderr
+    assert answer.exit_code == 2
+    assert f"process {daemon.process.pid} is writing it" in answer.stderr
     assert daemon.stop() == 0
 
 
