@@ -151,9 +151,7 @@ def test_a_throat_asks_for_one_card_at_a_time(
 
 
 @pytest.mark.parametrize(
-    "half",
-    [np.s_[:, :640], np.s_[:, 640:], np.s_[:360], np.s_[360:]],
-    ids=["left", "right", "upper", "lower"],
+    "half", sample([np.s_[:, 640:], np.s_[:, :640], np.s_[360:], np.s_[:360]], 2), ids=str
 )
 def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice, ...]) -> None:
     """Regression: the right half passed as a card that leaves."""
@@ -167,7 +165,7 @@ def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice,
 @pytest.mark.parametrize(
     ("shown", "out"),
     sample(
-        product([("KD", FACE), ("9D", FACE), ("AS", 0.0)], [-20.0, -10.0, 10.0, 20.0, 40.0]), 4
+        product([("KD", FACE), ("9D", FACE), ("AS", 0.0)], [-20.0, -10.0, 10.0, 20.0, 40.0]), 7
     ),
 )
 def test_a_partly_hidden_card_in_the_throat_is_no_finding(

@@ -99,6 +99,9 @@ class Scene:
         return replace(self, **changes)  # type: ignore[arg-type]
 
     def drawn(self, number: int = 0) -> Image:
+        return _seen(_noiseless(self), self.light, self.noise, number)
+
+    def noiseless(self) -> Image:
         image = _felt().copy()
         for lying in self.cards:
             _lay(image, lying, self.style)
@@ -111,7 +114,12 @@ class Scene:
             image = _pushed(image, self.shift)
         if self.blur:
             image = np.asarray(cv2.GaussianBlur(image, (0, 0), self.blur), np.uint8)
-        return _seen(image, self.light, self.noise, number)
+        return image
+
+
+@lru_cache(maxsize=16)
+def _noiseless(scene: Scene) -> Image:
+    return scene.noiseless()
 
 
 def _pushed(image: Image, shift: tuple[float, float]) -> Image:
@@ -194,13 +202,19 @@ def _fill(image: Image, points: NDArray[np.float64], colour: Colour) -> None:
     cv2.fillPoly(image, [np.round(seen).astype(np.int32)], colour, cv2.LINE_AA)
 
 
-_NOISE = np.random.default_rng(1).normal(0, 1, (HEIGHT + 64, WIDTH + 64, 1)).astype(np.float32)
+@lru_cache(maxsize=4)
+def _grain(noise: float) -> NDArray[np.int16]:
+    """Draw the noise once; each picture has another part of it."""
+    grain = np.random.default_rng(1).normal(0, noise, (HEIGHT + 64, WIDTH + 64))
+    return np.repeat(grain.round().astype(np.int16)[..., None], 3, axis=2)
 
 
 def _seen(image: Image, light: float, noise: float, number: int) -> Image:
     y, x = (number * 37) % 64, (number * 53) % 64
-    grain = _NOISE[y : y + HEIGHT, x : x + WIDTH] * noise
-    return np.clip(image * np.float32(light) + grain, 0, 255).astype(np.uint8)
+    if light != 1:
+        image = np.asarray(cv2.convertScaleAbs(image, alpha=light), np.uint8)
+    part = _grain(noise)[y : y + HEIGHT, x : x + WIDTH]
+    return np.asarray(cv2.add(image, part, dtype=cv2.CV_8U), np.uint8)
 
 
 def profile(folder: Path, **changes: object) -> Path:

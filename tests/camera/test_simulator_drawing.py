@@ -18,7 +18,7 @@ from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, Settings
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableImage
 from tests.camera.simulated_tables import settings
-from tests.volume import sample
+from tests.volume import sample, volume
 
 _SIZE = (360, 640, 3)
 
@@ -36,7 +36,7 @@ def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
             state = scene_state(animation, float(at))
             playing.push_camera(state)
             drawn = playing.draw(state)
-            if number % 12 == 0:
+            if number % volume(24, 12) == 0:
                 fresh = view(wish)
                 fresh.camera = playing.camera
                 assert np.array_equal(drawn, fresh.draw(state))

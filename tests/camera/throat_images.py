@@ -50,7 +50,8 @@ OUT = 110.0
 """Position at which a card is no longer visible; the shoe is on the other side."""
 
 _SPARE = 61
-_NOISE = np.random.default_rng(1).normal(0, 2, (HEIGHT + _SPARE, WIDTH + _SPARE, 1)).astype("f4")
+_NOISE = np.random.default_rng(1).normal(0, 2, (HEIGHT + _SPARE, WIDTH + _SPARE)).round()
+_GRAIN = np.repeat(_NOISE.astype(np.int16)[..., None], 3, axis=2)
 """Drawn once; each picture has another part of it."""
 
 Card = tuple[str | None, float]
@@ -59,6 +60,16 @@ Card = tuple[str | None, float]
 
 def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHORT) -> Image:
     """Draw cards, the first below all others; seen from below, the first hides the rest."""
+    image = _noiseless(cards, ahead)
+    down, right = (number * 37) % _SPARE, (number * 53) % _SPARE
+    if light != 1:
+        image = np.asarray(cv2.convertScaleAbs(image, alpha=light), np.uint8)
+    grain = _GRAIN[down : down + HEIGHT, right : right + WIDTH]
+    return np.asarray(cv2.add(image, grain, dtype=cv2.CV_8U), np.uint8)
+
+
+@lru_cache(maxsize=64)
+def _noiseless(cards: tuple[Card, ...], ahead: Ahead) -> Image:
     image = _plates(ahead).copy()
     (x, y), inside = ahead.half, np.zeros((HEIGHT, WIDTH), np.uint8)
     cv2.rectangle(inside, _pixel(-x, -y, ahead), _pixel(x, y, ahead), (255,), -1)
@@ -70,9 +81,7 @@ def drawn(*cards: Card, number: int = 0, light: float = 1.0, ahead: Ahead = SHOR
         else:
             _lay(layer, name, x, ahead)
     cv2.copyTo(layer, inside, image)
-    down, right = (number * 37) % _SPARE, (number * 53) % _SPARE
-    grain = _NOISE[down : down + HEIGHT, right : right + WIDTH]
-    return np.asarray(np.clip(image * np.float32(light) + grain, 0, 255), np.uint8)
+    return image
 
 
 def passing(name: str, seconds: float = 0.36, lag: float = 0.0) -> list[Card]:
