@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.cli.shared_options import Number, require_modules
+from shoe_daemon.cli.shared_options import Number, import_structlog_alone, require_modules
 
 _DEFAULT_FAULTS: Final = ("overdraw", "missed-draw", "unreadable", "noise")
 _FAULT_RATE: Final = 0.25
@@ -103,6 +103,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     MQTT broker inside this process, on loopback. When something goes wrong, a
     scripted supervisor decides by the policy, with orders over MQTT.
     """
+    import_structlog_alone()
     require_modules(
         ("amqtt", "rich"), "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'"
     )

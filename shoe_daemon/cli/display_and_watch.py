@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from shoe_daemon.cli.shared_options import LETTERS, Number, broker_address, require_modules
+from shoe_daemon.cli.shared_options import (
+    LETTERS,
+    Number,
+    broker_address,
+    import_structlog_alone,
+    require_modules,
+)
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -33,6 +39,7 @@ def display(file: Path | None, broker: str | None, listen: str | None) -> None:
     /table/ID is a table's board, /table/ID/history its rounds, /pit all tables.
     It reads from the MQTT broker and never speaks there.
     """
+    import_structlog_alone()
     require_modules(
         ("starlette", "uvicorn"),
         "the display needs {}, an extra: pip install 'shoe-daemon[display]'",
@@ -86,6 +93,7 @@ def watch(table: str | None, *, once: bool, letters: bool, **given: Any) -> None
     TABLE is the table's id, or site.id. Without it, the only table is shown; where
     there are several, they are listed. The broker is 127.0.0.1:1883 unless told.
     """
+    import_structlog_alone()
     require_modules(("rich",), "watch needs {}, an extra: pip install 'shoe-daemon[display]'")
     from shoe_daemon.display.terminal.appearance import LETTERS, chinese, plain
     from shoe_daemon.display.terminal.screen import Screen, has_colours

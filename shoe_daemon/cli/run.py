@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gc
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from shoe_daemon.cli.shared_options import import_structlog_alone
 
 if TYPE_CHECKING:
     from shoe_daemon.service import Daemon
@@ -41,7 +42,7 @@ def command(file: Path) -> None:
 
 
 def _create_daemon(file: Path) -> Daemon:
-    _import_structlog_alone()
+    import_structlog_alone()
     import structlog
 
     from shoe_daemon.config import load_config
@@ -52,14 +53,3 @@ def _create_daemon(file: Path) -> Daemon:
     setup = load_config(file, serving=True)
     structlog.contextvars.bind_contextvars(site=setup.config.site, table=setup.config.table.id)
     return Daemon(setup)
-
-
-def _import_structlog_alone() -> None:
-    """Import structlog without rich, which it would load for tracebacks (6 MB)."""
-    if "structlog" in sys.modules or "rich" in sys.modules:
-        return
-    sys.modules["rich"] = None  # type: ignore[assignment]  # None makes the import fail
-    try:
-        import structlog  # noqa: F401 - loads the module
-    finally:
-        del sys.modules["rich"]
