@@ -56,6 +56,12 @@ def camera() -> Camera:
     return _world()[2]
 
 
+@lru_cache(maxsize=4)
+def _pushed_camera(pushed: tuple[float, float, float]) -> Camera:
+    """The same object for the same push: the table is drawn anew for another one."""
+    return camera().moved(*pushed) if any(pushed) else camera()
+
+
 def seen(  # noqa: PLR0913 - whatever can be before a camera
     laid: Laid | None = None,
     *,
@@ -67,7 +73,7 @@ def seen(  # noqa: PLR0913 - whatever can be before a camera
 ) -> Image:
     """Take a frame; the camera may have moved by millimetres and degrees."""
     view, sensor, _ = _world()
-    view.camera = camera().moved(*pushed) if any(pushed) else camera()
+    view.camera = _pushed_camera(pushed)
     effects = [] if trouble is None else [Effect(trouble, 0.0, 99.0)]
     animation = AnimatedRound(0, cards=[*_tracks(laid or {})], effects=effects, deck=deck)
     drawn = view.draw(scene_state(animation, 3.0)).copy()

@@ -18,7 +18,7 @@ from drivers.camera.sources.frame_capture import Image
 from tests.camera.overhead_scene import Scene, on
 from tests.fakes.loopback_server import LoopbackServer, read_request
 
-PERIOD = 0.04
+PERIOD = 0.06
 BOUNDARY = "seam"
 MULTIPART = f"multipart/x-mixed-replace; boundary={BOUNDARY}"
 
@@ -30,6 +30,12 @@ def jpeg(card: str | None = None, number: int = 0, width: int = 1280) -> bytes:
     if width != image.shape[1]:
         image = np.asarray(cv2.resize(image, (width, width * 9 // 16)), np.uint8)
     return encoded(image)
+
+
+@lru_cache(maxsize=4)
+def dark_jpeg(grey: int) -> bytes:
+    """An image as of a covered lens."""
+    return encoded(np.full((720, 1280, 3), grey, np.uint8))
 
 
 def draw_all() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -120,9 +120,10 @@ class Backs:
         return states[4::5]
 
 
-@pytest.fixture(scope="module", params=[2, 11, 102])
-def backs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Backs:
-    return Backs(request.param, tmp_path_factory.mktemp("table"))
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Backs]:
+    """The table of a seed, the same for all tests."""
+    return cache(lambda seed: Backs(seed, tmp_path_factory.mktemp("table")))
 
 
 def _ways() -> Iterator[Way]:
@@ -133,28 +134,30 @@ def _ways() -> Iterator[Way]:
         yield slot, x, y, turn
 
 
-def test_backs_are_found_on_any_felt(backs: Backs) -> None:
+@pytest.mark.parametrize("seed", [2, 11, 102])
+def test_backs_are_found_on_any_felt(seed: int, table: Callable[[int], Backs]) -> None:
     """
     The back of seed 2 is printed to its rim, and as light as the felt; that of seed 102 has a
     white rim, and the felt's colour.
     """
+    backs = table(seed)
     missed = [(way, miss) for way in _ways() if (miss := backs.miss(*way)) > _NEAR]
     assert missed == []
 
 
 @pytest.mark.parametrize("seed", _LIKE_THE_FELT)
-def test_faint_backs_are_found(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_faint_backs_are_found(seed: int, table: Callable[[int], Backs]) -> None:
     """All but those that hide the line around their place."""
-    backs = Backs(seed, tmp_path_factory.mktemp("table"))
+    backs = table(seed)
     missed = [way for way in islice(_ways(), volume(6, 12)) if backs.miss(*way) > _NEAR]
     assert len(missed) <= 1
 
 
 @pytest.mark.parametrize("seed", _LIKE_THE_FELT)
 def test_a_faint_back_is_tracked_until_it_is_gone(
-    seed: int, tmp_path_factory: pytest.TempPathFactory
+    seed: int, table: Callable[[int], Backs]
 ) -> None:
-    backs = Backs(seed, tmp_path_factory.mktemp("table"))
+    backs = table(seed)
     assert backs.states(Slot.P1)[2:] == ["down"] * 8 + ["empty"] * 2
 
 

@@ -30,6 +30,7 @@ from tests.camera.fake_cameras import (
     asks_for_a_digest,
     asks_for_a_password,
     capture_threads,
+    dark_jpeg,
     draw_all,
     encoded,
     first_then,
@@ -106,7 +107,7 @@ def _another_size(visit: Visit) -> None:
 
 def _black(visit: Visit) -> None:
     while True:
-        visit.picture(encoded(np.full((720, 1280, 3), 3, np.uint8)))
+        visit.picture(dark_jpeg(3))
 
 
 def _frozen(visit: Visit) -> None:

@@ -16,7 +16,6 @@ from itertools import count
 from pathlib import Path
 
 import cv2
-import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Camera
@@ -24,7 +23,14 @@ from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
 from tests.camera import overhead_scene
-from tests.camera.fake_cameras import NetworkCamera, Visit, draw_all, encoded, jpeg
+from tests.camera.fake_cameras import (
+    NetworkCamera,
+    Visit,
+    dark_jpeg,
+    draw_all,
+    encoded,
+    jpeg,
+)
 from tests.camera.overhead_scene import Scene, on
 from tests.commands.command_table import Supervisor
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
@@ -69,7 +75,7 @@ def _stops(visit: Visit) -> None:
 def _black(visit: Visit) -> None:
     visit.answer()
     while True:
-        visit.picture(encoded(np.full((720, 1280, 3), 2, np.uint8)))
+        visit.picture(dark_jpeg(2))
 
 
 def _smaller(visit: Visit) -> None:
@@ -107,9 +113,9 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
     overhead_scene.profile(folder)
     (folder / "text.mp4").write_text("no video at all")
     writer = cv2.VideoWriter(
-        str(folder / "other.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 25, (1280, 720)
+        str(folder / "other.avi"), cv2.VideoWriter.fourcc(*"MJPG"), 10, (1280, 720)
     )
-    for number in range(200):
+    for number in range(80):
         writer.write(_other_table()[number % 4])
     writer.release()
     with ExitStack() as stack:

@@ -8,6 +8,7 @@ flicker, blur and torn pictures.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import cv2
@@ -169,8 +170,12 @@ class Sensor:
     def __init__(self, settings: Settings) -> None:
         self._chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 4])
         self._noise = settings.noise
-        size = (settings.height + _NOISE_MARGIN_PX, settings.width + _NOISE_MARGIN_PX)
-        self._bank = [self._speckle(size) for _ in range(_NOISE_IMAGES)] if settings.noise else []
+        self._size = (settings.height + _NOISE_MARGIN_PX, settings.width + _NOISE_MARGIN_PX)
+
+    @cached_property
+    def _bank(self) -> list[_Speckle]:
+        """Images of the noise: drawn with the first picture, as many plays take none."""
+        return [self._speckle(self._size) for _ in range(_NOISE_IMAGES if self._noise else 0)]
 
     def _speckle(self, size: tuple[int, int]) -> _Speckle:
         # Brightness noise per pixel, and smoothed colour noise: cameras smear single coloured

@@ -149,8 +149,10 @@ def write_simulated_profile(settings: Settings, folder: Path) -> Path:
 
 def _without_noise(scene: Scene) -> NDArray[np.uint8]:
     """Take the mean of several pictures, as a calibration does."""
-    pictures = [scene.empty().astype(np.float64) for _ in range(_PICTURES)]
-    return np.asarray(np.mean(pictures, axis=0).round(), np.uint8)
+    whole = scene.empty().astype(np.uint16)
+    for _ in range(1, _PICTURES):
+        whole += scene.empty()
+    return np.asarray((whole / _PICTURES).round(), np.uint8)
 
 
 def _profile(settings: Settings, camera: Camera) -> kept.Profile:

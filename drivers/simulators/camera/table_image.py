@@ -49,7 +49,6 @@ class TableImage:
     def __init__(self, settings: Settings, camera: Camera) -> None:
         self._settings = settings
         self._first = self.camera = camera
-        self._felt = felt_image(settings.seed)
         self._hung = lamps_of(settings.seed, camera)
         self._decks: dict[int, Deck] = {}
         self._pushed: set[int] = set()
@@ -150,7 +149,7 @@ class TableImage:
         return self._lamps[dazzling]
 
     def _warped(self) -> Pixels:
-        drawn, scale = self._felt
+        drawn, scale = felt_image(self._settings.seed)
         points = self.camera.table_points()
         x = (points[..., 0] - EXTENT[0]) * scale[0]
         y = (points[..., 1] - EXTENT[1]) * scale[1]
