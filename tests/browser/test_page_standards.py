@@ -86,7 +86,7 @@ def test_a_style_sheet_asks_for_nothing_young(sheet: Path) -> None:
     assert not YOUNG_STYLE.search(text.replace(":focus:not(:focus-visible)", ""))
 
 
-@pytest.mark.parametrize(("code", "path"), sample(product(languages(), PAGES), 2))
+@pytest.mark.parametrize(("code", "path"), sample(product(languages(), PAGES), 3))
 def test_a_page_is_light_speaks_its_language_and_fits_every_screen(
     stage: Stage, busy: Table, kiosk: Watched, path: str, code: str
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from msgspec.structs import replace
 
@@ -12,6 +14,7 @@ from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, 
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.game.irregularity_rulings import POLICY_IDS
 from shoe_daemon.table import IrregularityClosed
+from tests import volume
 from tests.demo.sample_table import SampleTable
 
 ROUNDS = 40
@@ -49,9 +52,9 @@ def count(sample: SampleTable, kind: str) -> int:
     return sum(event.type == kind for event in sample.events)
 
 
-@pytest.mark.parametrize("policy", POLICY_IDS)
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("fault", CALLED_OVER)
+@pytest.mark.parametrize(
+    ("policy", "mode", "fault"), volume.sample(product(POLICY_IDS, Mode, CALLED_OVER), 5)
+)
 def test_every_round_is_shown_as_it_was_dealt(policy: str, mode: Mode, fault: Fault) -> None:
     sample, referee = performed(settings(fault, policy=policy, mode=mode), policy)
     assert referee.passed
@@ -104,7 +107,7 @@ def test_a_round_that_cannot_be_restored_is_void() -> None:
     assert ("void_round", OPERATOR) in closed(sample)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(volume.volume(3, 8)))
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("excess", [Excess.BURNED, Excess.CARRIED])
 def test_whatever_goes_wrong_nothing_wrong_is_shown(seed: int, mode: Mode, excess: Excess) -> None:

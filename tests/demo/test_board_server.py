@@ -21,6 +21,7 @@ import pytest
 
 from tests.brokers import PATIENCE, free_port, wait_for
 from tests.demo.demo_process import COMMAND, Terminal, environment, start
+from tests.volume import sample
 
 SLOW = ("--board", "--speed", "30", "--fault", "overdraw", "--fault-rate", "1", "--seed", "3")
 ADDRESSES = re.compile(r"Board: +(http://127\.0\.0\.1:\d+)/table/table-1   Pit: (\S+)/pit\s")
@@ -167,7 +168,7 @@ def _children(pid: int) -> list[int]:
     return [int(child) for each in tasks for child in each.read_text(encoding="ascii").split()]
 
 
-@pytest.mark.parametrize("extra", ["starlette", "uvicorn"])
+@pytest.mark.parametrize("extra", sample(["uvicorn", "starlette"], 2))
 def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path, extra: str) -> None:
     script = f"import sys; sys.modules[{extra!r}] = None; from shoe_daemon.cli import main; main()"
     options = ("demo", "--speed", "0", "--rounds", "1", "--fault-rate", "0")

@@ -15,13 +15,16 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from shoe_daemon.cli import main
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings
 from shoe_daemon.demo.run_demo import run_demo
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
 from tests.brokers import PATIENCE, Listener, free_port, wait_for
 from tests.demo.demo_process import LONGEST, Terminal, environment, run, start
+from tests.volume import sample
 
 SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
 OTHER_SCREEN, OWN_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
@@ -62,7 +65,7 @@ class TestWithoutATerminal:
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
 
-    @pytest.mark.parametrize("mode", ["open", "hidden"])
+    @pytest.mark.parametrize("mode", sample(["hidden", "open"], 2))
     def test_faults_are_caught_and_nothing_wrong_is_shown(self, tmp_path: Path, mode: str) -> None:
         faults = [
             option
@@ -86,7 +89,7 @@ class TestWithoutATerminal:
         assert "refused" not in done.out
         assert len(set(seen_of(done.out))) == 1
 
-    @pytest.mark.parametrize("policy", ["us_nj_pa", "fr_2007"])
+    @pytest.mark.parametrize("policy", sample(["fr_2007", "us_nj_pa"], 2))
     def test_what_the_shoe_misread_is_put_right(self, tmp_path: Path, policy: str) -> None:
         options = ("--rounds", "16", "--seed", "3", "--fault-rate", "0.8", "--policy", policy)
         faults = [option for each in ("misread", "overdraw") for option in ("--fault", each)]
@@ -131,7 +134,7 @@ class TestWithoutATerminal:
         assert match
         assert int(match[1]) != port
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize("number", sample([signal.SIGTERM, signal.SIGHUP], 2))
     def test_it_ends_cleanly_when_told(self, tmp_path: Path, number: signal.Signals) -> None:
         process = start(tmp_path, "--speed", "60", "--fault-rate", "0")
         assert process.stdout is not None
@@ -197,12 +200,17 @@ class TestWithoutATerminal:
         ],
     )
     def test_a_wish_that_cannot_be_is_one_line(
-        self, tmp_path: Path, options: tuple[str, ...], told: str
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        options: tuple[str, ...],
+        told: str,
     ) -> None:
-        done = run(tmp_path, *options)
-        assert (done.status, done.out) == (2, "")
-        assert told in done.err
-        assert done.err.count("\n") == 1
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        done = CliRunner().invoke(main, ["demo", "--no-board", *options], catch_exceptions=False)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert told in done.stderr
+        assert done.stderr.count("\n") == 1
         assert list(tmp_path.iterdir()) == []
 
 

@@ -34,6 +34,7 @@ from shoe_daemon.table import (
 from shoe_daemon.table.public_document_types import Alert, CardView, RoundView
 from tests.demo.sample_table import boards, showpiece
 from tests.demo.view_reader import faces, folded_down, public_cards
+from tests.volume import volume
 from tools.make_terminal_pictures import to_svg
 
 SIZES = [SMALL, LARGE] = [(80, 24), (120, 40)]
@@ -74,8 +75,9 @@ def everything() -> Iterator[DemoView]:
 
 @cache
 def drawn(size: tuple[int, int]) -> tuple[tuple[DemoView, str], ...]:
-    """Draw every third board of `everything` in this size, once for all tests."""
-    return tuple((board, text(board, size)) for board in list(everything())[size is LARGE :: 3])
+    """Draw boards of `everything` in this size, others in each, once for all tests."""
+    boards = list(everything())[size is LARGE :: volume(6, 3)]
+    return tuple((board, text(board, size)) for board in boards)
 
 
 def first(condition: Any, boards: Iterator[DemoView] | tuple[DemoView, ...]) -> DemoView:  # noqa: ANN401

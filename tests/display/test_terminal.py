@@ -70,7 +70,7 @@ def shoe(seed: int) -> list[Result]:
 @pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_every_cell_that_has_room_is_drawn_and_nothing_else(signs: Symbols, width: int) -> None:
-    for seed in range(12):
+    for seed in range(volume(4, 12)):
         ties, tail = random.Random(seed).choice(
             [(ties, tail) for ties in LeadingTies for tail in Tail]
         )
@@ -83,7 +83,7 @@ def test_every_cell_that_has_room_is_drawn_and_nothing_else(signs: Symbols, widt
             assert read.cells == shown, name
 
 
-@settings(max_examples=volume(30, 60), deadline=None)
+@settings(max_examples=volume(15, 60), deadline=None)
 @given(st.text("PBTpbn", max_size=200), st.integers(1, 200))
 def test_any_sequence_in_any_width_is_drawn(letters: str, width: int) -> None:
     text = "".join(

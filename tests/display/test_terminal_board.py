@@ -30,6 +30,7 @@ from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, folded_down, public_cards
 from tests.display.road_reader import NAMES, expected, read_road
 from tests.table.dealer import Dealer
+from tests.volume import sample, volume
 
 SIZES = [(80, 24), (80, 33), (100, 30), (132, 43), (200, 50)]
 SIGNS = plain(LETTERS)
@@ -40,8 +41,8 @@ def moments(
     mode: Mode = Mode.OPEN, rounds: int = 40, house: str = "seven-feathers"
 ) -> tuple[TableView, ...]:
     settings = Settings(mode=mode, rounds=rounds, seed=7, faults=tuple(Fault), fault_rate=0.2)
-    sample = SampleTable(house, "us_nj_pa")
-    return tuple(sample.view("table-1", "broker:1883") for _ in sample.boards(settings))
+    table = SampleTable(house, "us_nj_pa")
+    return tuple(table.view("table-1", "broker:1883") for _ in table.boards(settings))
 
 
 def changed(seen: TableView, **state: Any) -> TableView:  # noqa: ANN401 - any field of the state
@@ -71,7 +72,7 @@ def test_every_road_is_drawn_cell_by_cell(size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
     hidden = 0
-    for seen in moments(mode, 15):
+    for seen in sample(moments(mode, 15), 3):
         assert seen.state is not None
         text = text_of(seen)
         assert faces(text) == public_cards(seen.state)
@@ -133,7 +134,7 @@ def test_an_aborted_and_a_held_round_have_their_lines() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_what_is_due_the_counts_and_the_next_round_are_there(size: tuple[int, int]) -> None:
-    for seen in moments()[::20]:
+    for seen in moments()[:: volume(60, 20)]:
         text = text_of(seen, size)
         state = seen.state
         assert state is not None
@@ -187,7 +188,7 @@ def test_states_of_the_table_are_told() -> None:
 
 def test_side_wagers_that_won_are_told_with_their_odds() -> None:
     told = 0
-    for seen in moments(house="curator")[::3]:
+    for seen in moments(house="curator")[:: volume(9, 3)]:
         last = seen.state.last_result if seen.state else None
         won = [
             each.pays
@@ -218,18 +219,18 @@ def test_an_unknown_table_waits() -> None:
 
 
 def test_whatever_passes_as_a_document_can_be_drawn() -> None:
-    sample = SampleTable("seven-feathers", "us_nj_pa")
-    list(sample.boards(Settings(mode=Mode.OPEN, rounds=9, seed=3)))
-    documents = {kind: json.loads(text) for kind, text in sample.documents().items()}
+    table = SampleTable("seven-feathers", "us_nj_pa")
+    list(table.boards(Settings(mode=Mode.OPEN, rounds=9, seed=3)))
+    documents = {kind: json.loads(text) for kind, text in table.documents().items()}
     chance, drawn = random.Random(1), 0
-    for _ in range(300):
+    for _ in range(volume(120, 300)):
         kind = chance.choice(["state", "roads", "history"])
         hostile = _spoilt(documents[kind], chance)
         try:
             document = decode(TopicParts("demo", "table-1", kind), json.dumps(hostile).encode())
         except InvalidMessage:
             continue
-        seen = sample.view("table-1", "broker:1883")
+        seen = table.view("table-1", "broker:1883")
         forms = {"roads": RoadsNow, "history": History}
         body = msgspec.json.decode(document.json, type=forms[kind]) if kind in forms else None
         seen = replace(seen, **{kind: body or document.body})
@@ -238,7 +239,7 @@ def test_whatever_passes_as_a_document_can_be_drawn() -> None:
             assert [Segment.get_line_length(row) for row in rows] == [size[0]] * size[1]
             assert all(text_of_row(row).isprintable() for row in rows)
         drawn += 1
-    assert drawn > 50
+    assert drawn > volume(20, 50)
 
 
 def _spoilt(value: Any, chance: random.Random) -> Any:  # noqa: ANN401 - any JSON

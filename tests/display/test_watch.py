@@ -18,9 +18,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_dealing import Mode, Settings
+from shoe_daemon.cli import main
 from shoe_daemon.display.table_model import Freshness, Link, Message, Moment
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, plain
 from shoe_daemon.display.terminal.board import TableView, board
@@ -108,15 +110,10 @@ def watching(folder: Path, broker: Mosquitto, *arguments: str, **size: int) -> S
     return Screen(folder, *arguments, "--broker", f"127.0.0.1:{broker.port}", **size)
 
 
-def once(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*WATCH, "--once", "--wait", str(PATIENCE), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(folder, **more),
-        cwd=folder,
-    )
+def once(*arguments: str, **environment: str) -> Result:
+    """Print one picture, in the test's own process."""
+    words = ["watch", "--once", "--wait", str(PATIENCE), *arguments]
+    return CliRunner().invoke(main, words, env=environment, catch_exceptions=False)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -314,8 +311,8 @@ class TestWithoutATable:
             "demo.table-2  live      Second�[2J · No shoe · round 30",
         ]
         if how == "--once":
-            done = once(tmp_path, "--broker", address)
-            assert (done.returncode, done.stderr) == (0, "")
+            done = once("--broker", address)
+            assert (done.exit_code, done.stderr) == (0, "")
             assert done.stdout.split("\n")[:-1] == told
             return
         with watching(tmp_path, mosquitto) as screen:
@@ -329,8 +326,8 @@ class TestOnce:
     ) -> None:
         say(publisher, last_round()[3])
         address = f"127.0.0.1:{mosquitto.port}"
-        done = once(tmp_path, "table-1", "--broker", address, COLUMNS="100", LINES="31")
-        assert (done.returncode, done.stderr) == (0, "")
+        done = once("table-1", "--broker", address, COLUMNS="100", LINES="31")
+        assert (done.exit_code, done.stderr) == (0, "")
         *rows, foot, end = done.stdout.split("\n")
         expected = picture(last_round()[3], mosquitto.port, (100, 30), plain(LETTERS))
         assert "\n".join(rows) == expected.rpartition("\n")[0]
@@ -345,8 +342,8 @@ class TestOnce:
         address = f"127.0.0.1:{mosquitto.port}"
 
         def is_told(seconds: int) -> bool:
-            done = once(tmp_path, "table-9", "--broker", address, "--wait", str(seconds))
-            assert (done.returncode, done.stdout) == (1, "")
+            done = once("table-9", "--broker", address, "--wait", str(seconds))
+            assert (done.exit_code, done.stdout) == (1, "")
             return done.stderr == (
                 f"shoe-daemon: watch: nothing was heard of the table 'table-9' within {seconds} s "
                 f"at {address}; there are demo.table-1\n"
@@ -358,8 +355,8 @@ class TestOnce:
         address = f"127.0.0.1:{free_port()}"
 
         def is_told(seconds: int) -> bool:
-            done = once(tmp_path, "--broker", address, "--wait", str(seconds))
-            assert (done.returncode, done.stdout) == (1, "")
+            done = once("--broker", address, "--wait", str(seconds))
+            assert (done.exit_code, done.stdout) == (1, "")
             said = f"shoe-daemon: watch: no broker at {address}: Connection refused\n"
             return done.stderr == said
 
@@ -371,11 +368,11 @@ class TestOnce:
         for site in ("here", "there"):
             say(publisher, other(last_round()[0], "state", site=site), f"shoe/v1/{site}/table-1")
         address = f"127.0.0.1:{mosquitto.port}"
-        done = once(tmp_path, "table-1", "--broker", address)
-        assert done.returncode == 2
+        done = once("table-1", "--broker", address)
+        assert done.exit_code == 2
         assert "expected one of here.table-1, there.table-1" in done.stderr
-        done = once(tmp_path, "there.table-1", "--broker", address)
-        assert (done.returncode, done.stderr) == (0, "")
+        done = once("there.table-1", "--broker", address)
+        assert (done.exit_code, done.stderr) == (0, "")
 
 
 class TestConfiguration:
@@ -393,8 +390,8 @@ class TestConfiguration:
         say(publisher, last_round()[3])
         file = tmp_path / "some.toml"
         file.write_text(text.format(port=mosquitto.port), encoding="utf-8")
-        done = once(tmp_path, *name, "--config", str(file))
-        assert (done.returncode, done.stderr) == (0, "")
+        done = once(*name, "--config", str(file))
+        assert (done.exit_code, done.stderr) == (0, "")
         assert "Demo table" in done.stdout
 
     @pytest.mark.parametrize(
@@ -408,12 +405,17 @@ class TestConfiguration:
         ],
     )
     def test_what_is_wrong_is_one_line(
-        self, tmp_path: Path, arguments: list[str], told: str
+        self,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: list[str],
+        told: str,
     ) -> None:
+        monkeypatch.chdir(tmp_path)
         (tmp_path / "wrong.toml").write_text("[mqtt]\nport = 'x'\n", encoding="utf-8")
         (tmp_path / "none.toml").write_text("site = 'a'\n[table]\nid = 'b'\n", encoding="utf-8")
-        done = once(tmp_path, *arguments)
-        assert (done.returncode, done.stdout) == (2, "")
+        done = once(*arguments)
+        assert (done.exit_code, done.stdout) == (2, "")
         assert told in done.stderr
         assert done.stderr.count("\n") == 1
 
@@ -463,8 +465,8 @@ def test_it_speaks_to_nobody(tmp_path: Path, mosquitto: Mosquitto, publisher: Li
     with Listener(mosquitto.port, name="everything") as everything:
         wait_for(lambda: len(everything.messages) >= 4)
         heard = len(everything.messages)
-        done = once(tmp_path, "--broker", f"127.0.0.1:{mosquitto.port}")
-        assert done.returncode == 0
+        done = once("--broker", f"127.0.0.1:{mosquitto.port}")
+        assert done.exit_code == 0
         everything.publish("mark", b"")
         wait_for(lambda: everything.messages[-1].topic == "mark", timeout=PATIENCE)
         assert len(everything.messages) == heard + 1
