@@ -32,6 +32,9 @@ _MIN_AGREEING_SHARE: Final = 0.4
 """Share of the points that has to agree; points that left the image do not. The print alone is
 not enough: of another table with the same print, at most 0.36 agree."""
 
+_SURE_SHARE: Final = 0.95
+"""Share of the points from which on nothing else is tried."""
+
 _MAX_POINT_ERROR_PX: Final = 2.0
 """Maximum error of a point that agrees."""
 
@@ -145,17 +148,21 @@ def _register(profile: Profile, reference: Image, now: Image) -> _Registration |
     """
     Find the homography of the undistorted image's points.
 
-    First approximately by features; without a match, as in an image out of focus, the table is
-    assumed to be in its place. Then points are tracked from both starts, and once more from the
-    start from which more of them agree.
+    Points are tracked from their places: of a table that has hardly moved, nearly all agree.
+    Otherwise it is found approximately by features, if they match, which they may not in an
+    image out of focus. Points are then tracked from there, too, and once more from the start
+    from which more of them agree.
     """
     before, after = _grey(reference), _grey(now)
     points = _reference_points(profile, before)
     if points is None:
         return None
-    starts = (_match_features(_without_lighting(before), _without_lighting(after)), np.eye(3))
-    found = [_track_points(points, after, start) for start in starts if start is not None]
-    best = max((each for each in found if each), key=lambda each: each.agreed, default=None)
+    best = _track_points(points, after, np.eye(3))
+    if best is None or best.agreed < _SURE_SHARE * len(points.points):
+        start = _match_features(_without_lighting(before), _without_lighting(after))
+        moved = None if start is None else _track_points(points, after, start)
+        if moved is not None and (best is None or moved.agreed >= best.agreed):
+            best = moved
     return best and (_track_points(points, after, best.rough) or best)
 
 
