@@ -113,8 +113,8 @@ def test_the_same_seed_shows_the_same(station: Station) -> None:
 
 
 def test_pictures_may_be_skipped_without_changing_the_others() -> None:
-    every = table(seed=5, noise=0.0, fps=8)
-    fewer = table(seed=5, noise=0.0, fps=2)
+    every = table(seed=8, noise=0.0, fps=8)
+    fewer = table(seed=8, noise=0.0, fps=2)
     pairs = list(zip(islice(every.frames(), 0, 60, 4), islice(fewer.frames(), 15), strict=True))
     assert pairs
     for one, other in pairs:
@@ -123,7 +123,7 @@ def test_pictures_may_be_skipped_without_changing_the_others() -> None:
 
 
 def test_the_sensor_never_gives_the_same_picture_twice() -> None:
-    scene = table(seed=3)
+    scene = table(seed=8)
     one, other = (shot.image for shot in islice(scene.frames(), 2))
     assert one is not None
     assert other is not None
