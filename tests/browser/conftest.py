@@ -1,6 +1,6 @@
 """
-One browser for all modules of a worker, one broker and one display for each: every table has an
-id of its own.
+One browser, one broker and one display for all tests of a worker: every table has an id of its
+own, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A running broker and a running display, which no test may kill."""
     with set_stage(tmp_path_factory.mktemp("stage")) as stage:

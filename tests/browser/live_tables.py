@@ -23,6 +23,7 @@ from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.expected_roads import Ledger
+from tests.browser.published_table import RETAINED
 from tests.commands.command_table import SITE, Supervisor, write_config
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 
@@ -123,6 +124,14 @@ class Table(Supervisor):
         said = self.of("status")
         return bool(said) and said[-1].json["state"] == "online"
 
+    def clear(self) -> None:
+        """End its daemon, and take away all that it has left at the broker."""
+        self.daemon.kill()
+        wait_for(lambda: b'"offline"' in self.of("status")[-1].payload, "its last will")
+        for suffix in RETAINED:
+            cleared = self._client.publish(f"{self.root}/{suffix}", b"", 1, retain=True)
+            cleared.wait_for_publish(PATIENCE)
+
     def freeze(self) -> None:
         """Let its daemon hang, with open lines and without a word."""
         os.kill(self.daemon.process.pid, signal.SIGSTOP)
@@ -143,7 +152,7 @@ class Stage:
     @contextmanager
     def table(self, text: str = "", mqtt: str = "") -> Iterator[Table]:
         """
-        Open a table.
+        Open a table; when it is closed nothing of it is left.
 
         Args:
             text: More of its section ``[table]``, and further sections.
@@ -162,6 +171,7 @@ class Stage:
             wait_for(table.is_online, "online")
             shoe.wait_heard()
             yield table
+            table.clear()
 
 
 @contextmanager

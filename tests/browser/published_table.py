@@ -19,12 +19,12 @@ from tests.brokers import Listener
 from tests.commands.command_table import SITE
 from tests.table.dealer import Dealer
 
-__all__ = ["FoldedTable"]
+__all__ = ["RETAINED", "FoldedTable"]
 
 _MINUTES: int = 20
 """Age of the first observation of a table."""
 
-_RETAINED = (
+RETAINED = (
     *("status", "alert/active", "staff/alert/active", "result/last", "roads", "history"),
     "device/shoe",
     "state",  # last: with it the display forgets the table
@@ -71,7 +71,7 @@ class FoldedTable(Dealer):
 
     def clear(self) -> None:
         """Take every retained document away again."""
-        for suffix in _RETAINED:
+        for suffix in RETAINED:
             self._put(suffix, b"", retain=True)
 
     def publish(

@@ -40,9 +40,9 @@ class Upgradable:
     """A display that can be replaced by another version of itself. It needs no broker for that."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir()
         self._file = folder / "version"
         self._file.write_text("1", encoding="ascii")
+        self.version = 1
         patch = PATCH.format(file=str(self._file))
         self.display = Display(folder, free_port(), patch=patch)
 
@@ -50,10 +50,14 @@ class Upgradable:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.display.port}"
 
-    def restart(self, version: str) -> None:
+    def restart(self, version: int) -> None:
         self.display.stop()
-        self._file.write_text(version, encoding="ascii")
+        self.version = version
+        self._file.write_text(str(version), encoding="ascii")
         self.display.start()
+
+    def upgrade(self) -> None:
+        self.restart(self.version + 1)
 
 
 class Followed:
@@ -96,9 +100,9 @@ class Followed:
         self.version = self.page.evaluate(VERSION)
 
 
-@pytest.fixture
-def upgradable(tmp_path: Path) -> Iterator[Upgradable]:
-    upgradable = Upgradable(tmp_path / "display")
+@pytest.fixture(scope="module")
+def upgradable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgradable]:
+    upgradable = Upgradable(tmp_path_factory.mktemp("display"))
     with upgradable.display:
         yield upgradable
 
@@ -106,10 +110,10 @@ def upgradable(tmp_path: Path) -> Iterator[Upgradable]:
 @pytest.mark.parametrize("path", sample(PAGES, 2))
 def test_a_page_takes_itself_anew_once(upgradable: Upgradable, kiosk: Watched, path: str) -> None:
     followed = Followed(kiosk, f"{upgradable.url}{path}?lang=zh-hant")
-    upgradable.restart("1")
+    upgradable.restart(upgradable.version)
     followed.pass_time()
     assert followed.loads == 1
-    upgradable.restart("2")
+    upgradable.upgrade()
     followed.follow()
     followed.pass_time()
     assert followed.loads == 2
@@ -121,7 +125,8 @@ def test_what_is_upgraded_and_taken_back_is_followed(
     upgradable: Upgradable, kiosk: Watched
 ) -> None:
     followed = Followed(kiosk, f"{upgradable.url}/table/x")
-    for loads, version in enumerate(("2", "1"), 2):
+    before = upgradable.version
+    for loads, version in enumerate((before + 1, before), 2):
         upgradable.restart(version)
         followed.follow()
         assert followed.loads == loads
@@ -169,7 +174,7 @@ def test_a_page_that_somebody_uses_is_left_alone_for_a_minute(
 ) -> None:
     followed = Followed(kiosk, f"{upgradable.url}/pit")
     kiosk.page.keyboard.press("Tab")
-    upgradable.restart("2")
+    upgradable.upgrade()
     followed.pass_time(50)
     assert followed.loads == 1
     followed.page.clock.run_for(10_000)
@@ -181,7 +186,7 @@ def test_a_pit_that_may_sound_is_not_silenced(upgradable: Upgradable, kiosk: Wat
     followed = Followed(kiosk, f"{upgradable.url}/pit")
     kiosk.page.locator("#sound").click()
     kiosk.page.wait_for_selector('#sound[data-sound="on"]')
-    upgradable.restart("2")
+    upgradable.upgrade()
     followed.pass_time()
     assert followed.loads == 1
     kiosk.page.locator("#sound").click()

@@ -37,13 +37,6 @@ _GREY = """
 
 
 @pytest.fixture
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A stage whose every part may be killed."""
-    with set_stage(tmp_path_factory.mktemp("losses")) as stage:
-        yield stage
-
-
-@pytest.fixture
 def heartbeat() -> int:
     """Seconds; a short one takes a slow machine for a table that hangs."""
     return 10
@@ -115,32 +108,6 @@ def test_a_killed_daemon_is_offline_and_comes_back(table: Table, board: Watched)
     board.assert_clean()
 
 
-def test_a_killed_broker_greys_every_board_and_comes_back(
-    stage: Stage, table: Table, board: Watched
-) -> None:
-    stage.broker.kill()
-    assert_greyed(board, "no_broker")
-    stage.broker.start()
-    assert_fresh(board)
-    finish(table, board)
-
-
-def test_a_killed_display_is_noticed_by_the_page_itself(
-    stage: Stage, table: Table, board: Watched
-) -> None:
-    stage.display.kill()
-    board.page.clock.fast_forward("00:16")
-    assert_greyed(board, "lost")
-    # What happens meanwhile is on the board when the display is back.
-    table.deal(*REST)
-    stage.display.start()
-    assert_fresh(board)
-    table.shoe.call(Outcome.PLAYER)
-    wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round")
-    wait_shows(board, table.ledger(), lambda seen: seen["outcome"] == "player")
-    board.assert_clean()
-
-
 def test_a_page_that_is_opened_while_nothing_is_fresh_is_never_shown_as_fresh(
     stage: Stage, table: Table, board: Watched, browser: Browser
 ) -> None:
@@ -150,3 +117,35 @@ def test_a_page_that_is_opened_while_nothing_is_fresh_is_never_shown_as_fresh(
     seen = board.page.evaluate_handle("document.body.dataset.fresh")
     assert seen.json_value() != "live"
     assert_greyed(board, "offline")
+
+
+class TestOfItsOwn:
+    @pytest.fixture
+    def stage(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+        """A stage whose every part may be killed."""
+        with set_stage(tmp_path_factory.mktemp("losses")) as stage:
+            yield stage
+
+    def test_a_killed_broker_greys_every_board_and_comes_back(
+        self, stage: Stage, table: Table, board: Watched
+    ) -> None:
+        stage.broker.kill()
+        assert_greyed(board, "no_broker")
+        stage.broker.start()
+        assert_fresh(board)
+        finish(table, board)
+
+    def test_a_killed_display_is_noticed_by_the_page_itself(
+        self, stage: Stage, table: Table, board: Watched
+    ) -> None:
+        stage.display.kill()
+        board.page.clock.fast_forward("00:16")
+        assert_greyed(board, "lost")
+        # What happens meanwhile is on the board when the display is back.
+        table.deal(*REST)
+        stage.display.start()
+        assert_fresh(board)
+        table.shoe.call(Outcome.PLAYER)
+        wait_for(lambda: len(table.ledger().rounds) == 4, "the fourth round")
+        wait_shows(board, table.ledger(), lambda seen: seen["outcome"] == "player")
+        board.assert_clean()

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 
 from tests.brokers import Listener
 from tests.browser.chrome import Watched, watch
-from tests.browser.live_tables import Stage, Table
+from tests.browser.live_tables import Stage, Table, set_stage
 from tests.browser.painted_board import wait_shows
 from tests.browser.test_corrections import play
 from tests.commands.command_table import SITE
@@ -25,6 +25,13 @@ EVIL = "</script><img src=x onerror=alert(1)><svg onload=alert(2)>'\"\u2028<b id
 # What no page has where nobody's text became markup.
 _ARISEN = "() => document.querySelectorAll('#arisen, img, svg[onload], [onerror]').length"
 _TEXT = "(text) => document.body.innerText.includes(text)"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """A stage of its own: what is wrong is told in the pit for long."""
+    with set_stage(tmp_path_factory.mktemp("hostile")) as stage:
+        yield stage
 
 
 @pytest.fixture

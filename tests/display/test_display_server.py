@@ -70,6 +70,15 @@ def display(mosquitto: Mosquitto, tmp_path: Path) -> Iterator[Display]:
         yield display
 
 
+@pytest.fixture(scope="module")
+def quiet_display(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Display]:
+    """A display of no tables, for all who only ask."""
+    folder = tmp_path_factory.mktemp("mosquitto")
+    with Mosquitto(folder) as broker, Display(folder / "display", broker.port) as display:
+        wait_for(lambda: display.health()["broker"]["connected"], "the broker", timeout=PATIENCE)
+        yield display
+
+
 def test_a_page_and_its_stream_begin_with_the_same_and_change_at_once(
     display: Display, table: Table
 ) -> None:
@@ -156,28 +165,28 @@ def test_names_never_become_markup(display: Display, table: Table) -> None:
     assert b"alert(1)</script>" not in display.ask("/").body
 
 
-def test_every_answer_is_guarded(display: Display) -> None:
-    style = display.ask("/static/board.css")
+def test_every_answer_is_guarded(quiet_display: Display) -> None:
+    style = quiet_display.ask("/static/board.css")
     asked = [
-        (200, display.ask("/")),
-        (200, display.ask("/table/x")),
-        (200, display.ask("/pit")),
-        (200, display.ask("/health")),
-        (200, display.ask("/table/x/live", method="HEAD")),
+        (200, quiet_display.ask("/")),
+        (200, quiet_display.ask("/table/x")),
+        (200, quiet_display.ask("/pit")),
+        (200, quiet_display.ask("/health")),
+        (200, quiet_display.ask("/table/x/live", method="HEAD")),
         (200, style),
-        (304, display.ask("/static/board.css", If_None_Match=style.headers["etag"])),
-        (404, display.ask("/static/../app.py")),
-        (404, display.ask("/static/%2e%2e/app.py")),
-        (404, display.ask("/nowhere")),
-        (404, display.ask("/table/T<b>")),
-        (404, display.ask("/table/T/live")),
-        (405, display.ask("/", method="POST", body="x" * 100_000)),
-        (405, display.ask("/table/x", method="DELETE")),
-        (405, display.ask("/pit", method="OPTIONS")),
-        (421, display.ask("/pit", Host="evil.example")),
-        (421, display.ask("/pit", Host="127.0.0.1.evil.example:80")),
-        (200, display.ask("/pit", Host=f"localhost:{display.port}")),
-        (200, display.ask("/pit", Host="[::1]")),
+        (304, quiet_display.ask("/static/board.css", If_None_Match=style.headers["etag"])),
+        (404, quiet_display.ask("/static/../app.py")),
+        (404, quiet_display.ask("/static/%2e%2e/app.py")),
+        (404, quiet_display.ask("/nowhere")),
+        (404, quiet_display.ask("/table/T<b>")),
+        (404, quiet_display.ask("/table/T/live")),
+        (405, quiet_display.ask("/", method="POST", body="x" * 100_000)),
+        (405, quiet_display.ask("/table/x", method="DELETE")),
+        (405, quiet_display.ask("/pit", method="OPTIONS")),
+        (421, quiet_display.ask("/pit", Host="evil.example")),
+        (421, quiet_display.ask("/pit", Host="127.0.0.1.evil.example:80")),
+        (200, quiet_display.ask("/pit", Host=f"localhost:{quiet_display.port}")),
+        (200, quiet_display.ask("/pit", Host="[::1]")),
     ]
     for status, answer in asked:
         assert answer.status == status
@@ -189,20 +198,20 @@ def test_every_answer_is_guarded(display: Display) -> None:
     assert "unsafe" not in CONTENT_SECURITY_POLICY
 
 
-def test_static_files_are_kept_by_browsers_while_they_are_the_same(display: Display) -> None:
-    page = display.ask("/table/x").body.decode()
+def test_static_files_are_kept_by_browsers_while_they_are_the_same(quiet_display: Display) -> None:
+    page = quiet_display.ask("/table/x").body.decode()
     address = page.partition('href="/static/board.css')[2].partition('"')[0]
-    named = display.ask(f"/static/board.css{address}")
+    named = quiet_display.ask(f"/static/board.css{address}")
     assert "immutable" in named.headers["cache-control"]
-    assert display.ask("/static/board.css").headers["cache-control"] == "no-cache"
-    assert display.ask("/static/board.css?v=old").headers["cache-control"] == "no-cache"
-    zipped = display.ask("/static/board.css", Accept_Encoding="gzip")
+    assert quiet_display.ask("/static/board.css").headers["cache-control"] == "no-cache"
+    assert quiet_display.ask("/static/board.css?v=old").headers["cache-control"] == "no-cache"
+    zipped = quiet_display.ask("/static/board.css", Accept_Encoding="gzip")
     assert zipped.headers["content-encoding"] == "gzip"
     assert len(zipped.body) < len(named.body) / 2
 
 
-def test_a_stream_is_kept_by_nobody_in_between(display: Display) -> None:
-    with Browser(display, "/table/x/live") as browser:
+def test_a_stream_is_kept_by_nobody_in_between(quiet_display: Display) -> None:
+    with Browser(quiet_display, "/table/x/live") as browser:
         assert browser.headers["content-type"].startswith("text/event-stream")
         assert browser.headers["cache-control"] == "no-cache, no-transform"
         assert browser.headers["x-accel-buffering"] == "no"
@@ -338,12 +347,12 @@ def test_health_is_an_error_while_there_is_no_broker(
     wait_for(lambda: display.ask("/health").status == 200, "the broker", timeout=PATIENCE)
 
 
-def test_an_address_that_is_taken_is_one_line(display: Display) -> None:
-    command = (*SHOE_DAEMON, "display", "--listen", f"127.0.0.1:{display.port}")
+def test_an_address_that_is_taken_is_one_line(quiet_display: Display) -> None:
+    command = (*SHOE_DAEMON, "display", "--listen", f"127.0.0.1:{quiet_display.port}")
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode == 1  # not 2: the service manager is to try again
     assert result.stderr == (
-        f"shoe-daemon: display.listen: 127.0.0.1:{display.port}: address already in use\n"
+        f"shoe-daemon: display.listen: 127.0.0.1:{quiet_display.port}: address already in use\n"
     )
 
 

@@ -5,6 +5,7 @@ configuration.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,15 +16,23 @@ from shoe_daemon.game.coup import Outcome
 from tests.brokers import wait_for
 from tests.chaos import journal_checks
 from tests.service.conftest import Run
-from tests.service.daemon_process import SITE, TABLE, Shoe, cli, configure
+from tests.service.daemon_process import SITE, TABLE, DaemonProcess, Shoe, cli, configure
+
+
+@pytest.fixture(scope="module")
+def has_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a table that has run."""
+    config = configure(tmp_path_factory.mktemp("has-run") / "table")
+    with DaemonProcess(config) as daemon:
+        assert daemon.start().wait_ready().stop() == 0
+    return config.parent
 
 
 @pytest.fixture
-def config(tmp_path: Path, run: Run) -> Path:
+def config(tmp_path: Path, has_run: Path) -> Path:
     """A table that has run, and has a journal."""
-    config = configure(tmp_path / "table")
-    assert run(config).wait_ready().stop() == 0
-    return config
+    shutil.copytree(has_run, tmp_path / "table", ignore=shutil.ignore_patterns("*.sock"))
+    return tmp_path / "table" / "table.toml"
 
 
 def refused(config: Path, words: str) -> None:
