@@ -30,8 +30,8 @@ def computer(tmp_path: Path, shoe: Shoe) -> Iterator[Computer]:
 
 
 def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe: Shoe) -> None:
-    install = "docs/install.md"
-    computer.follow(install, "# Installing a table", "## 6")
+    install = "docs/install-by-hand.md"
+    computer.follow(install, "# Installing a table by hand", "## 6")
     shoe.wait_heard().draw("P1:9S", "B1:2H")
     watched, heard, verified = computer.follow_lines(install, "## 6", "## More tables")
     assert "Baccarat 7" in watched
@@ -50,7 +50,7 @@ def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe:
 
 
 def test_a_display_is_installed_and_its_pit_locked(computer: Computer) -> None:
-    computer.follow("docs/install.md", "# Installing a table", "## 3")
+    computer.follow("docs/install-by-hand.md", "# Installing a table by hand", "## 3")
     computer.follow("docs/display.md", "## Install it", "## A screen at the table")
     unit = computer.path("etc/systemd/system/shoe-display.service").read_text(encoding="utf-8")
     assert f"LoadCredential=board.password:{computer.path('etc/shoe-daemon')}/" in unit
@@ -64,9 +64,9 @@ def test_the_short_form_does_the_same(computer: Computer) -> None:
 
 
 def test_a_broker_for_other_computers(computer: Computer) -> None:
-    page = "docs/install.md"
-    computer.follow(page, "# Installing a table", "## 3")
-    computer.follow(page, "## A broker on another computer", "## Failures that need no action")
+    page = "docs/install-by-hand.md"
+    computer.follow(page, "# Installing a table by hand", "## 3")
+    computer.follow(page, "## A broker on another computer")
     config = computer.path("etc/shoe-daemon/table-7.toml")
     computer.run("cp example.toml /etc/shoe-daemon/table-7.toml")
     computer.run("cp /etc/mosquitto/certs/ca.pem /etc/shoe-daemon/broker-ca.pem")

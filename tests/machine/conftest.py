@@ -14,7 +14,12 @@ from typing import NamedTuple
 
 import pytest
 
+from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.simulation_files import write_simulated_profile
 from tests.machine import image
+from tests.machine.report import Report
+from tests.machine.serial_table import CONFIG, SERIAL, SITE, TABLE
+from tests.machine.usb_camera import HEIGHT, WIDTH
 from tests.machine.virtual_machine import VirtualMachine, later_disk, ready_disk, resumed
 
 HERE = Path(__file__).parent
@@ -42,6 +47,31 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="a virtual machine: make test-machine"))
 
 
+_report = Report()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Keep the result of each test on the machine."""
+    outcome = yield
+    result: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
+    ends = result.when == "call" or (result.when == "setup" and result.failed)
+    if ends and HERE in item.path.parents:
+        _report.tests.append((item.nodeid, result.outcome, result.duration))
+
+
+def pytest_sessionfinish() -> None:
+    """Write the report where the tests ran."""
+    if _report.versions:
+        _report.write()
+
+
+@pytest.fixture(scope="session")
+def report() -> Report:
+    """Collects the figures of this run."""
+    return _report
+
+
 @pytest.fixture(scope="session")
 def packages() -> Packages:
     """Build the packages once."""
@@ -63,8 +93,11 @@ def installed(packages: Packages) -> Path:
     def install(machine: VirtualMachine) -> None:
         machine.copy_in(packages.daemon, f"/root/{packages.daemon.name}")
         machine.check(f"cd /root; {APT} ./{packages.daemon.name}", timeout_s=1800)
+        (image.FOLDER / "versions").write_text(machine.check(Report.versions_command))
 
-    return later_disk("installed", ready_disk(), packages.key, install)
+    disk = later_disk("installed", ready_disk(), packages.key, install)
+    _report.versions = (image.FOLDER / "versions").read_text()
+    return disk
 
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get install -y"
@@ -83,6 +116,65 @@ def configured(installed: Path, packages: Packages) -> Path:
             (image.FOLDER / f"init-{table}.log").write_text(log)
 
     return later_disk("configured", installed, packages.key + INIT, configure)
+
+
+@pytest.fixture(scope="session")
+def serial_table(installed: Path, packages: Packages) -> Path:
+    """
+    A snapshot of the machine with one table, whose shoe is on a USB adapter; it is not in
+    operation, and the adapter is pulled out. A broker's port is open to the outside.
+    """
+
+    def configure(machine: VirtualMachine) -> None:
+        machine.plug_serial("adapter", None, SERIAL)
+        machine.wait(f"test -e /dev/serial/by-id/*{SERIAL}*")
+        log = machine.check(
+            f"shoe-daemon init --yes --site {SITE} --table {TABLE} --reader search "
+            "--display local --listen 0 --no-start",
+            timeout_s=900,
+        )
+        (image.FOLDER / "init-serial.log").write_text(log)
+        # No operator is there to release a held result.
+        machine.check(f"sed -i 's/^\\[table\\]/[table]\\nhold_from = 0/' {CONFIG}")
+        machine.check("ip address add 10.0.2.15/24 dev eth0; ip link set eth0 up")
+        machine.check(f"systemd-run --unit=outside-broker {OUTSIDE_BROKER}")
+        machine.unplug_serial("adapter")
+
+    return later_disk("serial-table", installed, packages.key + SERIAL_VERSION, configure)
+
+
+@pytest.fixture(scope="session")
+def camera_table(
+    installed: Path, packages: Packages, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A snapshot of the machine with one table, whose camera is not plugged in; not started."""
+    folder = tmp_path_factory.mktemp("profile")
+    write_simulated_profile(CAMERA_SCENE, folder)
+
+    def configure(machine: VirtualMachine) -> None:
+        machine.copy_in(packages.camera, f"/root/{packages.camera.name}")
+        machine.check(f"cd /root; {APT} ./{packages.camera.name}", timeout_s=1800)
+        log = machine.check(
+            f"shoe-daemon init --yes --site {SITE} --table {TABLE} --reader camera:{CAMERA} "
+            "--display none --no-start",
+            timeout_s=900,
+        )
+        (image.FOLDER / "init-camera.log").write_text(log)
+        machine.copy_in(folder / "profile.toml", f"/etc/shoe-daemon/{TABLE}-camera.toml")
+        machine.copy_in(folder / "reference.png", "/etc/shoe-daemon/reference.png")
+
+    return later_disk("camera-table", installed, packages.key + CAMERA, configure)
+
+
+CAMERA = "/dev/v4l/by-id/usb-Test_bench_Top_camera_CAM0001-video-index0"
+CAMERA_SCENE = Settings(width=WIDTH, height=HEIGHT, fps=2.0, seed=3)
+"""Few, small pictures: without hardware support the machine is slow."""
+SERIAL_VERSION = "1"
+OUTSIDE_PORT = 2883
+OUTSIDE_BROKER = (
+    f"systemd-socket-activate --listen=10.0.2.15:{OUTSIDE_PORT} "
+    "/lib/systemd/systemd-socket-proxyd 127.0.0.1:1883"
+)
 
 
 @pytest.fixture

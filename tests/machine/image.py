@@ -187,7 +187,14 @@ def _debian_tree() -> Path:
             shutil.rmtree(old)
         progress("installing Debian 12 in a folder (minutes)")
         partial = tree.with_name("tree-partial")
-        subprocess.run([*command, "bookworm", str(partial), *_sources()], check=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        # mmdebstrap starts a program that lies beside it.
+        path = f"{FOLDER / 'host/usr/bin'}:{os.environ['PATH']}"
+        subprocess.run(
+            [*command, "bookworm", str(partial), *_sources()],
+            check=True,
+            env={**os.environ, "PATH": path},
+        )
         partial.rename(tree)
     return tree
 

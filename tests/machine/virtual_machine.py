@@ -167,6 +167,34 @@ class VirtualMachine:
         """Plug a USB device in."""
         self.monitor("device_add", driver=driver, id=name, bus="usb.0", **properties)
 
+    def plug_serial(self, name: str, line: Path | None, serial: str, port: str = "1") -> None:
+        """
+        Plug an adapter with a serial line in; the guest's kernel takes it for an FTDI adapter.
+
+        Args:
+            name: For `unplug_serial`.
+            line: A terminal of this computer; None for a line on which nothing comes.
+            serial: Its serial number.
+            port: The USB port.
+        """
+        kind, data = ("null", {}) if line is None else ("serial", {"device": str(line.resolve())})
+        self.monitor("chardev-add", id=f"{name}-line", backend={"type": kind, "data": data})
+        self.plug("usb-serial", name, chardev=f"{name}-line", serial=serial, port=port)
+
+    def unplug_serial(self, name: str) -> None:
+        """Pull such an adapter out."""
+        self.unplug(name)
+        self.monitor("chardev-remove", id=f"{name}-line")
+
+    def open_usb_port(self, name: str, port: str = "2") -> Path:
+        """Return the socket of a USB port for devices made of software: see `usb_camera`."""
+        address = self._sockets / name
+        socket_ = {"addr": {"type": "unix", "data": {"path": str(address)}}}
+        backend = {"type": "socket", "data": {**socket_, "server": True, "wait": False}}
+        self.monitor("chardev-add", id=name, backend=backend)
+        self.plug("usb-redir", f"{name}-port", chardev=name, port=port)
+        return address
+
     def unplug(self, name: str) -> None:
         """Pull a USB device out, and wait until it is gone."""
         self._deleted.discard(name)
