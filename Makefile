@@ -37,7 +37,7 @@ run-camera: venv
 
 # ARGS is passed to pytest: make test ARGS="-k tableau"; ARGS="-n 0" runs one test after another.
 # Many tests wait for a process or a deadline: more workers than processors use that time.
-WORKERS ?= $(shell echo $$(( 2 * $$(nproc) )))
+WORKERS ?= $(shell echo $$(( 3 * $$(nproc) )))
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # The tests start hundreds of Python processes: bytecode is kept, whatever the shell says. Each
