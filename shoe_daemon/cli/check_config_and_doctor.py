@@ -157,7 +157,7 @@ def doctor(file: Path, *, as_json: bool) -> None:
         for finding in examined:
             findings.append(finding)
             if not as_json:
-                click.echo(_finding_line(finding))
+                click.echo(finding_line(finding))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(findings), indent=2))
     bad = sum(finding.verdict == "bad" for finding in findings)
@@ -165,6 +165,7 @@ def doctor(file: Path, *, as_json: bool) -> None:
         raise UserError(f"{file}: {bad} of {len(findings)} findings are bad", exit_status=1)
 
 
-def _finding_line(finding: Finding) -> str:
+def finding_line(finding: Finding) -> str:
+    """Return a finding as `doctor` prints it, at most 80 characters a line."""
     lead = f"{_SIGNS[finding.verdict]}  {finding.about:<12} "
     return textwrap.fill(finding.text, 80, initial_indent=lead, subsequent_indent=" " * len(lead))

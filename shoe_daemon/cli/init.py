@@ -157,10 +157,34 @@ def _listen(reader: str, seconds: float) -> int | None:
 
 
 def _start(answers: Answers, round_wait_s: float | None) -> None:
-    from shoe_daemon.installation.answers import SIMULATED
-    from shoe_daemon.installation.service_start import start_services, test_round
+    from shoe_daemon.installation.service_start import (
+        servers_of,
+        start_services,
+        stop_services,
+        units_of,
+    )
 
-    start_services(answers, click.echo)
+    table, *others = units_of(answers)
+    if answers.reader.startswith("camera:") and not _profile(answers).exists():
+        start_services((*servers_of(answers), *others), click.echo)
+        for line in _profile_steps(answers):
+            click.echo(line)
+        return
+    # A reader can be examined while no daemon has it open.
+    stop_services([table])
+    start_services(servers_of(answers), click.echo)
+    is_good = _examine(answers)
+    start_services((table, *others), click.echo)
+    _test_round(answers, round_wait_s)
+    click.echo(_board(answers))
+    if not is_good:
+        raise UserError("init: installed, but see the findings marked bad", exit_status=1)
+
+
+def _test_round(answers: Answers, round_wait_s: float | None) -> None:
+    from shoe_daemon.installation.answers import SIMULATED
+    from shoe_daemon.installation.service_start import test_round
+
     is_simulated = answers.reader == SIMULATED
     usual = _SIMULATED_ROUND_S if is_simulated else _ROUND_S
     seconds = usual if round_wait_s is None else round_wait_s
@@ -169,17 +193,43 @@ def _start(answers: Answers, round_wait_s: float | None) -> None:
     with stop_on_signals() as stopping:
         result = test_round(answers, seconds, stopping) if seconds else None
     click.echo(f"result    {result.strip()}" if result else "result    none was received")
-    for line in _next_steps(answers):
-        click.echo(line)
 
 
-def _next_steps(answers: Answers) -> list[str]:
-    config = f"/etc/shoe-daemon/{answers.table}.toml"
-    steps = [f"examine   shoe-daemon doctor --config {config}"]
+def _examine(answers: Answers) -> bool:
+    """Print what `doctor` finds; tell whether nothing is bad."""
+    from shoe_daemon.cli.check_config_and_doctor import finding_line
+    from shoe_daemon.config import load_config
+    from shoe_daemon.doctor import examine
+
+    setup = load_config(_config_path(answers), inspecting=True)
+    is_good = True
+    for finding in examine(setup):
+        click.echo(finding_line(finding))
+        is_good &= finding.verdict != "bad"
+    return is_good
+
+
+def _config_path(answers: Answers) -> Path:
+    from shoe_daemon.installation.planned_files import CONFIGS
+
+    return Path(CONFIGS, f"{answers.table}.toml")
+
+
+def _profile(answers: Answers) -> Path:
+    return _config_path(answers).with_name(f"{answers.table}-camera.toml")
+
+
+def _profile_steps(answers: Answers) -> list[str]:
+    """Return the steps to a table that starts, where a camera is not calibrated yet."""
+    source = answers.reader.removeprefix("camera:")
+    return [
+        "next      the camera has no profile yet; make it, then run init again:",
+        f"          shoe-daemon calibrate camera --source {source} --out {_profile(answers)}",
+        f"          shoe-daemon init --yes --table {answers.table}",
+    ]
+
+
+def _board(answers: Answers) -> str:
     if answers.has_display:
-        steps.insert(0, f"board     http://127.0.0.1:8080/table/{answers.site}.{answers.table}")
-    if answers.reader.startswith("camera:"):
-        profile = f"/etc/shoe-daemon/{answers.table}-camera.toml"
-        source = answers.reader.removeprefix("camera:")
-        steps.append(f"camera    shoe-daemon calibrate camera --source {source} --out {profile}")
-    return steps
+        return f"board     http://127.0.0.1:8080/table/{answers.site}.{answers.table}"
+    return f"watch     shoe-daemon watch --config {_config_path(answers)}"

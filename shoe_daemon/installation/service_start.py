@@ -1,10 +1,10 @@
-"""Starts the services of an installation, examines them, and waits for a test round."""
+"""Starts the services of an installation, and waits for a test round."""
 
 from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -18,16 +18,22 @@ from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import decode_event
 
-__all__ = ["start_services", "test_round", "units_of"]
+__all__ = ["servers_of", "start_services", "stop_services", "test_round", "units_of"]
 
 _POLL_S: Final = 0.5
 
 
-def units_of(answers: Answers) -> list[str]:
-    """Return the units of this installation, in the order in which they start."""
-    units = [f"shoe-daemon@{answers.table}.service"]
+def servers_of(answers: Answers) -> list[str]:
+    """Return the units on which the table depends, in the order in which they start."""
+    units = ["mosquitto.service"] if answers.has_broker else []
     if answers.reader == SIMULATED:
-        units.insert(0, f"shoe-simulator@{answers.table}.service")
+        units.append(f"shoe-simulator@{answers.table}.service")
+    return units
+
+
+def units_of(answers: Answers) -> list[str]:
+    """Return the units of the table and its boards, in the order in which they start."""
+    units = [f"shoe-daemon@{answers.table}.service"]
     if answers.has_display:
         units.append("shoe-display.service")
     if answers.display == "kiosk":
@@ -35,15 +41,20 @@ def units_of(answers: Answers) -> list[str]:
     return units
 
 
-def start_services(answers: Answers, echo: Callable[[str], None]) -> None:
+def stop_services(units: Iterable[str]) -> None:
+    """Stop units that are running."""
+    _systemctl("daemon-reload")
+    for unit in units:
+        _systemctl("stop", unit)
+
+
+def start_services(units: Iterable[str], echo: Callable[[str], None]) -> None:
     """
-    Start or restart the broker and the units, also at every boot.
+    Start or restart units, also at every boot.
 
     Raises:
         UserError: A unit does not start; with the last lines of its log.
     """
-    _systemctl("daemon-reload")
-    units = [*(["mosquitto.service"] if answers.has_broker else []), *units_of(answers)]
     for unit in units:
         echo(f"start     {unit}")
         _systemctl("enable", "--quiet", unit)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,10 @@ def simulating(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             program.kill()
 
 
-def hear(port: str, enough: int) -> list[Observation]:
-    """Read a port until enough results have arrived."""
+def hear(
+    port: str, enough: int, program: subprocess.Popen[str] | None = None
+) -> list[Observation]:
+    """Read a port until enough results have arrived, and on until the simulator ends."""
     line = open_transport(port, AngelEyeII.line)
     decoder = AngelEyeII().decoder()
     said: list[Observation] = []
@@ -50,7 +52,14 @@ def hear(port: str, enough: int) -> list[Observation]:
             said.extend(frame.observations)
         return sum(isinstance(about, Result) for about in said) >= enough
 
+    def ended() -> bool:
+        # Copies of the last report follow it: the simulator waits for somebody to read them.
+        with suppress(LineError):
+            line.read()
+        return program is None or program.poll() is not None
+
     until(heard, f"{enough} results at {port}")
+    until(ended, "the end of the simulator")
     line.close()
     return said
 
@@ -74,7 +83,7 @@ def test_rounds_are_dealt_over_a_line_and_it_ends_by_itself(where: str, tmp_path
     dealt = tmp_path / "truth"
     options = ["--speed", "0", "--rounds", "5", "--seed", "3", "--truth", str(dealt)]
     with simulating(*options, *places[where]) as (program, port):
-        results = [said for said in hear(port, 5) if isinstance(said, Result)]
+        results = [said for said in hear(port, 5, program) if isinstance(said, Result)]
         output, _ = program.communicate(timeout=PATIENCE)
         assert program.returncode == 0
     assert len(results) == len(truth(dealt)) == 5
