@@ -149,7 +149,10 @@ def _proc(check: Callable[[str], str]) -> Callable[[str], str]:
 
 def _houses() -> dict[str, str]:
     houses = [load_house(each) for each in HOUSE_IDS]
-    return {str(house.id): f"{house.name}, {house.decks} decks" for house in houses}
+    decks = {
+        house.id: "1 deck" if house.decks == 1 else f"{house.decks} decks" for house in houses
+    }
+    return {str(house.id): f"{house.name}, {decks[house.id]}" for house in houses}
 
 
 def _kept_name(earlier: Answers | None, table: str) -> str:
