@@ -179,7 +179,10 @@ class VirtualMachine:
         """
         kind, data = ("null", {}) if line is None else ("serial", {"device": str(line.resolve())})
         self.monitor("chardev-add", id=f"{name}-line", backend={"type": kind, "data": data})
-        self.plug("usb-serial", name, chardev=f"{name}-line", serial=serial, port=port)
+        # Otherwise it is plugged in only while somebody is at the other end of the line.
+        always = {"always-plugged": True}
+        line_name = f"{name}-line"
+        self.plug("usb-serial", name, chardev=line_name, serial=serial, port=port, **always)
 
     def unplug_serial(self, name: str) -> None:
         """Pull such an adapter out."""
