@@ -157,11 +157,13 @@ def _listen(reader: str, seconds: float) -> int | None:
 
 
 def _start(answers: Answers, round_wait_s: float | None) -> None:
+    from shoe_daemon.installation.answers import SIMULATED
     from shoe_daemon.installation.service_start import (
         servers_of,
         start_services,
         stop_services,
         units_of,
+        wait_for_simulator,
     )
 
     table, *others = units_of(answers)
@@ -173,6 +175,9 @@ def _start(answers: Answers, round_wait_s: float | None) -> None:
     # A reader can be examined while no daemon has it open.
     stop_services([table])
     start_services(servers_of(answers), click.echo)
+    if answers.reader == SIMULATED:
+        with stop_on_signals() as stopping:
+            wait_for_simulator(answers.table, stopping)
     is_good = _examine(answers)
     start_services((table, *others), click.echo)
     _test_round(answers, round_wait_s)
@@ -201,12 +206,15 @@ def _examine(answers: Answers) -> bool:
     from shoe_daemon.config import load_config
     from shoe_daemon.doctor import examine
 
-    setup = load_config(_config_path(answers), inspecting=True)
-    is_good = True
-    for finding in examine(setup):
-        click.echo(finding_line(finding))
-        is_good &= finding.verdict != "bad"
-    return is_good
+    path = _config_path(answers)
+    findings = list(examine(load_config(path, inspecting=True)))
+    for finding in findings:
+        if finding.verdict != "note":
+            click.echo(finding_line(finding))
+    notes = sum(finding.verdict == "note" for finding in findings)
+    if notes:
+        click.echo(f"--  {notes} notes more: shoe-daemon doctor --config {path}")
+    return not any(finding.verdict == "bad" for finding in findings)
 
 
 def _config_path(answers: Answers) -> Path:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -13,14 +15,22 @@ from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.event_text import event_line
 from shoe_daemon.installation.answers import SIMULATED, Answers
-from shoe_daemon.installation.planned_files import CONFIGS
+from shoe_daemon.installation.planned_files import CONFIGS, simulator_port
 from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import decode_event
 
-__all__ = ["servers_of", "start_services", "stop_services", "test_round", "units_of"]
+__all__ = [
+    "servers_of",
+    "start_services",
+    "stop_services",
+    "test_round",
+    "units_of",
+    "wait_for_simulator",
+]
 
 _POLL_S: Final = 0.5
+_PORT_WAIT_S: Final = 30.0
 
 
 def servers_of(answers: Answers) -> list[str]:
@@ -62,6 +72,15 @@ def start_services(units: Iterable[str], echo: Callable[[str], None]) -> None:
             _systemctl("restart", unit)
         except UserError as error:
             raise UserError(f"{error}: {_last_log_line(unit)}") from error
+
+
+def wait_for_simulator(table: str, stopping: Event) -> None:
+    """Wait until the simulated shoe of a table accepts connections, at most `_PORT_WAIT_S`."""
+    end = time.monotonic() + _PORT_WAIT_S
+    while time.monotonic() < end and not stopping.wait(_POLL_S):
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", simulator_port(table)), _POLL_S).close()
+            return
 
 
 def _systemctl(*arguments: str) -> None:

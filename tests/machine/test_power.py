@@ -42,8 +42,8 @@ WRITES = (20, 300)
 MOUNT = """
 set -e
 mount -o {options} /dev/disk/by-id/scsi-*_data /srv
-test -d /srv/daemon || cp -a /var/lib/private/shoe-daemon /srv/daemon
 test -d /srv/mosquitto || cp -a /var/lib/mosquitto /srv/mosquitto
+mkdir -p -m 755 /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/mosquitto /var/lib/mosquitto
 """
@@ -178,6 +178,7 @@ def test_the_control_loses_something(
 ) -> None:
     cuts = Cuts(tmp_path, serial_table, seed=2, **how)
     with cuts.shoe.dealing() as line:
+        cuts.cut(line)
         assert any(_loses(cuts, line, report) for _ in range(CONTROL_CUTS))
 
 

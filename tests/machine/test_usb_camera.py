@@ -48,7 +48,7 @@ def test_a_camera_is_pulled_out_and_replaced(
 ) -> None:
     port = machine.open_usb_port("camera")
     machine.check(f"systemctl start mosquitto {UNIT}")
-    seq = 0
+    seq = wait_for_event(machine, 0, "reader_status", "down")
     for _ in range(3):
         with UsbCamera(port, frame, SERIAL, fps=2) as camera:
             seq = wait_for_event(machine, seq, "reader_status", "up")
