@@ -142,6 +142,16 @@ class Pit(Supervisor):
         self.daemon = daemon
         self.journal = journal
         self.shoe = shoe
+        self._thread = threading.Thread(target=daemon.run, daemon=True)
+
+    def start(self) -> None:
+        """Start the daemon."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the daemon, and wait for its last word: a log must not outlive its test."""
+        self.daemon.stop()
+        self._thread.join(PATIENCE)
 
     @property
     def seq(self) -> int:
@@ -198,10 +208,8 @@ def open_pit(folder: Path, port: int, text: str = "", protocol: str = "5") -> It
         shoe = stack.enter_context(Shoe(folder / "shoe"))
         daemon = Daemon(setup)
         pit = stack.enter_context(Pit(port, table, daemon, setup.journal, shoe))
-        thread = threading.Thread(target=daemon.run, daemon=True)
-        thread.start()
-        stack.callback(thread.join, PATIENCE)
-        stack.callback(daemon.stop)
+        pit.start()
+        stack.callback(pit.stop)
         wait_for(lambda: any(s.json["state"] == "online" for s in pit.of("status")), "online")
         shoe.wait_heard()
         # That the line is up is the first event.

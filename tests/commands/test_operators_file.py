@@ -15,7 +15,6 @@ from argon2 import PasswordHasher
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import AuthenticationError, Operators, hash_pin, load_operators
 from shoe_daemon.table.commands.dispatch import COMMANDS
-from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.conftest import OpenPit
 
@@ -90,10 +89,10 @@ def test_the_pin_is_written_down_nowhere(capfd: pytest.CaptureFixture[str], guar
     assert guarded.order("hold")["ok"]
     said = [m.payload for m in guarded.heard if "/cmd/" not in m.topic]
     assert not any(PIN.encode() in payload for payload in said)
-    guarded.daemon.stop()
+    guarded.stop()
     # Closed, it is one file again.
     beside = f"{guarded.journal.name}?*"
-    wait_for(lambda: not list(guarded.journal.parent.glob(beside)), "the end of the daemon")
+    assert not list(guarded.journal.parent.glob(beside))
     assert PIN.encode() not in guarded.journal.read_bytes()
     told = capfd.readouterr()
     assert "void_round" in told.out + told.err
