@@ -96,10 +96,16 @@ class PtyLine:
                 return
 
     def unplug(self) -> None:
-        """Close the terminal, which ends all reads at its other end."""
-        if self._master is not None:
-            os.close(self._master)
-            self._master = None
+        """
+        Remove the link, as udev does, and close the terminal, which ends all reads at its
+        other end. Another program may get a terminal of the same number.
+        """
+        if self._master is None:
+            return
+        if self._link and self._link.is_symlink() and str(self._link.readlink()) == self._path:
+            self._link.unlink()
+        os.close(self._master)
+        self._master = None
 
     def plug(self) -> None:
         """Open a new terminal and point the link to it."""
@@ -119,8 +125,6 @@ class PtyLine:
     def close(self) -> None:
         """Close the terminal and remove the link."""
         self.unplug()
-        if self._link and self._link.is_symlink() and str(self._link.readlink()) == self._path:
-            self._link.unlink()
 
 
 class TcpLine:

@@ -308,6 +308,17 @@ class TestPty:
         line.close()
 
 
+def test_a_link_is_gone_while_its_line_is_unplugged(tmp_path: Path) -> None:
+    link = tmp_path / "shoe"
+    line = PtyLine(link)
+    line.unplug()
+    assert not link.is_symlink()
+    line.plug()
+    assert link.is_symlink()
+    line.close()
+    assert not link.is_symlink()
+
+
 class TestTcp:
     def test_every_client_hears_it(self) -> None:
         line = TcpLine("127.0.0.1", 0)
