@@ -48,10 +48,13 @@ mount --bind /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/mosquitto /var/lib/mosquitto
 """
 BOARD_LOGIN = "systemd-creds decrypt --name=board.password /etc/shoe-daemon/board.password.cred"
-DO_NOT_WAIT = (
-    "sed -i \"s/'FULL' if durable else 'OFF'/'NORMAL'/\" "
-    "/opt/shoe-daemon/lib/python3*/site-packages/shoe_daemon/journal/journal_writer.py"
-)
+DO_NOT_WAIT = """
+set -e
+cd /opt/shoe-daemon/lib/python3*/site-packages/shoe_daemon/journal
+sed -i "s/'FULL' if durable else 'OFF'/'NORMAL'/" journal_writer.py
+grep -q "{'NORMAL'}" journal_writer.py
+rm __pycache__/journal_writer.*.pyc
+"""
 """The control: commits that do not wait for the disk."""
 
 
@@ -187,7 +190,7 @@ def _loses(cuts: Cuts, line: Path, report: Report) -> bool:
     try:
         cuts.cut(line)
     except AssertionError as error:  # the disk cannot be mounted, or the journal is damaged
-        report.add("Controls", f"{cuts.name}: damaged: {one_line(error)[:200]}")
+        report.add("Controls", f"{cuts.name}: damaged: {one_line(error)[-300:]}")
         return True
     report.add("Controls", f"{cuts.name}: {cuts}")
     return bool(cuts.lost or cuts.changed)
