@@ -7,7 +7,6 @@ running table or display is disturbed.
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Callable
 from typing import Final, Self, TypeVar
@@ -67,7 +66,7 @@ class BrokerProbe:
             self.retain_available = connected.retain_available
         except OSError as error:
             self._connection.close()
-            raise BrokerProbeError(f"cannot be reached: {_reason(error)}") from error
+            raise BrokerProbeError(f"cannot be reached: {one_line(error)}") from error
         except BrokerProbeError:
             self._connection.close()
             raise
@@ -154,9 +153,3 @@ def _is_answered(event: ConnectionEvent, refusals: list[str]) -> bool:
     if isinstance(event, SubscriptionRefused):
         refusals.append(event.reason)
     return isinstance(event, Subscribed)
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message
-    return one_line(error)

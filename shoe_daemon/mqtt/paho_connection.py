@@ -45,6 +45,9 @@ _CLOSED_BEFORE_LOGIN: Final = (
 )
 """With TLS 1.3 a client's certificate is refused after the handshake, without a reason."""
 
+_UNKNOWN_ISSUER: Final = (2, 18, 19, 20, 21)
+"""OpenSSL's codes for a certificate that no trusted authority has signed."""
+
 
 class Will(NamedTuple):
     """The last will: published by the broker `delay_s` after the connection is lost."""
@@ -168,7 +171,10 @@ class Connection:
             more["properties"] = _properties(
                 PacketTypes.CONNECT, SessionExpiryInterval=SESSION_EXPIRY_S
             )
-        self._client.connect(host, port, self._settings.keepalive, **more)
+        try:
+            self._client.connect(host, port, self._settings.keepalive, **more)
+        except ssl.SSLCertVerificationError as error:
+            raise ConnectionError(_not_trusted(error, self._settings)) from error
 
     @property
     def is_open(self) -> bool:
@@ -367,6 +373,16 @@ def create_client(
     if context is not None:
         client.tls_set_context(context)
     return client
+
+
+def _not_trusted(error: ssl.SSLCertVerificationError, settings: MqttSettings) -> str:
+    text = f"its certificate is not to be trusted: {error.verify_message}"
+    trusts_system = settings.tls is not None and settings.tls.ca_file is None
+    if trusts_system and error.verify_code in _UNKNOWN_ISSUER:
+        text += (
+            "; no authority of the system has signed it: name its authority in mqtt.tls.ca_file"
+        )
+    return text
 
 
 def _properties(packet_type: int, **values: object) -> Properties:

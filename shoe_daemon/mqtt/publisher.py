@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import random
 import select
-import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -235,7 +234,7 @@ class Publisher:
         except UserError as error:
             return self._lost(str(error))
         except OSError as error:
-            return self._lost(_connect_error(error))
+            return self._lost(one_line(error).lower())
         except Exception as error:  # noqa: BLE001 - the thread must not end
             return self._lost(describe_exception(error))
         finally:
@@ -306,9 +305,3 @@ class Publisher:
             self._last_loop = time.monotonic()
             poll.poll(min(left, _MAX_WAIT_S) * 1000)
             context.wakeup.clear()
-
-
-def _connect_error(error: OSError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not to be trusted: {error.verify_message}"
-    return one_line(error).lower()

@@ -115,9 +115,9 @@ def config_with_tls(folder: Path, port: int, papers: Papers, own: KeyPair, line:
     return config
 
 
-def still_reads(run: Run, config: Path, shoe: Shoe, *said: str) -> None:
+def still_reads(run: Run, config: Path, shoe: Shoe, *said: str, **environment: str) -> None:
     """See that the fault is in the log, on one line, and in the status; and that a card counts."""
-    daemon = run(config, patch=QUICK).wait_ready()
+    daemon = run(config, patch=QUICK, **environment).wait_ready()
     shoe.wait_heard()
     shoe.draw("P1:9S")
     wait_for(lambda: _dealt(daemon.journal), "the card in the journal")
@@ -208,6 +208,30 @@ def test_an_expired_certificate_of_the_broker(
         own = certificate(papers.ours, 90)
         config = config_with_tls(tmp_path / "table", broker.port, papers, own, shoe.link)
         still_reads(run, config, shoe, "its certificate is not to be trusted: certificate has exp")
+
+
+@pytest.mark.parametrize("kind", ["ours", "theirs"])
+def test_a_broker_of_an_authority_of_the_system(
+    tmp_path: Path, run: Run, shoe: Shoe, papers: Papers, kind: str
+) -> None:
+    """Without `ca_file`, the daemon trusts the authorities of the system, and no other."""
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    write(folder, "broker", make_server_certificate(papers.ours, ["127.0.0.1"]))
+    trusted = folder / "trusted.pem"
+    trusted.write_text(getattr(papers, kind).certificate)
+    files = f"certfile {folder}/broker.pem\nkeyfile {folder}/broker.key"
+    with Mosquitto(folder, f"{files}\nallow_anonymous true") as broker:
+        text = f"[mqtt]\nport = {broker.port}\n[mqtt.tls]\n"
+        config = configure(tmp_path / "table", text, line=shoe.link)
+        system = {"SSL_CERT_FILE": str(trusted), "SSL_CERT_DIR": "/nowhere"}
+        if kind == "theirs":
+            still_reads(run, config, shoe, "no authority of the system has signed it", **system)
+            assert len(_lines(config.with_suffix(".log"), "broker_unreachable")) == 1
+        else:
+            daemon = run(config, patch=QUICK, **system).wait_ready()
+            wait_for(lambda: _lines(daemon.log, "broker_connected"), "the connection")
+            assert daemon.stop() == 0
 
 
 def test_certificates_that_end_soon(tmp_path: Path, run: Run, shoe: Shoe, papers: Papers) -> None:
