@@ -40,6 +40,7 @@ def root(tmp_path: Path) -> Path:
     units.mkdir(parents=True)
     for unit in (UNIT, DISPLAY, KIOSK, SIMULATOR, FAILURE):
         shutil.copy(unit, units)
+    (units / "modprobe@.service").write_text("[Service]\nType=oneshot\nExecStart=/usr/bin/echo\n")
     for target in ("sysinit", "basic", "shutdown"):  # what every service leans on
         (units / f"{target}.target").write_text("[Unit]\nDescription=of the system itself\n")
     return tmp_path
@@ -58,6 +59,24 @@ def test_the_unit_is_clean(root: Path, unit: Path) -> None:
     answer = verify(root, unit)
     assert answer.stderr == ""
     assert answer.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "driver"),
+    [
+        (UNIT, "char-ttyUSB", "usbserial"),
+        (UNIT, "char-ttyACM", "cdc_acm"),
+        (CAMERA, "char-video4linux", "videodev"),
+    ],
+)
+def test_the_driver_of_an_allowed_kind_comes_before_the_unit(
+    file: Path, kind: str, driver: str
+) -> None:
+    # systemd.resource-control(5): a kind that the kernel does not know at the start is left out.
+    text = file.read_text()
+    assert f"DeviceAllow={kind} " in text
+    for key in ("Wants", "After"):
+        assert f"modprobe@{driver}.service" in re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)[-1]
 
 
 @needs_analyze

@@ -25,8 +25,9 @@ REPLUGGED = 20
 
 @pytest.fixture
 def machine(serial_table: Path, machine_from: Callable[[Path], VirtualMachine]) -> VirtualMachine:
-    """A machine with one table, whose adapter is not plugged in yet."""
+    """A machine with one table, to which no adapter was plugged in since it was switched on."""
     machine = machine_from(serial_table)
+    machine.check("modprobe -r ftdi_sio usbserial")
     machine.check(f"systemctl start mosquitto {UNIT}")
     return machine
 
