@@ -65,7 +65,7 @@ test-all: test
 .PHONY: test-machine
 test-machine: export TEST_MACHINE = 1
 test-machine: venv
-	nice $(BIN)/pytest -v -s -p no:randomly --timeout=3600 tests/machine $(ARGS)
+	$(BIN)/pytest -v -s -n 2 --dist worksteal --timeout=3600 tests/machine $(ARGS)
 
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
 .PHONY: golden golden-write

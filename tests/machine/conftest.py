@@ -17,7 +17,7 @@ import pytest
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.simulation_files import write_simulated_profile
 from tests.machine import image
-from tests.machine.report import Report
+from tests.machine.report import PARTIAL_REPORT, REPORT, VERSIONS, VERSIONS_FILE, Report
 from tests.machine.serial_table import CONFIG, SERIAL, SITE, TABLE
 from tests.machine.usb_camera import HEIGHT, WIDTH
 from tests.machine.virtual_machine import VirtualMachine, later_disk, ready_disk, resumed
@@ -50,37 +50,42 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 _report = Report()
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Keep the result of each test on the machine."""
-    outcome = yield
-    result: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
-    ends = result.when == "call" or (result.when == "setup" and result.failed)
-    if ends and HERE in item.path.parents:
-        _report.tests.append((item.nodeid, result.outcome, result.duration))
+    if HERE.name in Path(report.nodeid.partition("::")[0]).parts:
+        _report.add(report)
 
 
-def pytest_sessionfinish() -> None:
-    """Write the report where the tests ran."""
-    if _report.versions:
-        _report.write()
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report: once, for all workers."""
+    if _report.tests and VERSIONS_FILE.exists() and not hasattr(session.config, "workerinput"):
+        chosen = session.config.option.keyword or any("::" in each for each in session.config.args)
+        _report.write(PARTIAL_REPORT if chosen else REPORT)
 
 
-@pytest.fixture(scope="session")
-def report() -> Report:
-    """Collects the figures of this run."""
-    return _report
+@pytest.fixture
+def figure(record_property: Callable[[str, object], None]) -> Callable[[str, str], None]:
+    """Add a line to a section of the report, and show it."""
+
+    def record(section: str, line: str) -> None:
+        record_property(section, line)
+        image.progress(f"{section}: {line}")
+
+    return record
 
 
 @pytest.fixture(scope="session")
 def packages() -> Packages:
-    """Build the packages once."""
+    """Build the packages, unless they were built of the same sources."""
     image.require()
     out = image.FOLDER / "packages"
-    image.progress("building the packages")
-    shutil.rmtree(out, ignore_errors=True)
-    build = [sys.executable, "-m", "tools.build_deb", str(out)]
-    subprocess.run(build, cwd=image.ROOT, check=True, stdout=subprocess.DEVNULL)
+    with image.locked():
+        if not (out / image.source_key()).exists():
+            image.progress("building the packages")
+            shutil.rmtree(out, ignore_errors=True)
+            build = [sys.executable, "-m", "tools.build_deb", str(out)]
+            subprocess.run(build, cwd=image.ROOT, check=True, stdout=subprocess.DEVNULL)
+            (out / image.source_key()).touch()
     (camera,) = out.glob("shoe-daemon-camera_*.deb")
     (daemon,) = out.glob("shoe-daemon_*.deb")
     return Packages(daemon, camera)
@@ -93,11 +98,9 @@ def installed(packages: Packages) -> Path:
     def install(machine: VirtualMachine) -> None:
         machine.copy_in(packages.daemon, f"/root/{packages.daemon.name}")
         machine.check(f"cd /root; {APT} ./{packages.daemon.name}", timeout_s=1800)
-        (image.FOLDER / "versions").write_text(machine.check(Report.versions_command))
+        VERSIONS_FILE.write_text(machine.check(VERSIONS))
 
-    disk = later_disk("installed", ready_disk(), packages.key, install)
-    _report.versions = (image.FOLDER / "versions").read_text()
-    return disk
+    return later_disk("installed", ready_disk(), packages.key, install)
 
 
 APT = "DEBIAN_FRONTEND=noninteractive apt-get install -y"

@@ -9,15 +9,18 @@ packages that it asks for lie in apt's cache.
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import hashlib
 import lzma
 import os
 import shutil
 import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +60,12 @@ rm -r kernel
 depmod ${{kernel#linux-image-}}
 '"""
 """The kernel is only unpacked: no initramfs of Debian's, which takes minutes, is made."""
+
+PACKAGED: Final = (
+    *("shoe_daemon", "drivers", "calibration", "packaging", "systemd"),
+    *("pyproject.toml", "requirements-dev.lock", "CHANGELOG.md", "README.md", "tools"),
+)
+"""The sources of the packages."""
 
 INITRD_MODULES: Final = ("virtio_pci", "virtio_blk", "ext4", "crc32c_generic")
 IMAGE_SIZE: Final = "6G"
@@ -101,7 +110,25 @@ exec $B switch_root /root /sbin/init
 
 def progress(text: str) -> None:
     """Show what takes long."""
-    print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)  # noqa: T201 - the purpose
+    # The standard output of a worker of pytest-xdist is closed.
+    print(f"{time.strftime('%H:%M:%S')}  {text}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def locked() -> Iterator[None]:
+    """Build within the block, and no other process meanwhile."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with (FOLDER / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def source_key() -> str:
+    """Return the same text for the same sources of the packages."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *PACKAGED]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    paths = [ROOT / name for name in listed.decode().split("\0") if name]
+    return _key(b"".join(path.read_bytes() for path in paths if path.is_file()))
 
 
 def require() -> None:

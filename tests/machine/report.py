@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Final
+
+import pytest
 
 from tests.machine import image
 
 REPORT: Final = image.ROOT / "docs" / "machine.md"
+PARTIAL_REPORT: Final = image.FOLDER / "report.md"
+"""Where not all tests ran."""
+VERSIONS_FILE: Final = image.FOLDER / "versions"
 
 _HEAD: Final = """# Proof on a machine
 
@@ -26,7 +32,7 @@ slower than on a table's computer. `tests/machine` describes each test.
 {tests}
 """
 
-_VERSIONS: Final = """
+VERSIONS: Final = """
 echo kernel: $(uname -r)
 echo Debian: $(cat /etc/debian_version)
 echo systemd: $(systemctl --version | head -1 | cut -d' ' -f2)
@@ -34,37 +40,43 @@ echo Python: $(python3 -V | cut -d' ' -f2)
 echo mosquitto: $(dpkg-query -f '${Version}' -W mosquitto)
 echo shoe-daemon: $(dpkg-query -f '${Version}' -W shoe-daemon)
 """
+"""Prints them in the machine."""
 
 
 class Report:
-    """Results and figures of one run."""
+    """
+    Collects results and figures of all workers.
 
-    versions_command: Final = _VERSIONS
+    Attributes:
+        tests: Node id, result and seconds of each test.
+        figures: Lines of each section.
+    """
 
     def __init__(self) -> None:
-        self.versions = ""
         self.tests: list[tuple[str, str, float]] = []
-        self.sections: dict[str, list[str]] = {}
+        self.figures: dict[str, list[str]] = {}
 
-    def add(self, section: str, line: str) -> None:
-        """Add a line to a section, and show it."""
-        self.sections.setdefault(section, []).append(line)
-        image.progress(f"{section}: {line}")
+    def add(self, test: pytest.TestReport) -> None:
+        """Take the result of a test, and the figures that it recorded as properties."""
+        if test.when == "call" or (test.when == "setup" and not test.passed):
+            self.tests.append((test.nodeid, test.outcome, test.duration))
+            for section, line in test.user_properties:
+                self.figures.setdefault(section, []).append(str(line))
 
-    def write(self) -> None:
+    def write(self, path: Path) -> None:
         """Write the report."""
-        rows = (line.split(": ", 1) for line in self.versions.splitlines())
+        rows = (line.split(": ", 1) for line in VERSIONS_FILE.read_text().splitlines())
         text = _HEAD.format(
             date=time.strftime("%Y-%m-%d"),
             versions="\n".join(f"| {name} | {version} |" for name, version in rows),
             tests="\n".join(
                 f"| {_sentence(name)} | {result} | {seconds:.0f} |"
-                for name, result, seconds in self.tests
+                for name, result, seconds in sorted(self.tests)
             ),
         )
-        for section, lines in self.sections.items():
+        for section, lines in sorted(self.figures.items()):
             text += f"\n## {section}\n\n```\n" + "\n".join(lines) + "\n```\n"
-        REPORT.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
 
 
 def _sentence(name: str) -> str:

@@ -276,18 +276,19 @@ def overlay(base: Path, target: Path) -> Path:
 
 def ready_disk() -> Path:
     """Return a disk with a snapshot of the booted, idle guest; built once."""
-    base = image.base_image()
-    disk = base.with_name(base.name.replace("base-", "ready-")).with_suffix(".qcow2")
-    if not disk.exists():
-        image.progress("booting the machine for the first time")
-        for old in image.FOLDER.glob("ready-*.qcow2"):
-            old.unlink()
-        partial = overlay(base, disk.with_suffix(".partial"))
-        with VirtualMachine(partial, image.FOLDER / "boot") as machine:
-            machine.run("systemctl is-system-running --wait; sync", timeout_s=BOOT_TIMEOUT_S)
-            machine.save_snapshot()
-        partial.rename(disk)
-    return disk
+    with image.locked():
+        base = image.base_image()
+        disk = base.with_name(base.name.replace("base-", "ready-")).with_suffix(".qcow2")
+        if not disk.exists():
+            image.progress("booting the machine for the first time")
+            for old in image.FOLDER.glob("ready-*.qcow2"):
+                old.unlink()
+            partial = overlay(base, disk.with_suffix(".partial"))
+            with VirtualMachine(partial, image.FOLDER / "boot") as machine:
+                machine.run("systemctl is-system-running --wait; sync", timeout_s=BOOT_TIMEOUT_S)
+                machine.save_snapshot()
+            partial.rename(disk)
+        return disk
 
 
 def later_disk(
@@ -304,14 +305,15 @@ def later_disk(
     """
     digest = hashlib.sha256(f"{earlier.name} {key}".encode()).hexdigest()[:12]
     disk = image.FOLDER / f"{name}-{digest}.qcow2"
-    if not disk.exists():
-        image.progress(f"preparing the machine: {name}")
-        for old in image.FOLDER.glob(f"{name}-*.qcow2"):
-            old.unlink()
-        with resumed(image.FOLDER / f"prepare-{name}", earlier) as machine:
-            prepare(machine)
-            machine.save_snapshot()
-        (image.FOLDER / f"prepare-{name}" / "root.qcow2").rename(disk)
+    with image.locked():
+        if not disk.exists():
+            image.progress(f"preparing the machine: {name}")
+            for old in image.FOLDER.glob(f"{name}-*.qcow2"):
+                old.unlink()
+            with resumed(image.FOLDER / f"prepare-{name}", earlier) as machine:
+                prepare(machine)
+                machine.save_snapshot()
+            (image.FOLDER / f"prepare-{name}" / "root.qcow2").rename(disk)
     return disk
 
 

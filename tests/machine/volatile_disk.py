@@ -78,6 +78,11 @@ class VolatileDisk:
         with self._lock:
             self._writes_left = writes
 
+    def cut(self) -> None:
+        """Cut it now."""
+        with self._lock:
+            self._cut()
+
     def _cut(self) -> None:
         for number in sorted(self._cache):
             if self._chance.random() < 0.5:
