@@ -28,7 +28,7 @@ from shoe_daemon.configured_files import find_file, note_fault, note_missing_cre
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer
-from shoe_daemon.operators import Operators, load_operators
+from shoe_daemon.operators import Operators
 from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.toml_validation import convert_toml, plain_error
 
@@ -140,7 +140,8 @@ def load_config(path: Path, *, inspecting: bool = False, serving: bool = False) 
         inspecting: A person inspects it, outside the service: a missing credential is
             a note, and the journal's path is the service's.
         serving: The daemon starts: a fault of the key that signs the journal, or of the
-            broker's files, is one of `Setup.faults`, so that the table is still read.
+            broker's files, is one of `Setup.faults`, and one of the operators file is in
+            `Setup.operators`, so that the table is still read.
 
     Raises:
         UserError: The first fault: file, key, value, what is expected.
@@ -206,9 +207,11 @@ def set_up(
     check_seats(config.table, house)
     journal = _journal(config.journal, beside, service)
     operators = None
-    with attempt(), errors_at("orders.operators_file"):
-        if config.orders.operators_file is not None:
-            operators = load_operators(config.orders.operators_file, beside)
+    if config.orders.operators_file is not None:
+        operators = Operators(config.orders.operators_file, beside)
+        # While serving, the fault stays in `operators`: it may end.
+        with note_fault([], serving=serving), attempt(), errors_at("orders.operators_file"):
+            operators.load()
     signer = None
     with tolerate(), attempt(), errors_at("journal.key_file"):
         if config.journal.key_file is not None:

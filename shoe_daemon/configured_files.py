@@ -85,11 +85,16 @@ def read_secret(name: str, folder: Path, key: str) -> str:
     except OSError as error:
         raise UserError(f"{key}: {path}: {one_line(error).lower()}") from error
     if not lines or not lines[0]:
-        hint = ""
-        if path == _credential(name):
-            hint = "; the file of LoadCredential= in the unit is empty, or it is missing"
-        raise UserError(f"{key}: {path}: its first line is empty{hint}")
+        raise UserError(f"{key}: {path}: its first line is empty{empty_hint(name)}")
     return lines[0]
+
+
+def empty_hint(name: str) -> str:
+    """Return why a file may be empty: in a service, its unit has an empty one in its place."""
+    credential = _credential(name)
+    if credential is None or not credential.is_file():
+        return ""
+    return "; the file of LoadCredential= in the unit is empty, or it is missing"
 
 
 def _decrypt(path: Path, name: str, key: str) -> str:

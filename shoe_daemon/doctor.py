@@ -80,6 +80,8 @@ def examine(setup: Setup) -> Iterator[Finding]:
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
     yield from table_broker(setup)
+    if setup.operators is not None and setup.operators.is_open:
+        yield Finding("orders", "bad", str(setup.operators.alert))
     yield from _undetected(setup)
 
 

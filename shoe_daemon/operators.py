@@ -7,6 +7,7 @@ is imported only where there is such a file.
 
 from __future__ import annotations
 
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.configured_files import find_file
+from shoe_daemon.configured_files import empty_hint, find_file
 from shoe_daemon.errors import UserError
 from shoe_daemon.password_hashes_and_throttle import (
     LoginThrottle,
@@ -32,6 +33,10 @@ _MAX_PIN_LENGTH: Final = 64
 _NO_ARGON2: Final = (
     "PINs need argon2-cffi, which is not installed: pip install 'shoe-daemon[pins]'"
 )
+_NO_FILE: Final = (
+    "no order is accepted: the table's operators file cannot be used, its log says why"
+)
+"""Without the file's own words: everybody who may read replies reads this."""
 
 
 class Operator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,16 +63,57 @@ class AuthenticationError(Exception):
 
 
 class Operators:
-    """The operators of one table; for one thread."""
+    """
+    The operators of one table, as their file has them; for one thread.
+
+    Attributes:
+        fault: Why the file cannot be used, and nobody may give a command; None if it can.
+        is_open: Every user can read the file, so short PINs can be guessed from it.
+    """
 
     def __init__(
-        self,
-        operators: tuple[Operator, ...],
-        *,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, name: str, beside: Path, *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._by_name = {each.name: each for each in operators}
+        """
+        Args:
+            name: As it is in the configuration. Without a leading slash it is looked up among
+                the unit's credentials first (``LoadCredential=`` of systemd).
+            beside: The configuration's folder.
+            monotonic: Seconds.
+        """
+        self.fault: str | None = "it was not read yet"
+        self.is_open = False
+        self._name = name
+        self._beside = beside
+        self._by_name: dict[str, Operator] = {}
         self._throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
+
+    @property
+    def alert(self) -> str | None:
+        """One sentence if nobody may give a command, or every user can read the file."""
+        if (fault := self.fault) is not None:
+            return f"no order is accepted: orders.operators_file: {fault}"
+        if self.is_open:
+            return (
+                f"orders.operators_file: {self._name}: every user can read it; expected mode 0600"
+            )
+        return None
+
+    def load(self) -> None:
+        """
+        Read the file.
+
+        Raises:
+            UserError: It is missing or invalid, or the extra is missing.
+        """
+        try:
+            path = find_file(self._name, self._beside)
+            self._by_name = {each.name: each for each in _read(path, empty_hint(self._name))}
+        except UserError as error:
+            self.fault = str(error)
+            raise
+        self.is_open = bool(path.stat().st_mode & stat.S_IROTH)
+        self.fault = None
 
     def authenticate(self, name: str, pin: str | None, *, privileged: bool) -> bool:
         """
@@ -81,6 +127,8 @@ class Operators:
         Raises:
             AuthenticationError: The operator may not.
         """
+        if self.fault is not None:
+            raise AuthenticationError(_NO_FILE)
         operator = self._by_name.get(name)
         if operator is None:
             raise AuthenticationError(f"operator {name!r} is not among those of this table")
@@ -104,18 +152,11 @@ class Operators:
         self._throttle.succeeded(name)
 
 
-def load_operators(name: str, beside: Path) -> Operators:
-    """
-    Read an operators file.
-
-    A name without a leading slash is looked up among the unit's credentials first
-    (``LoadCredential=`` of systemd): short PINs can be guessed from their hashes.
-
-    Raises:
-        UserError: The file is invalid, or the extra is missing.
-    """
-    path = find_file(name, beside)
-    operators = convert_toml(_File, read_toml(path, "operators"), str(path)).operator
+def _read(path: Path, hint: str) -> tuple[Operator, ...]:
+    content = read_toml(path, "operators")
+    if hint and not content:
+        raise UserError(f"{path}: no operator in it{hint}")
+    operators = convert_toml(_File, content, str(path)).operator
     require_argon2(_NO_ARGON2)
     names: set[str] = set()
     for number, each in enumerate(operators):
@@ -125,7 +166,7 @@ def load_operators(name: str, beside: Path) -> Operators:
         names.add(each.name)
         if each.pin is not None and not is_hash(each.pin):
             raise UserError(f"{place}.pin: no argon2 hash; expected what `cmd --hash-pin` prints")
-    return Operators(operators)
+    return operators
 
 
 def hash_pin(pin: str) -> str:

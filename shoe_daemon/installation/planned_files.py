@@ -163,7 +163,11 @@ def _mqtt_section(answers: Answers, account: str) -> str:
 def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
     lines = ["[Service]", *_credential_lines(answers.table, secrets)]
     if answers.operators:
-        lines.append(f"LoadCredential=operators.toml:{CONFIGS}/operators.toml")
+        lines += [
+            f"LoadCredential=operators.toml:{CONFIGS}/operators.toml",
+            # Without that file the unit starts all the same, and accepts no order.
+            "SetCredential=operators.toml:\\n",
+        ]
     lines += _address_rules(answers)
     return "\n".join(lines) + "\n"
 

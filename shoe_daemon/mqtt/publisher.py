@@ -28,6 +28,7 @@ from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherCo
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 
+_ID_CONFLICT: Final = "another client may use this client id"
 _MAX_WAIT_S: Final = 1.0
 
 _HUNG_AFTER_S: Final = 5.0
@@ -275,6 +276,8 @@ class Publisher:
         if context.settings.protocol == "5" and not session.session_present:
             self._reconnect_delay.session_forgotten()
         delay = self._reconnect_delay.after_session(length_s, taken_over=taken_over)
+        if self._reconnect_delay.id_conflict:
+            context.last_error = f"{reason}: {_ID_CONFLICT}"
         self._log_loss("broker_connection_lost", reason, delay, now)
         return delay
 
@@ -291,7 +294,7 @@ class Publisher:
             context.log.critical(
                 "client_id_conflict",
                 client_id=client_id,
-                hint="another client may use this client id",
+                hint=_ID_CONFLICT,
                 **facts,
             )
 

@@ -9,6 +9,7 @@ card waits for it.
 from __future__ import annotations
 
 import queue
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -42,6 +43,9 @@ _MAX_REFUSAL_LENGTH: Final = 800
 MAX_REPLAYED_EVENTS: Final = 5000
 """Events that one command publishes again."""
 
+_READ_AGAIN_S: Final = 2.0
+"""Between two attempts to read an operators file that has a fault."""
+
 _STOPPING: Final = "the daemon is stopping"
 _TOO_MANY: Final = "too many orders at once: give it again"
 
@@ -72,10 +76,33 @@ class CommandHandler:
         self._operator_in_topic = setup.config.orders.operator_in_topic
         self._operators = setup.operators
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
+        self._operators_read_at = time.monotonic()
+        self._alert: str | None = None
         self._first_by_id = _FirstCommands(core.last_commands())
         self._lock = Lock()
         self._pending: set[PendingCommand] = set()
         self._closed: str | None = None
+
+    @property
+    def alerts(self) -> list[str]:
+        """One sentence if the operators file has a fault; for the unit's status."""
+        return [] if self._alert is None else [self._alert]
+
+    def check(self) -> None:
+        """Log a fault of the operators file, and read it again; for the core's thread."""
+        operators, checker = self._operators, self._pin_checker
+        if operators is None or checker is None:
+            return
+        alert = operators.alert
+        if alert is not None and alert != self._alert:
+            _log.error("operators_file_alert", reason=alert)
+        elif alert is None and self._alert is not None:
+            _log.warning("operators_file_good")
+        self._alert = alert
+        now = time.monotonic()
+        if alert is not None and now - self._operators_read_at >= _READ_AGAIN_S:
+            self._operators_read_at = now
+            checker.submit(operators.load)
 
     def receive(self, incoming: IncomingCommand) -> None:
         """Receive a command; for the publisher's thread."""

@@ -217,7 +217,8 @@ class Daemon:
         self._state.publish_if_changed()
         self._state.publish_devices(blocked=self._is_blocked())
         self._certificates.check()
-        self._state.notes = self._certificates.alerts
+        self._commands.check()
+        self._state.notes = (*self._commands.alerts, *self._certificates.alerts)
         self._watchdog.feed(self._state)
         self._busy_since = None
 

@@ -203,7 +203,7 @@ def write_config(folder: Path, table: str, port: int, text: str = "", protocol: 
 def open_pit(folder: Path, port: int, text: str = "", protocol: str = "5") -> Iterator[Pit]:
     """Open a new table, with the daemon in a thread of this process."""
     table = f"table-{next(_numbers)}"
-    setup = load_config(write_config(folder, table, port, text, protocol))
+    setup = load_config(write_config(folder, table, port, text, protocol), serving=True)
     with ExitStack() as stack:
         shoe = stack.enter_context(Shoe(folder / "shoe"))
         daemon = Daemon(setup)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.operators import load_operators
+from shoe_daemon.operators import Operators
 from tests.brokers import Mosquitto, free_port
 from tests.commands.command_table import SITE, Pit, write_config
 from tests.commands.conftest import OpenPit
@@ -82,9 +82,9 @@ def test_it_gives_the_pin_that_it_asks_for(tables: OpenPit, tmp_path: Path) -> N
     assert made.exit_code == 0
     hashed = made.output.strip()
     (tmp_path / "operators.toml").write_text(f'[[operator]]\nname = "Maria"\npin = "{hashed}"\n')
-    assert load_operators("operators.toml", tmp_path).authenticate(
-        "Maria", "4711", privileged=True
-    )
+    operators = Operators("operators.toml", tmp_path)
+    operators.load()
+    assert operators.authenticate("Maria", "4711", privileged=True)
     pit = tables('[orders]\noperators_file = "operators.toml"')
     order = ("new-shoe", "--config", config_of(pit), "--operator", "Maria")
     assert cmd(*order).output == "refused: new-shoe: this order takes the operator's PIN\n"

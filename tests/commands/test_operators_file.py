@@ -6,6 +6,8 @@ is throttled.
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,10 @@ import pytest
 from argon2 import PasswordHasher
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.operators import AuthenticationError, Operators, hash_pin, load_operators
+from shoe_daemon.operators import AuthenticationError, Operators, hash_pin
+from shoe_daemon.service import command_handler
 from shoe_daemon.table.commands.dispatch import COMMANDS
+from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.conftest import OpenPit
 
@@ -111,6 +115,40 @@ def test_orders_keep_their_order_while_pins_are_checked(guarded: Pit) -> None:
     assert [order.id for order in guarded.journaled()] == expected
 
 
+@pytest.mark.mosquitto
+def test_without_a_usable_file_orders_are_refused_until_it_is_mended(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tables: OpenPit,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(command_handler, "_READ_AGAIN_S", 0.05)
+    file = tmp_path / "operators.toml"
+    file.write_text(FILE.replace("supervisor", "boss").replace("dealer", "boss"))
+    pit = tables('[orders]\noperators_file = "operators.toml"')
+    pit.draw("P1:9S")
+    for verb, fields in (("new-shoe", {"pin": PIN}), ("hold", {}), ("hold", {"operator": "Eve"})):
+        assert pit.order(verb, **fields)["refused"] == (
+            "no order is accepted: the table's operators file cannot be used, its log says why"
+        )
+    # The table is read on, and no board turns grey by it.
+    pit.draw("B1:2H")
+    assert all(each.json["alarm"] is None for each in pit.of("state"))
+    assert [order.refused is None for order in pit.journaled()] == [False] * 3
+    mended = tmp_path / "mended.toml"
+    mended.write_text(FILE)
+    mended.chmod(0o600)
+    mended.replace(file)
+    wait_for(lambda: pit.daemon._commands.alerts == [], "the mended file")  # noqa: SLF001
+    assert pit.order("new-shoe", pin=PIN)["ok"]
+    assert pit.order("new-shoe", operator="Eve", pin=PIN)["refused"].startswith("operator 'Eve'")
+    pit.stop()
+    log = "".join(capfd.readouterr())
+    assert log.count("operators_file_alert") == 1
+    assert log.count("operators_file_good") == 1
+    assert "Traceback" not in log
+
+
 class Clock:
     now = 1000.0
 
@@ -118,11 +156,17 @@ class Clock:
         return self.now
 
 
+def load(
+    folder: Path, name: str = "o.toml", clock: Callable[[], float] = time.monotonic
+) -> Operators:
+    operators = Operators(name, folder, monotonic=clock)
+    operators.load()
+    return operators
+
+
 def operators(tmp_path: Path, clock: Clock) -> Operators:
     (tmp_path / "operators.toml").write_text(FILE)
-    loaded = load_operators("operators.toml", tmp_path)
-    loaded._throttle._monotonic = clock  # noqa: SLF001 - time is a test's own
-    return loaded
+    return load(tmp_path, "operators.toml", clock)
 
 
 def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
@@ -172,7 +216,7 @@ def test_every_order_is_weighed() -> None:
 
 def test_a_hash_can_be_used(tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text(f'[[operator]]\nname = "Maria"\npin = "{hash_pin(PIN)}"\n')
-    assert load_operators("o.toml", tmp_path).authenticate("Maria", PIN, privileged=True)
+    assert load(tmp_path).authenticate("Maria", PIN, privileged=True)
 
 
 @pytest.mark.parametrize("pin", ["", "123", "1" * 65])
@@ -197,7 +241,7 @@ def test_a_pin_has_a_length(pin: str) -> None:
 def test_a_wrong_file_is_told_in_one_line(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "o.toml").write_text(text)
     with pytest.raises(UserError) as told:
-        load_operators("o.toml", tmp_path)
+        load(tmp_path)
     assert why in str(told.value)
     assert str(told.value).startswith(str(tmp_path / "o.toml"))
     assert "\n" not in str(told.value)
@@ -209,10 +253,10 @@ def test_the_file_may_be_a_credential(tmp_path: Path, monkeypatch: pytest.Monkey
     kept.mkdir()
     (kept / "o.toml").write_text('[[operator]]\nname = "Maria"\n')
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(kept))
-    known = load_operators("o.toml", tmp_path)
+    known = load(tmp_path)
     assert not known.authenticate("Maria", None, privileged=False)
     with pytest.raises(UserError) as told:
-        load_operators("other.toml", tmp_path)
+        load(tmp_path, "other.toml")
     assert str(told.value) == (
         f"no such file or directory: neither {kept}/other.toml nor {tmp_path}/other.toml"
     )

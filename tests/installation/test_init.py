@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from shoe_daemon.cli.init import command
 from shoe_daemon.config import load_config
 from shoe_daemon.display.display_config import load_display
-from shoe_daemon.operators import load_operators
+from shoe_daemon.operators import Operators
 
 BARE = ("--yes", "--reader", "simulated")
 
@@ -51,7 +51,21 @@ def test_secrets_are_for_root_alone_and_never_shown(tmp_path: Path) -> None:
         secret = path.read_text().splitlines()[0]
         assert secret not in output
     assert "argon2" not in output
-    assert load_operators("operators.toml", folder).authenticate("Maria", "4711", privileged=True)
+    operators = Operators("operators.toml", folder)
+    operators.load()
+    assert operators.authenticate("Maria", "4711", privileged=True)
+
+
+def test_a_table_starts_without_its_credentials(tmp_path: Path) -> None:
+    """A unit that lacks a credential does not start, unless it has one in its place."""
+    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    folder = tmp_path / "etc/systemd/system/shoe-daemon@table-1.service.d"
+    unit = Path(__file__).parents[2] / "systemd/shoe-daemon@.service"
+    text = unit.read_text() + (folder / "50-init.conf").read_text()
+    wanted = re.findall(r"^LoadCredential\w*=([^:\n]+):", text, re.MULTILINE)
+    assert wanted == ["%i.password", "operators.toml"]
+    for name in wanted:
+        assert f"\nSetCredential={name}:\\n\n" in text
 
 
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:

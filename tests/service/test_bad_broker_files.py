@@ -1,6 +1,6 @@
 """
-A table with a wrong login, certificate or key: one clear line in the log and in the status, and
-the shoe is still read and journaled.
+A table with a wrong login, certificate, key or operators file: one clear line in the log and in
+the status, and the shoe is still read and journaled.
 """
 
 from __future__ import annotations
@@ -305,6 +305,89 @@ def test_wrong_signing_keys(tmp_path: Path, run: Run, shoe: Shoe, kind: str) -> 
     assert daemon.stop() == 0
     checked = CliRunner().invoke(main, ["check-config", str(config)])
     assert (checked.exit_code, kind) != (0, "open")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "operators.toml: no such file or directory"),
+        ("a folder", "operators.toml: cannot be read: Is a directory"),
+        ("", "operators.toml: operator: missing"),
+        ("what?", "expected operators in TOML"),
+        ('{"operator": []}', "expected operators in TOML"),
+        ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator.0.role: unknown key"),
+        ('[[operator]]\nname = "Maria"\npin = "4711"', "operator.0.pin: no argon2 hash"),
+    ],
+)
+def test_wrong_operators_files(
+    tmp_path: Path, run: Run, shoe: Shoe, text: str | None, said: str
+) -> None:
+    config = configure(
+        tmp_path / "table", '[orders]\noperators_file = "operators.toml"\n', line=shoe.link
+    )
+    file = config.with_name("operators.toml")
+    if text == "a folder":
+        file.mkdir()
+    elif text is not None:
+        file.write_text(text)
+        file.chmod(0o600)
+    still_reads(run, config, shoe, said, "orders.operators_file: ")
+    assert len(_lines(config.with_suffix(".log"), said)) == 1
+    if text is not None:  # otherwise a person is told that the service may have it
+        for command in (["check-config"], ["doctor", "--config"]):
+            checked = CliRunner().invoke(main, [*command, str(config)])
+            assert checked.exit_code == 2
+            assert said in checked.output
+
+
+def test_an_operators_file_that_every_user_can_read(tmp_path: Path, run: Run, shoe: Shoe) -> None:
+    config = configure(
+        tmp_path / "table", '[orders]\noperators_file = "operators.toml"\n', line=shoe.link
+    )
+    file = config.with_name("operators.toml")
+    file.write_text('[[operator]]\nname = "Maria"\n')
+    file.chmod(0o644)
+    said = "operators.toml: every user can read it; expected mode 0600"
+    still_reads(run, config, shoe, said)
+    checked = CliRunner().invoke(main, ["doctor", "--config", str(config), "--json"])
+    (found,) = [f for f in json.loads(checked.stdout) if f["about"] == "orders"]
+    assert (found["verdict"], said in found["text"]) == ("bad", True)
+
+
+def test_a_credential_that_the_unit_lacks(tmp_path: Path, run: Run, shoe: Shoe) -> None:
+    """In its place systemd hands over an empty file (`SetCredential=`)."""
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    text = (
+        '[orders]\noperators_file = "operators.toml"\n[mqtt]\n'
+        'username = "table-7"\npassword_file = "table-7.password"\n'
+    )
+    config = configure(tmp_path / "table", text, line=shoe.link)
+    for name in ("operators.toml", "table-7.password"):
+        (credentials / name).write_text("\n")
+        (credentials / name).chmod(0o400)
+    said = "the file of LoadCredential= in the unit is empty, or it is missing"
+    still_reads(run, config, shoe, said, CREDENTIALS_DIRECTORY=str(credentials))
+    for key in ("mqtt.password_file", "orders.operators_file"):
+        assert any(key in line for line in _lines(config.with_suffix(".log"), said))
+
+
+def test_two_instances_of_one_table(
+    tmp_path: Path, run: Run, shoe: Shoe, mosquitto: Mosquitto
+) -> None:
+    """On two computers: on one, the second is refused. The broker lets in one at a time."""
+    ours = configure(tmp_path / "ours", port=mosquitto.port, line=shoe.link)
+    daemon = run(ours, patch=QUICK).wait_ready()
+    wait_for(lambda: _lines(daemon.log, "broker_connected"), "the connection")
+    run(configure(tmp_path / "theirs", port=mosquitto.port)).wait_ready()
+    wait_for(lambda: _lines(daemon.log, "client_id_conflict"), "the other instance")
+    said = "another client may use this client id"
+    assert said in _lines(daemon.log, "client_id_conflict")[0]
+    shoe.wait_heard()
+    shoe.draw("P1:9S")
+    wait_for(lambda: _dealt(daemon.journal), "the card in the journal")
+    wait_for(lambda: said in daemon.manager.status, "the status")
+    assert daemon.stop() == 0
 
 
 def test_a_wrong_configuration_is_still_refused(tmp_path: Path, run: Run) -> None:
