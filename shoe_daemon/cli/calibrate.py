@@ -34,14 +34,14 @@ _NAME_COLUMNS: Final = 24
 
 @click.group(name="calibrate")
 def command() -> None:
-    """Finds out how a reader has to be set up."""
+    """Measures the settings of a reader."""
 
 
 command.add_command(camera)
 command.add_command(print_markers)
 
 
-@command.command(name="serial", short_help="Finds out how a serial line is set.")
+@command.command(name="serial", short_help="Measures the settings of a serial line.")
 @click.option("--port", help="The line: a path, socket://HOST:PORT, rfc2217://HOST:PORT.")
 @click.option("--driver", "driver_name", default="angel-eye-ii", show_default=True)
 @click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")

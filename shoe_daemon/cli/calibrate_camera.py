@@ -77,7 +77,7 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 @click.option("--source", help="/dev/…, rtsp://…, http://…, file:PATH, folder:PATH, raw:PATH.")
 @STATION
 @click.option("--out", type=FILE, help="The profile that is written.")
-@click.option("--mode", help="Of a camera of this machine: 1280x720@30:MJPG.")
+@click.option("--mode", help="The mode of a camera on this machine, such as 1280x720@30:MJPG.")
 @click.option(
     "--layout", "preset", help="six, six-mirrored, seven or seven-mirrored.  [default: six]"
 )
@@ -85,7 +85,7 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     "--size",
     type=Number(15, 250),
     default=120.0,
-    help="Of the markers' black edge, mm.  [default: 120]",
+    help="The black edge of the printed markers, in mm.  [default: 120]",
 )
 @click.option("--risk", type=click.IntRange(2), help="At most one wrong card in so many.")
 @click.option("--script", type=EXISTING_FILE, help="Answers instead of a person, a TOML file.")
@@ -93,7 +93,7 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
 @click.option("--browser/--no-browser", default=True, help="Opens the live page.")
 @click.option("--check", is_flag=True, help="Compares with --profile: moved, blurred, darker …")
 @click.option("--profile", type=FILE, help="The profile to compare with.")
-@click.option("--at", type=Number(0), help="Of a recording that is checked: seconds.")
+@click.option("--at", type=Number(0), help="With --check of a recording: from this second on.")
 @click.option("--json", "as_json", is_flag=True, help="The check as one JSON object.")
 def camera(  # noqa: PLR0913 - one for each option
     *,

@@ -42,30 +42,36 @@ _FIELDS: Final = (
 @click.argument("verb", required=False)
 @click.option("--config", type=click.Path(path_type=Path), help="The table's configuration.")
 @click.option("--host", help="The broker, instead of the configuration's.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Likewise.")
-@click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="Likewise, of MQTT.")
-@click.option("--username", help="Who we are for the broker, instead of the table.")
+@click.option("--port", type=click.IntRange(1, 65535), help="The broker's port.")
+@click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="The version of MQTT.")
+@click.option("--username", help="The account at the broker, instead of the table's.")
 @click.option("--password-file", help="Its password is the first line of this file.")
 @click.option("--site", help="Of the table, without a configuration.")
 @click.option("--table", help="Of the table, without a configuration.")
-@click.option("--operator", metavar="NAME", help="Who gives it; the login name where not told.")
+@click.option("--operator", metavar="NAME", help="Who gives the order; by default the login name.")
 @click.option("--reason", metavar="TEXT", help="Why.")
 @click.option("--irregularity", type=_NUMBER, metavar="ID", help="Which (acknowledge, rule).")
 @click.option("--action", help="What to do about it (rule).")
 @click.option("--slot", help="P1 to B3 (enter-card, correct-card).")
 @click.option("--card", help="Rank then suit, such as 10H (enter-card, correct-card).")
-@click.option("--round", type=_NUMBER, help="Which round of this shoe; the latest if not told.")
+@click.option("--round", type=_NUMBER, help="Which round of this shoe; by default the latest.")
 @click.option("--outcome", help="player, banker or tie (enter-result).")
 @click.option("--player-pair/--no-player-pair", default=None, help="Of enter-result.")
 @click.option("--banker-pair/--no-banker-pair", default=None, help="Of enter-result.")
 @click.option("--seat", type=_NUMBER, help="Who gets the shoe (pass-shoe).")
 @click.option("--from-seq", type=_NUMBER, metavar="SEQ", help="The first event (replay).")
-@click.option("--kind", help="What a person has seen that no reader can (hold).")
+@click.option("--kind", help="The irregularity that a person has seen (hold).")
 @click.option(
     "--left", type=click.IntRange(min=0), help="Cards counted in the old shoe (new-shoe)."
 )
 @click.option("--ask-pin", is_flag=True, help="Ask for the operator's PIN.")
-@click.option("--timeout", type=Number(0.1, 600), default=10.0, metavar="SECONDS")
+@click.option(
+    "--timeout",
+    type=Number(0.1, 600),
+    default=10.0,
+    metavar="SECONDS",
+    help="How long to wait for the answer.  [default: 10]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it came.")
 @click.option("--hash-pin", is_flag=True, help="Ask for a PIN, print what a file keeps of it.")
 @click.pass_context

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     help="The display's configuration; see `check-config`.",
 )
 @click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
-@click.option("--listen", metavar="ADDRESS:PORT", help="Where browsers come, 127.0.0.1:8080.")
+@click.option(
+    "--listen",
+    metavar="ADDRESS:PORT",
+    help="The address for browsers, in place of the file's; 127.0.0.1:8080 without a file.",
+)
 def display(file: Path | None, broker: str | None, listen: str | None) -> None:
     """
     Show any number of tables to browsers, until SIGTERM or Ctrl-C.
@@ -74,7 +78,11 @@ def _display_setup(file: Path | None, broker: str | None, listen: str | None) ->
     type=click.Path(path_type=Path),
     help="The configuration of a display, or of the table itself.",
 )
-@click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="Likewise, of MQTT.")
+@click.option(
+    "--protocol",
+    type=click.Choice(["5", "3.1.1"]),
+    help="The version of MQTT, in place of the file's.",
+)
 @click.option("--once", is_flag=True, help="Print one picture, and end.")
 @click.option(
     "--wait",

@@ -31,7 +31,7 @@ STATION: Final = click.option(
     type=click.Choice(["overhead", "throat"]),
     default="overhead",
     show_default=True,
-    help="Above the table, or at the shoe's mouth.",
+    help="Above the table, or at the shoe's throat.",
 )
 """The place of a camera."""
 

@@ -263,7 +263,7 @@ def camera(
     **wishes: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     """
-    Simulates a camera above a table, or at a shoe's mouth.
+    Simulates a camera above a table, or at a shoe's throat.
 
     Cards are dealt from the same shoes as on the simulated lines: they slide, are
     turned over and squeezed by hands, and collected. With faults, people, lamps and the
