@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import shoe_daemon
 from tools import make_release
-from tools.build_deb import BuildError
+from tools.build_deb import ROOT, BuildError, project_version
 
 
 def pip_audit(folder: Path, *packages: dict[str, object]) -> Path:
@@ -52,6 +53,13 @@ def test_an_audit_without_its_program_is_not_done(
 def changelog(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     (folder / "CHANGELOG.md").write_text(text)
     monkeypatch.setattr(make_release, "ROOT", folder)
+
+
+def test_this_version_has_its_part_with_a_day() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version = re.escape(project_version())
+    assert re.search(rf"^## \[{version}\] - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
+    assert "unreleased" not in make_release.changes_of(project_version())
 
 
 def test_the_part_of_the_version_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
