@@ -26,6 +26,8 @@ from typing import Final
 
 import pytest
 
+from tests.packaging.debian_tree import unpack_beside
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDER: Final = ROOT / "build" / "machine"
 AGENT: Final = Path(__file__).with_name("guest_agent.py")
@@ -144,7 +146,7 @@ def qemu(program: str) -> list[str]:
     host = FOLDER / "host"
     if not (host / "usr/bin" / program).exists():
         progress("unpacking qemu")
-        _unpack_host_packages(host)
+        unpack_beside(host, HOST_PACKAGES)
     libraries = [host / f"usr/lib/x86_64-linux-gnu{more}" for more in ("", "/pulseaudio")]
     path = ":".join(map(str, (*libraries, host / "lib/x86_64-linux-gnu")))
     modules = host / "usr/lib/x86_64-linux-gnu/qemu"
@@ -185,24 +187,6 @@ def _build(image: Path) -> None:
 
 def _key(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
-
-
-def _unpack_host_packages(host: Path) -> None:
-    cache = FOLDER / "host-packages"
-    (cache / "partial").mkdir(parents=True, exist_ok=True)
-    host.mkdir(exist_ok=True)
-    options = ["-o", f"Dir::Cache::archives={cache}", "-o", "APT::Sandbox::User=root"]
-    command = ["apt-get", "-qq", "-y", "--no-install-recommends", "--download-only", *options]
-    done = subprocess.run(
-        [*command, "--reinstall", "install", *HOST_PACKAGES],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.skip(f"qemu cannot be downloaded: {done.stderr.strip().splitlines()[-1]}")
-    for package in cache.glob("*.deb"):
-        subprocess.run(["dpkg", "-x", str(package), str(host)], check=True)
 
 
 def _debian_tree() -> Path:

@@ -1,20 +1,42 @@
-"""A tree of Debian 12 in which packages are really installed, by chroot."""
+"""
+A tree of Debian 12 in which packages are really installed, by chroot, or booted under
+systemd-nspawn.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import re
+import secrets
 import shutil
 import subprocess
+from collections.abc import Iterator, Sequence
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Final, Self
 
 import pytest
 
-CACHE = Path(__file__).resolve().parents[2] / "build/packaging/debian12"
+from tests.brokers import PATIENCE, wait_for
+
+_BUILD: Final = Path(__file__).resolve().parents[2] / "build/packaging"
+_CONTENT: Final = (
+    "systemd-sysv,dbus,udev,python3,openssl,mosquitto,mosquitto-clients,man-db,bash-completion"
+)
+_CACHE: Final = _BUILD / f"debian12-{sha256(_CONTENT.encode()).hexdigest()[:8]}"
 """Made once, with the apt sources of this machine; `make clean` removes it."""
 
-CONTENT = "systemd-sysv,dbus,udev,python3,openssl,mosquitto,man-db,bash-completion"
-SOURCES = Path("/etc/apt/sources.list.d/debian.sources")
+_SOURCES: Final = Path("/etc/apt/sources.list.d/debian.sources")
+_TOOLS: Final = _BUILD / "host"
+_TOOL_PACKAGES: Final = ("mmdebstrap", "systemd-container")
+_CLEAN: Final = {
+    "HOME": "/root",
+    "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+    "DEBIAN_FRONTEND": "noninteractive",
+}
 
 
 class DebianTree:
@@ -30,19 +52,8 @@ class DebianTree:
 
     def run(self, script: str, *, fails: bool = False) -> str:
         """Run a script of the shell inside; return its output and errors together."""
-        clean = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
-        mounted = f"mount -t proc proc {self.root}/proc; exec chroot {self.root} sh -e"
-        answer = subprocess.run(
-            ["unshare", "--mount", "sh", "-ec", mounted],
-            input=f"cd /root\n{script}\n",
-            env=clean,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert (answer.returncode != 0) is fails, answer.stdout
-        return answer.stdout
+        enter = f'mount -t proc proc {self.root}/proc; exec chroot {self.root} "$@"'
+        return _run(["unshare", "--mount", "sh", "-ec", enter, "sh"], script, fails=fails)
 
     def path(self, name: str) -> Path:
         """Return where a path of the tree is on this machine."""
@@ -53,33 +64,207 @@ class DebianTree:
         shutil.rmtree(self.root)
 
 
+class BootedTree:
+    """
+    A tree in operation, for a `with` block: its systemd runs under systemd-nspawn, in a network
+    of its own. All its processes, mounts and control groups end with the block, or with this
+    process.
+
+    Args:
+        tree: The tree; its folder holds what the system writes.
+    """
+
+    def __init__(self, tree: DebianTree) -> None:
+        self._tree = tree
+        self._name = f"shoe-{secrets.token_hex(4)}"
+        self._groups: list[Path] = []
+        self._process: subprocess.Popen[bytes] | None = None
+        self._first = ""
+
+    def __enter__(self) -> Self:
+        console = self._tree.root.with_suffix(".console")
+        nspawn = [
+            *_tool("systemd-nspawn"),
+            *("--quiet", "--boot", f"--directory={self._tree.root}", f"--machine={self._name}"),
+            *("--private-network", "--link-journal=no", "--console=pipe"),
+            *("--register=no", "--keep-unit"),
+        ]
+        try:
+            self._make_groups()
+            join = "".join(f"echo $$ >{group}/cgroup.procs; " for group in self._groups)
+            # When this process ends, the name space ends, and all processes and mounts in it.
+            spaces = "unshare --mount --pid --mount-proc --kill-child"
+            enter = f'{join} exec setpriv --pdeathsig=KILL {spaces} sh -ec "$0" "$@"'
+            # A /run of its own: nspawn leaves folders there.
+            begin = 'mount -t tmpfs tmpfs /run; exec "$0" "$@"'
+            command = ["sh", "-ec", enter, begin, *nspawn]
+            with console.open("wb") as log:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                )
+            wait_for(self._has_begun, "systemd in the tree")
+            if self._process.poll() is not None:
+                reason = console.read_text(errors="replace").strip().splitlines() or ["no reason"]
+                pytest.skip(f"systemd-nspawn does not boot here: {reason[-1]}")
+            assert self.run("systemctl is-system-running --wait") == "running\n"
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        for group in self._groups:
+            wait_for(partial(_removed, group), f"the end of all processes in {group}")
+
+    def run(self, script: str, *, fails: bool = False) -> str:
+        """Run a script of the shell inside; return its output and errors together."""
+        spaces = ("mount", "uts", "ipc", "net", "pid", "cgroup", "root", "wd")
+        enter = ["nsenter", f"--target={self._first}", *(f"--{each}" for each in spaces)]
+        return _run(enter, script, fails=fails)
+
+    def wait(self, condition: str) -> None:
+        """Wait until a command of the shell succeeds inside."""
+        self.run(f"timeout {PATIENCE} sh -c 'until {condition}; do sleep 0.1; done'")
+
+    def _make_groups(self) -> None:
+        """Make control groups for its systemd, which cleans up all that it finds in its own."""
+        folders = {"": ("unified", ""), "name=systemd": ("systemd",)}
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, group = line.split(":", 2)
+            for folder in folders.get(controllers, ()):
+                parent = Path("/sys/fs/cgroup", folder, group.lstrip("/"))
+                if (parent / "cgroup.procs").exists():
+                    try:
+                        (parent / self._name).mkdir()
+                    except OSError as error:
+                        pytest.skip(f"systemd-nspawn needs control groups: {error}")
+                    self._groups.append(parent / self._name)
+                    break
+        if not self._groups:
+            pytest.skip("systemd-nspawn needs control groups")
+
+    def _has_begun(self) -> bool:
+        """True when commands can be run inside, or when it has ended."""
+        assert self._process is not None
+        if self._process.poll() is not None:
+            return True
+        with contextlib.suppress(OSError):
+            for members in self._groups[0].rglob("init.scope/cgroup.procs"):
+                for process in members.read_text().split():
+                    status = Path(f"/proc/{process}/status").read_text()
+                    is_first = re.search(r"^NSpid:.*\t1$", status, re.MULTILINE)
+                    if is_first and Path(f"/proc/{process}/root/run/systemd/private").is_socket():
+                        self._first = process
+        return self._first != ""
+
+
 def make_debian(target: Path) -> DebianTree:
     """Copy the cached tree; skip the test where it cannot be made."""
     if os.geteuid() != 0:
         pytest.skip("only root can install packages into a tree of Debian")
-    if not CACHE.exists():
+    if not _CACHE.exists():
         _fill_cache()
-    subprocess.run(["cp", "--archive", "--reflink=auto", CACHE, target], check=True)
+    subprocess.run(["cp", "--archive", "--reflink=auto", _CACHE, target], check=True)
     return DebianTree(target)
 
 
-def _fill_cache() -> None:
-    if not shutil.which("mmdebstrap") or not SOURCES.exists():
-        pytest.skip("no tree of Debian 12: apt-get install mmdebstrap")
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    with CACHE.with_suffix(".lock").open("w") as lock:
+def unpack_beside(folder: Path, packages: Sequence[str]) -> None:
+    """
+    Unpack packages of this Debian, and what they need, into a folder beside the system.
+
+    Skips the test where they cannot be downloaded.
+    """
+    cache = folder.with_name(f"{folder.name}-packages")
+    (cache / "partial").mkdir(parents=True, exist_ok=True)
+    options = ["-o", f"Dir::Cache::archives={cache}", "-o", "APT::Sandbox::User=root"]
+    command = ["apt-get", "-qq", "-y", "--no-install-recommends", "--download-only", *options]
+    done = subprocess.run(
+        [*command, "--reinstall", "install", *packages],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        reason = done.stderr.strip().splitlines()[-1]
+        pytest.skip(f"{packages[0]} cannot be downloaded: {reason}")
+    new = folder.with_name(f"{folder.name}.new")
+    for package in cache.glob("*.deb"):
+        subprocess.run(["dpkg", "-x", str(package), str(new)], check=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    new.rename(folder)
+
+
+def _run(enter: Sequence[str], script: str, *, fails: bool) -> str:
+    """Run a script of the shell with a command that enters a tree."""
+    answer = subprocess.run(
+        [*enter, "sh", "-ec", f"cd /root\n{script}"],
+        env=_CLEAN,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode != 0) is fails, answer.stdout
+    return answer.stdout
+
+
+def _tool(program: str) -> list[str]:
+    """Return the start of a command: this machine's program, or one unpacked beside the system."""
+    if shutil.which(program):
+        return [program]
+    with _locked("host.lock"):
+        if not _TOOLS.exists():
+            if not shutil.which("apt-get"):
+                pytest.skip(f"{program} is missing, and apt-get to download it")
+            unpack_beside(_TOOLS, _TOOL_PACKAGES)
+    library = _TOOLS / "usr/lib/x86_64-linux-gnu"
+    return [
+        "env",
+        f"LD_LIBRARY_PATH={library}/systemd:{library}:{_TOOLS}/lib/x86_64-linux-gnu",
+        f"PATH={os.environ['PATH']}:{_TOOLS}/usr/bin",
+        program,
+    ]
+
+
+@contextlib.contextmanager
+def _locked(name: str) -> Iterator[None]:
+    """One worker at a time."""
+    _BUILD.mkdir(parents=True, exist_ok=True)
+    with (_BUILD / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if CACHE.exists():
+        yield
+
+
+def _removed(group: Path) -> bool:
+    """Remove a control group; return False while a process is in it."""
+    for folder, _, _ in os.walk(group, topdown=False):
+        with contextlib.suppress(OSError):
+            Path(folder).rmdir()
+    return not group.exists()
+
+
+def _fill_cache() -> None:
+    if not _SOURCES.exists():
+        pytest.skip(f"no tree of Debian 12: {_SOURCES} is missing")
+    with _locked("debian12.lock"):
+        if _CACHE.exists():
             return
-        new = CACHE.with_suffix(".new")
+        new = _CACHE.with_suffix(".new")
         shutil.rmtree(new, ignore_errors=True)
-        command = ["mmdebstrap", "--mode=root", "--variant=minbase", f"--include={CONTENT}"]
+        command = [*_tool("mmdebstrap"), "--mode=root", "--variant=minbase"]
         answer = subprocess.run(
-            [*command, '--aptopt=Acquire::Languages "none"', "bookworm", new, SOURCES],
+            [
+                *(*command, f"--include={_CONTENT}", '--aptopt=Acquire::Languages "none"'),
+                *("bookworm", new, _SOURCES),
+            ],
             capture_output=True,
             text=True,
             check=False,
         )
         if answer.returncode:
             pytest.skip(f"no tree of Debian 12: mmdebstrap: {answer.stderr.splitlines()[-1]}")
-        new.rename(CACHE)
+        new.rename(_CACHE)

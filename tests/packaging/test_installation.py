@@ -12,6 +12,9 @@ from shoe_daemon import __version__
 from tests.packaging.conftest import ROOT
 from tests.packaging.debian_tree import DebianTree
 
+pytestmark = pytest.mark.timeout(900)
+"""The first test builds the packages and the tree."""
+
 INSTALL = "dpkg --install shoe-daemon_*.deb shoe-daemon-camera_*.deb"
 JOURNAL = "/var/lib/private/shoe-daemon/table-7/journal.db"
 PROFILE = "/etc/shoe-daemon/table-7-camera.toml"

@@ -1,0 +1,81 @@
+"""The installed package under systemd, in a container; `make test-machine` tests far more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.packaging.debian_tree import BootedTree, DebianTree
+
+pytestmark = pytest.mark.timeout(900)
+
+DAEMON = "shoe-daemon@table-1.service"
+SIMULATOR = "shoe-simulator@table-1.service"
+DISPLAY = "shoe-display.service"
+UNITS = ("mosquitto.service", SIMULATOR, DAEMON, DISPLAY)
+INIT = (
+    "shoe-daemon init --yes --site casino --table table-1 --reader simulated --display local "
+    "--round-wait 60"
+)
+CREDENTIAL = "/etc/shoe-daemon/table-1.password.cred"
+
+FAST_SHOE = """[Service]
+ExecStart=
+ExecStart=/opt/shoe-daemon/bin/shoe-daemon simulate angel-eye-ii --listen ${LISTEN} --speed 10
+"""
+
+NEXT_ROUND = """mosquitto_sub -V 5 -h 127.0.0.1 -C 1 -W 120 \\
+  -t shoe/v1/casino/table-1/event/round_finished \\
+  -u board -P "$(systemd-creds decrypt --name=board.password /etc/shoe-daemon/board.password.cred)"
+"""
+
+
+@pytest.fixture
+def booted(debian: DebianTree) -> Iterator[BootedTree]:
+    """Debian 12 in operation, with the packages in /root, and simulated shoes that are fast."""
+    drop_in = debian.path("/etc/systemd/system/shoe-simulator@.service.d/fast.conf")
+    drop_in.parent.mkdir()
+    drop_in.write_text(FAST_SHOE)
+    with BootedTree(debian) as system:
+        yield system
+
+
+def show(system: BootedTree, field: str, unit: str = DAEMON) -> str:
+    """Return a property of a unit."""
+    return system.run(f"systemctl show --value --property {field} {unit}").strip()
+
+
+def check_it_plays(system: BootedTree) -> None:
+    """All units are active, a result reaches the broker, and the journal is good."""
+    for unit in UNITS:
+        assert system.run(f"systemctl is-active {unit}; true") == "active\n", unit
+    assert json.loads(system.run(NEXT_ROUND))["table"] == "table-1"
+    journal = "/var/lib/shoe-daemon/table-1/journal.db"
+    assert "good" in system.run(f"shoe-daemon journal verify --refold {journal}")
+
+
+def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedTree) -> None:
+    booted.run("dpkg --install shoe-daemon_*.deb")
+    assert "result    1 " in booted.run(INIT)
+    check_it_plays(booted)
+
+    # The watchdog replaces processes that stand still.
+    stopped = {unit: show(booted, "MainPID", unit) for unit in (DAEMON, DISPLAY)}
+    booted.run(f"kill -STOP {' '.join(stopped.values())}")
+    for unit, process in stopped.items():
+        booted.wait(f"test $(systemctl show --value --property NRestarts {unit}) -ge 1")
+        booted.wait(f"systemctl --quiet is-active {unit}")
+        assert show(booted, "MainPID", unit) != process
+        assert "result 'watchdog'" in booted.run(f"journalctl --output=cat --unit={unit}")
+    check_it_plays(booted)
+
+    # Without its password the table is still read, and one line says what is missing.
+    booted.run(f"rm {CREDENTIAL}; systemctl restart {DAEMON}")
+    booted.wait(f"systemctl show --property StatusText {DAEMON} | grep -q password_file")
+    invocation = show(booted, "InvocationID")
+    lines = booted.run(f"journalctl --output=cat _SYSTEMD_INVOCATION_ID={invocation}").splitlines()
+    (line,) = (each for each in lines if "file_unusable" in each)
+    assert "the file of LoadCredential= in the unit is empty, or it is missing" in line
+    assert "shoe: ok" in show(booted, "StatusText")
