@@ -24,7 +24,7 @@ from shoe_daemon.config_sections import (
     check_seats,
     check_sections,
 )
-from shoe_daemon.configured_files import find_file, note_fault, note_missing_credential
+from shoe_daemon.configured_files import find_credential, note_fault, note_missing_credential
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer
@@ -215,7 +215,7 @@ def set_up(
     signer = None
     with tolerate(), attempt(), errors_at("journal.key_file"):
         if config.journal.key_file is not None:
-            signer = _signer(find_file(config.journal.key_file, beside))
+            signer = _signer(find_credential(config.journal.key_file, beside))
     return Setup(
         config,
         house,

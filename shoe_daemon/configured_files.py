@@ -17,6 +17,7 @@ from typing import Final
 from shoe_daemon.errors import UserError, one_line
 
 _DIRECTORY: Final = "CREDENTIALS_DIRECTORY"
+_EMPTY_CREDENTIAL: Final = "the file of LoadCredential= in the unit is empty, or it is missing"
 
 ENCRYPTED_SUFFIX: Final = ".cred"
 """Ending of a file that `systemd-creds encrypt` wrote; only root can read it."""
@@ -55,6 +56,10 @@ def find_file(name: str, folder: Path, key: str = "") -> Path:
         raise UserError(f"{lead}{path}: no such file or directory")
     if credential is not None:
         raise UserError(f"{lead}no such file or directory: neither {credential} nor {path}")
+    if Path(f"{path}{ENCRYPTED_SUFFIX}").exists():
+        raise MissingCredentialError(
+            f"{lead}{path}{ENCRYPTED_SUFFIX}: encrypted; only the service can read it"
+        )
     raise MissingCredentialError(
         f"{lead}{path}: no such file or directory; the service finds it if its unit has "
         f"LoadCredential={name}:PATH"
@@ -85,16 +90,24 @@ def read_secret(name: str, folder: Path, key: str) -> str:
     except OSError as error:
         raise UserError(f"{key}: {path}: {one_line(error).lower()}") from error
     if not lines or not lines[0]:
-        raise UserError(f"{key}: {path}: its first line is empty{empty_hint(name)}")
+        hint = f"; {_EMPTY_CREDENTIAL}" if path == _credential(name) else ""
+        raise UserError(f"{key}: {path}: its first line is empty{hint}")
     return lines[0]
 
 
-def empty_hint(name: str) -> str:
-    """Return why a file may be empty: in a service, its unit has an empty one in its place."""
-    credential = _credential(name)
-    if credential is None or not credential.is_file():
-        return ""
-    return "; the file of LoadCredential= in the unit is empty, or it is missing"
+def find_credential(name: str, folder: Path) -> Path:
+    """
+    Return the path of a file that exists, as `find_file`, and is no empty credential: the unit
+    has one in the place of a missing file.
+
+    Raises:
+        MissingCredentialError: It is missing, and may be a credential of the service.
+        UserError: It is missing, or an empty credential.
+    """
+    path = find_file(name, folder)
+    if path == _credential(name) and not path.read_bytes().strip():
+        raise UserError(f"{path}: {_EMPTY_CREDENTIAL}")
+    return path
 
 
 def _decrypt(path: Path, name: str, key: str) -> str:

@@ -15,7 +15,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.configured_files import empty_hint, find_file
+from shoe_daemon.configured_files import find_credential
 from shoe_daemon.errors import UserError
 from shoe_daemon.password_hashes_and_throttle import (
     LoginThrottle,
@@ -107,8 +107,8 @@ class Operators:
             UserError: It is missing or invalid, or the extra is missing.
         """
         try:
-            path = find_file(self._name, self._beside)
-            self._by_name = {each.name: each for each in _read(path, empty_hint(self._name))}
+            path = find_credential(self._name, self._beside)
+            self._by_name = {each.name: each for each in _read(path)}
         except UserError as error:
             self.fault = str(error)
             raise
@@ -152,11 +152,8 @@ class Operators:
         self._throttle.succeeded(name)
 
 
-def _read(path: Path, hint: str) -> tuple[Operator, ...]:
-    content = read_toml(path, "operators")
-    if hint and not content:
-        raise UserError(f"{path}: no operator in it{hint}")
-    operators = convert_toml(_File, content, str(path)).operator
+def _read(path: Path) -> tuple[Operator, ...]:
+    operators = convert_toml(_File, read_toml(path, "operators"), str(path)).operator
     require_argon2(_NO_ARGON2)
     names: set[str] = set()
     for number, each in enumerate(operators):

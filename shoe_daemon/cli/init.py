@@ -76,7 +76,7 @@ _LANGUAGES: Final = sorted(
 @click.option("--dry-run", is_flag=True, help="Show all files, and write none.")
 @click.option("--no-start", is_flag=True, help="Start no service.")
 @click.option(
-    "--plain-passwords", is_flag=True, help="Do not encrypt passwords with systemd-creds."
+    "--plain-passwords", is_flag=True, help="Do not encrypt passwords and keys with systemd-creds."
 )
 @click.option(
     "--round-wait",
@@ -91,15 +91,15 @@ _LANGUAGES: Final = sorted(
 )
 def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - click's options
     """
-    Install a table on this computer: configuration, passwords, the broker's accounts
-    and rights, the display, and the services.
+    Install a table on this computer: configuration, passwords, the key that signs its
+    journal, the broker's accounts and rights, the display, and the services.
 
     Asks at most ten questions; options answer them in advance. Shows each file before
     it is written. A file that a person edited stays. Run it again for another table,
     or to change an answer.
     """
     from shoe_daemon.installation.answers import check_answers
-    from shoe_daemon.installation.encrypted_passwords import can_encrypt
+    from shoe_daemon.installation.credentials import can_encrypt
     from shoe_daemon.installation.file_writing import read_record
     from shoe_daemon.installation.installation_changes import prepare
 

@@ -8,10 +8,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from shoe_daemon.configured_files import ENCRYPTED_SUFFIX
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.installation.answers import Answers, check_password
 from shoe_daemon.installation.broker_accounts import add_accounts, new_password
-from shoe_daemon.installation.encrypted_passwords import CredentialFolder
+from shoe_daemon.installation.credentials import CredentialFolder
 from shoe_daemon.installation.file_writing import Change, Record, compare, description, write
 from shoe_daemon.installation.planned_files import (
     CONFIGS,
@@ -21,6 +22,7 @@ from shoe_daemon.installation.planned_files import (
     plan_files,
 )
 from shoe_daemon.installation.questions import ask_secret
+from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 from shoe_daemon.operators import hash_pin
 from shoe_daemon.password_hashes_and_throttle import hash_password
 
@@ -39,20 +41,20 @@ class Installation(Struct, frozen=True):
         answers: The answers from which it follows.
         root: The root folder of the computer.
         changes: All files, unchanged ones too.
-        passwords: New passwords that are encrypted, by account.
+        sealed: New secrets that are encrypted, by the name of their file.
         credentials: Where they are written.
     """
 
     answers: Answers
     root: Path
     changes: list[Change]
-    passwords: Mapping[str, str]
+    sealed: Mapping[str, str]
     credentials: CredentialFolder
 
     def description(self) -> Iterator[str]:
         """Yield the lines that show all changes."""
-        for account in self.passwords:
-            yield f"new       {CONFIGS}/{account}.password.cred  (encrypted, not shown)"
+        for name in self.sealed:
+            yield f"new       {CONFIGS}/{name}{ENCRYPTED_SUFFIX}  (encrypted, not shown)"
         for change in self.changes:
             yield from description(change)
 
@@ -64,8 +66,8 @@ class Installation(Struct, frozen=True):
             UserError: A file cannot be written.
         """
         (self.root / CONFIGS.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        for account, password in self.passwords.items():
-            self.credentials.encrypt(account, password)
+        for name, text in self.sealed.items():
+            self.credentials.encrypt(name, text)
         record.answers[self.answers.table] = self.answers
         write(self.root, self.changes, record)
 
@@ -86,28 +88,35 @@ def prepare(
         root: The root folder of the computer.
         record: The earlier runs.
         samples: Content of the sample files, by name.
-        encrypt: Whether new passwords are encrypted.
+        encrypt: Whether new passwords and keys are encrypted.
 
     Raises:
         UserError: An existing file cannot be read, or an answer is invalid.
     """
     credentials = CredentialFolder(root / CONFIGS.lstrip("/"), encrypt=encrypt)
     accounts = _account_names(answers)
-    known = {name: credentials.read(name) for name in accounts}
+    known = {name: credentials.read(f"{name}.password") for name in accounts}
     new = {name: _password(answers, name) for name, password in known.items() if not password}
-    sealed = {name: password for name, password in new.items() if encrypt}
+    private_key, public_key = _new_signing_keys(root, credentials) or (None, None)
+    sealed = {f"{name}.password": f"{password}\n" for name, password in new.items()}
+    if private_key:
+        sealed[KEY_NAME] = private_key
+    names = [*(f"{name}.password" for name in accounts), KEY_NAME]
     secrets = Secrets(
-        accounts={name: password for name, password in new.items() if not encrypt},
-        encrypted=tuple(name for name in accounts if credentials.is_encrypted(name)),
+        accounts={} if encrypt else new,
+        encrypted=tuple(name for name in names if credentials.is_encrypted(name)),
         pit_hash=_pit_hash(answers, root),
         operator_hashes=_operator_hashes(answers, root),
+        signs=private_key is not None or credentials.exists(KEY_NAME),
+        private_key=None if encrypt else private_key,
+        public_key=public_key,
     )
     changes = compare(root, plan_files(answers, secrets, samples), record)
     if answers.has_broker:
         passwords = {name: known[name] or new[name] for name in accounts}
         changes.append(_accounts_change(root, passwords))
         changes += compare(root, _certificate_files(answers, root), record)
-    return Installation(answers, root, changes, sealed, credentials)
+    return Installation(answers, root, changes, sealed if encrypt else {}, credentials)
 
 
 def _account_names(answers: Answers) -> list[str]:
@@ -141,6 +150,22 @@ def _operator_hashes(answers: Answers, root: Path) -> dict[str, str]:
     if _exists(root, f"{CONFIGS}/operators.toml"):
         return {}
     return {name: ask_secret(f"PIN of {name}", hash_pin) for name in answers.operators}
+
+
+def _new_signing_keys(root: Path, credentials: CredentialFolder) -> tuple[str, str] | None:
+    """Return a new key that signs journals; None if there is one, or the extra is missing."""
+    if credentials.exists(KEY_NAME):
+        return None
+    try:
+        from shoe_daemon.journal.journal_keys import new_keys  # noqa: PLC0415 - needs an extra
+    except ImportError:
+        return None
+    if _exists(root, f"{CONFIGS}/{PUBLIC_NAME}"):
+        raise UserError(
+            f"{CONFIGS}/{PUBLIC_NAME}: is there without its {KEY_NAME}; it verifies older "
+            "journals: move it to another folder, and init makes a new key"
+        )
+    return new_keys()
 
 
 def _accounts_change(root: Path, passwords: Mapping[str, str]) -> Change:

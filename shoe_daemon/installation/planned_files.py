@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from shoe_daemon.configured_files import ENCRYPTED_SUFFIX
 from shoe_daemon.installation.answers import SIMULATED, Answers, split_address
+from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 
 __all__ = ["CONFIGS", "MOSQUITTO", "PlannedFile", "Secrets", "plan_files", "simulator_port"]
 
@@ -47,15 +49,21 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
     Attributes:
         accounts: New password of each account at the broker, written as it is.
-        encrypted: Accounts whose password file is encrypted.
+        encrypted: Names of the files that are encrypted.
         pit_hash: argon2 hash of the pit's password.
         operator_hashes: argon2 hash of each operator's PIN.
+        signs: Whether there is a key that signs journals, or will be.
+        private_key: New key that signs journals (PEM), written as it is.
+        public_key: New public key that verifies them (PEM).
     """
 
     accounts: Mapping[str, str] = {}
     encrypted: Collection[str] = ()
     pit_hash: str | None = None
     operator_hashes: Mapping[str, str] = {}
+    signs: bool = False
+    private_key: str | None = None
+    public_key: str | None = None
 
 
 def plan_files(
@@ -92,6 +100,11 @@ def _secret_files(secrets: Secrets) -> Iterator[PlannedFile]:
     if secrets.operator_hashes:
         text = _operators(secrets.operator_hashes)
         yield PlannedFile(f"{CONFIGS}/operators.toml", text, 0o600, secret=True)
+    if secrets.private_key:
+        path = f"{CONFIGS}/{KEY_NAME}"
+        yield PlannedFile(path, secrets.private_key, 0o600, secret=True)
+    if secrets.public_key:
+        yield PlannedFile(f"{CONFIGS}/{PUBLIC_NAME}", secrets.public_key)
 
 
 def _operators(hashes: Mapping[str, str]) -> str:
@@ -107,7 +120,7 @@ def _operators(hashes: Mapping[str, str]) -> str:
 def _table_files(
     answers: Answers, secrets: Secrets, samples: Mapping[str, str]
 ) -> Iterator[PlannedFile]:
-    yield PlannedFile(f"{CONFIGS}/{answers.table}.toml", _table_config(answers))
+    yield PlannedFile(f"{CONFIGS}/{answers.table}.toml", _table_config(answers, secrets))
     unit = f"shoe-daemon@{answers.table}.service"
     yield PlannedFile(f"{UNITS}/{unit}.d/50-init.conf", _table_drop_in(answers, secrets))
     if answers.reader.startswith("camera:/"):
@@ -118,7 +131,7 @@ def _table_files(
         yield PlannedFile(drop_in, f"[Service]\nEnvironment=LISTEN=127.0.0.1:{port}\n")
 
 
-def _table_config(answers: Answers) -> str:
+def _table_config(answers: Answers, secrets: Secrets) -> str:
     table = {"id": answers.table, "name": answers.name, "house": answers.house}
     sections = [
         f"# {answers.name}. `shoe-daemon samples FOLDER` writes example.toml: all keys.\n",
@@ -127,6 +140,8 @@ def _table_config(answers: Answers) -> str:
     ]
     if answers.operators:
         sections.append('[orders]\noperators_file = "operators.toml"\n')
+    if secrets.signs:
+        sections.append(f"[journal]\n{_keys({'key_file': KEY_NAME})}")
     sections.append(_reader_section(answers))
     return "\n".join(sections)
 
@@ -161,23 +176,28 @@ def _mqtt_section(answers: Answers, account: str) -> str:
 
 
 def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
-    lines = ["[Service]", *_credential_lines(answers.table, secrets)]
+    lines = ["[Service]", *_password_lines(answers.table, secrets)]
+    # Without these files the unit starts all the same: it accepts no order, and signs nothing.
     if answers.operators:
-        lines += [
-            f"LoadCredential=operators.toml:{CONFIGS}/operators.toml",
-            # Without that file the unit starts all the same, and accepts no order.
-            "SetCredential=operators.toml:\\n",
-        ]
+        lines += [_load_credential("operators.toml", secrets), "SetCredential=operators.toml:\\n"]
+    if secrets.signs:
+        lines += [_load_credential(KEY_NAME, secrets), f"SetCredential={KEY_NAME}:\\n"]
     lines += _address_rules(answers)
     return "\n".join(lines) + "\n"
 
 
-def _credential_lines(account: str, secrets: Secrets) -> list[str]:
+def _password_lines(account: str, secrets: Secrets) -> list[str]:
     """Replace the plain password of the unit by the encrypted one."""
-    if account not in secrets.encrypted:
-        return []
     name = f"{account}.password"
-    return ["LoadCredential=", f"LoadCredentialEncrypted={name}:{CONFIGS}/{name}.cred"]
+    if name not in secrets.encrypted:
+        return []
+    return ["LoadCredential=", _load_credential(name, secrets)]
+
+
+def _load_credential(name: str, secrets: Secrets) -> str:
+    if name in secrets.encrypted:
+        return f"LoadCredentialEncrypted={name}:{CONFIGS}/{name}{ENCRYPTED_SUFFIX}"
+    return f"LoadCredential={name}:{CONFIGS}/{name}"
 
 
 def _address_rules(answers: Answers) -> list[str]:
@@ -215,7 +235,7 @@ def _broker_files(answers: Answers, samples: Mapping[str, str]) -> Iterator[Plan
 
 def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
     yield PlannedFile(f"{CONFIGS}/display.toml", _display_config(answers))
-    lines = ["[Service]", *_credential_lines("board", secrets)]
+    lines = ["[Service]", *_password_lines("board", secrets)]
     if answers.display == "network":
         lines.append(f"LoadCredential=pit.hash:{CONFIGS}/pit.hash")
     elif answers.has_broker:

@@ -9,17 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.journal.signatures import Signature
-
-KEY_NAME: Final = "journal.key"
-PUBLIC_NAME: Final = "journal-public.pem"
+from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME, Signature
 
 
 class SigningKey:
@@ -90,6 +86,20 @@ class PublicKey:
         return True
 
 
+def new_keys() -> tuple[str, str]:
+    """Return a new private key and its public key, both PEM."""
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return private.decode(), public.decode()
+
+
 def make_keys(folder: Path) -> tuple[Path, Path]:
     """
     Write a new private key and its public key; return their paths.
@@ -103,24 +113,10 @@ def make_keys(folder: Path) -> tuple[Path, Path]:
             raise UserError(
                 f"{path}: exists; an existing key is never overwritten: choose another folder"
             )
-    key = Ed25519PrivateKey.generate()
+    private_text, public_text = new_keys()
     try:
-        _write(
-            private,
-            key.private_bytes(
-                serialization.Encoding.PEM,
-                serialization.PrivateFormat.PKCS8,
-                serialization.NoEncryption(),
-            ),
-            0o600,
-        )
-        _write(
-            public,
-            key.public_key().public_bytes(
-                serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-            ),
-            0o644,
-        )
+        _write(private, private_text.encode(), 0o600)
+        _write(public, public_text.encode(), 0o644)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written: {one_line(error).lower()}") from error
     return private, public

@@ -18,6 +18,12 @@ from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
 
 SIGNATURE_SCHEMA: Final = "1.0"
 
+KEY_NAME: Final = "journal.key"
+"""The usual name of a private key."""
+
+PUBLIC_NAME: Final = "journal-public.pem"
+"""The usual name of its public key."""
+
 _COLUMNS: Final = "seq, shoe, CAST(body AS BLOB), key, signature"
 # By primary keys alone: a journal may have thousands of signatures.
 _HEAD_AFTER: Final = """

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from shoe_daemon.cli.init import command
+from shoe_daemon.cli.samples_and_schema import sample_files
 from shoe_daemon.config import load_config
 from shoe_daemon.display.display_config import load_display
+from shoe_daemon.installation.answers import Answers
+from shoe_daemon.installation.credentials import can_encrypt
+from shoe_daemon.installation.file_writing import Record
+from shoe_daemon.installation.installation_changes import prepare
+from shoe_daemon.journal.journal_keys import PublicKey, load_signing_key
+from shoe_daemon.journal.signatures import Signature
 from shoe_daemon.operators import Operators
 
 BARE = ("--yes", "--reader", "simulated")
@@ -46,7 +56,7 @@ def test_the_configurations_are_valid(tmp_path: Path) -> None:
 def test_secrets_are_for_root_alone_and_never_shown(tmp_path: Path) -> None:
     output = written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
     folder = tmp_path / "etc/shoe-daemon"
-    for path in [*folder.glob("*.password"), folder / "operators.toml"]:
+    for path in [*folder.glob("*.password"), folder / "operators.toml", folder / "journal.key"]:
         assert path.stat().st_mode & 0o777 == 0o600
         secret = path.read_text().splitlines()[0]
         assert secret not in output
@@ -63,9 +73,81 @@ def test_a_table_starts_without_its_credentials(tmp_path: Path) -> None:
     unit = Path(__file__).parents[2] / "systemd/shoe-daemon@.service"
     text = unit.read_text() + (folder / "50-init.conf").read_text()
     wanted = re.findall(r"^LoadCredential\w*=([^:\n]+):", text, re.MULTILINE)
-    assert wanted == ["%i.password", "operators.toml"]
+    assert wanted == ["%i.password", "operators.toml", "journal.key"]
     for name in wanted:
         assert f"\nSetCredential={name}:\\n\n" in text
+
+
+def test_a_new_table_signs_its_journal(tmp_path: Path) -> None:
+    output = written(tmp_path, *BARE)
+    folder = tmp_path / "etc/shoe-daemon"
+    signer = load_config(folder / "table-1.toml").signer
+    assert signer is not None
+    body = b"the head of a chain"
+    public = PublicKey(folder / "journal-public.pem")
+    assert public.is_valid(Signature(1, 1, body, signer.public, signer.sign(body)))
+    # What verifies journals is shown; what signs them is not.
+    assert "new       /etc/shoe-daemon/journal-public.pem  (0644)" in output
+    assert (folder / "journal-public.pem").read_text().splitlines()[1] in output
+    assert (folder / "journal.key").read_text().splitlines()[1] not in output
+
+
+def test_a_signing_key_is_never_overwritten(tmp_path: Path) -> None:
+    written(tmp_path, *BARE)
+    folder = tmp_path / "etc/shoe-daemon"
+    before = [(folder / name).read_bytes() for name in ("journal.key", "journal-public.pem")]
+    written(tmp_path, *BARE, "--table", "table-2")
+    assert [
+        (folder / name).read_bytes() for name in ("journal.key", "journal-public.pem")
+    ] == before
+    first, second = (load_config(folder / f"table-{number}.toml").signer for number in (1, 2))
+    assert first is not None
+    assert second is not None
+    assert first.public == second.public
+    (folder / "journal.key").unlink()
+    result = init(tmp_path, *BARE, "--table", "table-3")
+    assert "journal-public.pem: is there without its journal.key" in str(result.exception)
+    assert (folder / "journal-public.pem").read_bytes() == before[1]
+
+
+def test_without_the_extra_no_key_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shoe_daemon.journal.journal_keys", None)
+    written(tmp_path, *BARE)
+    assert not list((tmp_path / "etc/shoe-daemon").glob("journal*"))
+    assert load_config(tmp_path / "etc/shoe-daemon/table-1.toml").signer is None
+
+
+def test_passwords_and_the_signing_key_are_encrypted(tmp_path: Path) -> None:
+    if not can_encrypt():
+        pytest.skip("systemd-creds does not encrypt here")
+    folder = tmp_path / "etc/shoe-daemon"
+    samples = {path.name: path.read_text(encoding="utf-8") for path in sample_files()}
+    answers = Answers(site="casino", table="table-1", name="Table 1")
+    installation = prepare(answers, tmp_path, Record(), samples, encrypt=True)
+    shown = list(installation.description())
+    installation.write(Record())
+    assert not list(folder.glob("*.password"))
+    assert not (folder / "journal.key").exists()
+    drop_in = tmp_path / "etc/systemd/system/shoe-daemon@table-1.service.d/50-init.conf"
+    for name in ("table-1.password", "journal.key"):
+        file = f"/etc/shoe-daemon/{name}.cred"
+        assert f"new       {file}  (encrypted, not shown)" in shown
+        assert f"\nLoadCredentialEncrypted={name}:{file}\n" in drop_in.read_text()
+    command = ["systemd-creds", "decrypt", "--name=journal.key", f"{folder}/journal.key.cred", "-"]
+    key = subprocess.run(command, check=True, capture_output=True).stdout
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (credentials / "journal.key").write_bytes(key)
+    (credentials / "journal.key").chmod(0o400)
+    assert load_signing_key(credentials / "journal.key")
+    # A person is told where the key is; it is no fault.
+    (note,) = load_config(folder / "table-1.toml", inspecting=True).notes
+    assert note == (
+        f"journal.key_file: {folder}/journal.key.cred: encrypted; only the service can read it"
+    )
+    # The next table takes the same key.
+    again = prepare(replace(answers, table="table-2"), tmp_path, Record(), samples, encrypt=True)
+    assert list(again.sealed) == ["table-2.password"]
 
 
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:

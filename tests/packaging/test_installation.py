@@ -17,6 +17,7 @@ pytestmark = pytest.mark.timeout(900)
 
 INSTALL = "dpkg --install shoe-daemon_*.deb shoe-daemon-camera_*.deb"
 JOURNAL = "/var/lib/private/shoe-daemon/table-7/journal.db"
+PUBLIC_KEY = "/var/lib/private/shoe-daemon/journal-public.pem"
 PROFILE = "/etc/shoe-daemon/table-7-camera.toml"
 CONFIG = "/etc/shoe-daemon/table-7.toml"
 ACCOUNT = "/etc/shoe-daemon/table-7.password"
@@ -100,8 +101,10 @@ def test_a_purge_without_a_person_keeps_journal_and_profile(table: DebianTree) -
         '{\n  "answers": {},\n  "hashes": {\n    "' + BROKER + '": "' + "0" * 64 + '"\n  }\n}\n'
     )
     table.path(BROKER).write_text("listener 1883\n")
+    table.path("/etc/shoe-daemon/journal-public.pem").write_text("verifies the journals")
     told = table.run("dpkg --purge shoe-daemon-camera shoe-daemon")
     assert table.path(JOURNAL).exists()
+    assert table.path(PUBLIC_KEY).read_text() == "verifies the journals"
     assert table.path(PROFILE).exists()
     assert JOURNAL in told
     assert PROFILE in told

@@ -359,16 +359,17 @@ def test_a_credential_that_the_unit_lacks(tmp_path: Path, run: Run, shoe: Shoe) 
     credentials = tmp_path / "credentials"
     credentials.mkdir()
     text = (
-        '[orders]\noperators_file = "operators.toml"\n[mqtt]\n'
+        '[orders]\noperators_file = "operators.toml"\n'
+        '[journal]\nkey_file = "journal.key"\n[mqtt]\n'
         'username = "table-7"\npassword_file = "table-7.password"\n'
     )
     config = configure(tmp_path / "table", text, line=shoe.link)
-    for name in ("operators.toml", "table-7.password"):
+    for name in ("operators.toml", "journal.key", "table-7.password"):
         (credentials / name).write_text("\n")
         (credentials / name).chmod(0o400)
     said = "the file of LoadCredential= in the unit is empty, or it is missing"
     still_reads(run, config, shoe, said, CREDENTIALS_DIRECTORY=str(credentials))
-    for key in ("mqtt.password_file", "orders.operators_file"):
+    for key in ("mqtt.password_file", "orders.operators_file", "journal.key_file"):
         assert any(key in line for line in _lines(config.with_suffix(".log"), said))
 
 

@@ -1,8 +1,8 @@
 """
-Passwords below /etc/shoe-daemon, encrypted by systemd-creds where this is possible.
+Secret files below /etc/shoe-daemon, encrypted by systemd-creds where this is possible.
 
-An encrypted password can be read on this computer only. `read_secret` of `configured_files`
-decrypts it for root; services receive it by ``LoadCredentialEncrypted=``.
+An encrypted file can be read on this computer only. `read_secret` of `configured_files`
+decrypts a password for root; services receive it by ``LoadCredentialEncrypted=``.
 """
 
 from __future__ import annotations
@@ -19,46 +19,45 @@ __all__ = ["CredentialFolder", "can_encrypt"]
 
 class CredentialFolder:
     """
-    The password files of one installation.
+    The secret files of one installation, by name.
 
     Args:
         folder: Where they are.
-        encrypt: Whether new passwords are encrypted.
+        encrypt: Whether new ones are encrypted.
     """
 
     def __init__(self, folder: Path, *, encrypt: bool) -> None:
         self._folder = folder
         self._encrypt = encrypt
 
-    def read(self, account: str) -> str | None:
+    def exists(self, name: str) -> bool:
+        """True if there is such a file, encrypted or not."""
+        return (self._folder / name).exists() or self._encrypted(name).exists()
+
+    def read(self, name: str) -> str | None:
         """
-        Return the existing password of an account; None if there is none.
+        Return the password in a file; None if there is none.
 
         Raises:
             UserError: It cannot be read or decrypted.
         """
-        name = f"{account}.password"
-        if not (self._folder / name).exists() and not self._encrypted(name).exists():
-            return None
-        return read_secret(name, self._folder, f"password of {account}")
+        return read_secret(name, self._folder, name) if self.exists(name) else None
 
-    def is_encrypted(self, account: str) -> bool:
-        """True when the password of an account is encrypted, or will be."""
-        name = f"{account}.password"
+    def is_encrypted(self, name: str) -> bool:
+        """True when a file is encrypted, or will be."""
         exists = (self._folder / name).exists()
         return not exists and (self._encrypt or self._encrypted(name).exists())
 
-    def encrypt(self, account: str, password: str) -> None:
+    def encrypt(self, name: str, text: str) -> None:
         """
-        Write the encrypted password of an account.
+        Write an encrypted file.
 
         Raises:
             UserError: systemd-creds fails.
         """
-        name = f"{account}.password"
         command = ["systemd-creds", "encrypt", f"--name={name}", "-", str(self._encrypted(name))]
         done = subprocess.run(  # noqa: S603 - our own arguments
-            command, input=f"{password}\n".encode(), capture_output=True, check=False
+            command, input=text.encode(), capture_output=True, check=False
         )
         if done.returncode:
             raise UserError(f"systemd-creds encrypt {name}: {done.stderr.decode().strip()}")
