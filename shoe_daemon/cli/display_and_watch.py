@@ -60,13 +60,13 @@ def _display_setup(file: Path | None, broker: str | None, listen: str | None) ->
 
     from shoe_daemon.display.display_config import DisplayConfig, load_display, set_up_display
 
-    config = DisplayConfig() if file is None else load_display(file).config
+    config = DisplayConfig() if file is None else load_display(file, serving=True).config
     if broker is not None:
         host, port = broker_address(broker)
         config = replace(config, mqtt=replace(config.mqtt, host=host, port=port))
     if listen is not None:
         config = replace(config, display=replace(config.display, listen=listen))
-    return set_up_display(config, Path() if file is None else file.parent)
+    return set_up_display(config, Path() if file is None else file.parent, serving=True)
 
 
 @click.command("watch", short_help="Show the board of a table in this terminal.")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.configured_files import note_missing_credential, path_of, read_secret
+from shoe_daemon.configured_files import (
+    note_fault,
+    note_missing_credential,
+    path_of,
+    read_secret,
+)
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import is_loopback
@@ -197,7 +203,8 @@ class DisplaySetup(Struct, frozen=True):
         config: The configuration.
         pit_credentials: None if the pit needs no password, or if only the service can read the
             password; `notes` then says so.
-        notes: Credentials that only the service can read.
+        notes: Credentials that only the service can read, and faults that the display reports
+            once it runs.
     """
 
     config: DisplayConfig
@@ -213,13 +220,15 @@ def is_display(path: Path) -> bool:
         return False
 
 
-def load_display(path: Path, *, inspecting: bool = False) -> DisplaySetup:
+def load_display(path: Path, *, inspecting: bool = False, serving: bool = False) -> DisplaySetup:
     """
     Read and check a configuration and all files that it names.
 
     Args:
         path: The file.
         inspecting: Report a missing credential of the service as a note, not as an error.
+        serving: The display starts: a fault of the broker's files is a note, as each attempt
+            to connect reports it.
 
     Raises:
         UserError: The first error: file, key, value and what is expected.
@@ -227,14 +236,14 @@ def load_display(path: Path, *, inspecting: bool = False) -> DisplaySetup:
     mapping: dict[str, Any] = read_toml(path, "a display's configuration")
     try:
         config = convert_toml(DisplayConfig, mapping, str(path))
-        return set_up_display(config, path.parent, inspecting=inspecting)
+        return set_up_display(config, path.parent, inspecting=inspecting, serving=serving)
     except UserError as error:
         reason = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path}: {plain_error(reason)}") from error
 
 
 def set_up_display(
-    config: DisplayConfig, beside: Path, *, inspecting: bool = False
+    config: DisplayConfig, beside: Path, *, inspecting: bool = False, serving: bool = False
 ) -> DisplaySetup:
     """
     Check what the types do not express: addresses, names, files.
@@ -243,16 +252,19 @@ def set_up_display(
         config: The configuration.
         beside: Folder of relative paths.
         inspecting: Report a missing credential of the service as a note, not as an error.
+        serving: As for `load_display`.
 
     Raises:
         UserError: The key, the value and what is expected.
     """
     settings = config.display
     notes: list[str] = []
+    attempt = partial(note_missing_credential, notes, inspecting=inspecting)
+    tolerate = partial(note_fault, notes, serving=serving)
     config.mqtt.check_keys()
-    with note_missing_credential(notes, inspecting=inspecting):
+    with tolerate(), attempt():
         config.mqtt.password(beside)
-    with note_missing_credential(notes, inspecting=inspecting):
+    with tolerate(), attempt():
         config.mqtt.tls_context(beside)
     config = replace(config, mqtt=config.mqtt.beside(beside))
     _check_prefix(config)
@@ -264,7 +276,7 @@ def set_up_display(
         known = ", ".join(languages())
         raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
     credentials = None
-    with note_missing_credential(notes, inspecting=inspecting):
+    with attempt():
         credentials = _pit_credentials(settings.pit, beside)
     return DisplaySetup(config, credentials, tuple(notes))
 

@@ -188,8 +188,10 @@ class Display:
             )
 
     def _summary(self) -> str:
-        broker = "connected" if self.tables.link.connected else "no broker"
-        return f"{broker}, {len(self.tables)} tables, {len(self.streams)} browsers"
+        link = self.tables.link
+        broker = "connected" if link.connected else "no broker"
+        reason = f": {link.detail}" if link.detail else ""
+        return f"{broker}, {len(self.tables)} tables, {len(self.streams)} browsers{reason}"
 
 
 class _Server(uvicorn.Server):

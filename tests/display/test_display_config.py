@@ -147,6 +147,9 @@ def test_a_credential_of_the_service_is_a_note_for_a_person(tmp_path: Path) -> N
     assert f"{tmp_path}/mqtt-password: no such file" in notes[0]
     with pytest.raises(UserError, match="LoadCredential=mqtt-password:PATH"):
         load_display(path)
+    # A display waits for the broker's password, but shows no pit that everybody may see.
+    with pytest.raises(UserError, match="LoadCredential=pit-password:PATH"):
+        load_display(path, serving=True)
 
 
 def test_paths_of_the_broker_start_from_the_configurations_folder(

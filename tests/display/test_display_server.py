@@ -19,6 +19,7 @@ from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.table_messages import alert, event, payload, roads, topic
 from tests.display.test_static_pages import NASTY, read
+from tests.mqtt.sample_broker import SampleBroker
 from tests.service.daemon_process import SHOE_DAEMON
 
 __all__ = ["mosquitto"]
@@ -280,6 +281,24 @@ def test_the_service_manager_is_told(display: Display, table: Table) -> None:
     display.stop()
     wait_for(lambda: manager.heard("STOPPING=1") == 1, timeout=PATIENCE)
     assert manager.heard("READY=1") == 1, "said twice"
+
+
+def test_without_its_password_it_serves_says_so_and_connects_once_it_is_there(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mosquitto").mkdir()
+    text = 'username = "board"\npassword_file = "board.password"\n[display]\n'
+    with (
+        SampleBroker(tmp_path / "mosquitto") as broker,
+        Display(tmp_path / "display", broker.port, text) as display,
+    ):
+        status = f"no broker, 0 tables, 0 browsers: mqtt.password_file: {display.folder}"
+        wait_for(lambda: display.manager.status.startswith(status), "the fault", timeout=PATIENCE)
+        assert display.ask("/pit").status == 200
+        assert display.said().count("password_file") == 1
+        (display.folder / "board.password").write_text("board\n")
+        wait_for(lambda: display.health()["broker"]["connected"], timeout=PATIENCE)
+        wait_for(lambda: display.manager.status.startswith("connected"), timeout=PATIENCE)
 
 
 def test_a_browser_that_does_not_read_costs_nothing(display: Display, table: Table) -> None:

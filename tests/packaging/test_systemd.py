@@ -19,7 +19,6 @@ INIT = (
     "shoe-daemon init --yes --site casino --table table-1 --reader simulated --display local "
     "--round-wait 60"
 )
-CREDENTIAL = "/etc/shoe-daemon/table-1.password.cred"
 
 FAST_SHOE = """[Service]
 ExecStart=
@@ -71,11 +70,14 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedTree)
         assert "result 'watchdog'" in booted.run(f"journalctl --output=cat --unit={unit}")
     check_it_plays(booted)
 
-    # Without its password the table is still read, and one line says what is missing.
-    booted.run(f"rm {CREDENTIAL}; systemctl restart {DAEMON}")
-    booted.wait(f"systemctl show --property StatusText {DAEMON} | grep -q password_file")
-    invocation = show(booted, "InvocationID")
-    lines = booted.run(f"journalctl --output=cat _SYSTEMD_INVOCATION_ID={invocation}").splitlines()
-    (line,) = (each for each in lines if "file_unusable" in each)
-    assert "the file of LoadCredential= in the unit is empty, or it is missing" in line
+    # Without its password a unit runs all the same, and one line says what is missing.
+    booted.run(f"rm /etc/shoe-daemon/*.password.cred; systemctl restart {DAEMON} {DISPLAY}")
+    lacks = "the file of LoadCredential= in the unit is empty, or it is missing"
+    for unit, event in ((DAEMON, "file_unusable"), (DISPLAY, "broker_lost")):
+        booted.wait(f'systemctl show --property StatusText {unit} | grep -q "{lacks}"')
+        assert show(booted, "ActiveState", unit) == "active"
+        run = f"_SYSTEMD_INVOCATION_ID={show(booted, 'InvocationID', unit)}"
+        log = booted.run(f"journalctl --output=cat {run}").splitlines()
+        (line,) = (each for each in log if f'"event": "{event}"' in each)
+        assert lacks in line
     assert "shoe: ok" in show(booted, "StatusText")
