@@ -42,6 +42,14 @@ _MIN_FREE_BYTES: Final = 500_000_000
 _TEST_WRITES: Final = 15
 _UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
 
+_KIOSK_ENABLED: Final = Path("/etc/systemd/system/multi-user.target.wants/shoe-kiosk.service")
+_KIOSK_PROGRAMS: Final = {
+    "usr/bin/cage": "cage",
+    "usr/bin/Xwayland": "xwayland",
+    "usr/bin/chromium": "chromium",
+}
+"""The programs that the kiosk's unit needs, and their packages."""
+
 _RETAINED_WAIT_S: Final = 1.0
 _LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 _STAFF_ALERTS_OFF: Final = (
@@ -95,6 +103,19 @@ def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
         text = f"open to everybody who reaches {display.listen}: set [display.pit]"
         yield Finding("pit", "bad", text)
     yield from _display_broker(setup)
+    if _KIOSK_ENABLED.is_symlink():
+        yield examine_kiosk()
+
+
+def examine_kiosk(root: Path = Path("/")) -> Finding:
+    """Check the programs of `shoe-kiosk.service`; `root` is the computer's root folder."""
+    packages = [
+        package for program, package in _KIOSK_PROGRAMS.items() if not (root / program).exists()
+    ]
+    if packages:
+        text = f"the screen stays dark: apt install {' '.join(packages)}"
+        return Finding("kiosk", "bad", text)
+    return Finding("kiosk", "good", "the programs that show the board on this screen are there")
 
 
 def _check_listen(display: DisplaySettings) -> Finding:

@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
+from shoe_daemon import doctor
 from shoe_daemon.cli import main
 from tests.brokers import Listener, Mosquitto, free_port
 from tests.service.daemon_process import DaemonProcess
@@ -243,6 +244,22 @@ class TestDisplay:
         assert "pit-display in mosquitto-shoe.acl" in text
         assert only(denied, "subscribe")[0] == "good"
         assert only(good, "staff alerts")[0] == "good"
+
+    def test_a_kiosk_without_its_packages_is_bad(
+        self, tmp_path: Path, broker: Strict, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        enabled = tmp_path / "shoe-kiosk.service"
+        enabled.symlink_to("/lib/systemd/system/shoe-kiosk.service")
+        file = self.display(tmp_path, broker.port)
+        assert "kiosk" not in findings(file)
+        monkeypatch.setattr(doctor, "_KIOSK_ENABLED", enabled)
+        monkeypatch.setattr(doctor, "_KIOSK_PROGRAMS", {"no/cage": "cage", "bin/sh": "dash"})
+        assert only(findings(file), "kiosk") == (
+            "bad",
+            "the screen stays dark: apt install cage",
+        )
+        monkeypatch.setattr(doctor, "_KIOSK_PROGRAMS", {"bin/sh": "dash"})
+        assert only(findings(file), "kiosk")[0] == "good"
 
     def test_a_wrong_login_an_open_pit_and_a_busy_address(
         self, tmp_path: Path, broker: Strict

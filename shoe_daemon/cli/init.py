@@ -113,6 +113,8 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     installation = prepare(answers, root, record, samples, encrypt=encrypt)
     for line in installation.description():
         click.echo(line)
+    if answers.display == "kiosk":
+        _show_kiosk(root)
     if given["dry_run"]:
         return
     if not yes and not click.confirm("Write these files and start?", default=True):
@@ -200,14 +202,26 @@ def _test_round(answers: Answers, round_wait_s: float | None) -> None:
     click.echo(f"result    {result.strip()}" if result else "result    none was received")
 
 
+def _show_kiosk(root: Path) -> None:
+    """Print the packages that this computer's screen lacks; they may be installed later too."""
+    from shoe_daemon.cli.check_config_and_doctor import finding_line
+    from shoe_daemon.doctor import examine_kiosk
+
+    finding = examine_kiosk(root)
+    if finding.verdict == "bad":
+        click.echo(finding_line(finding))
+
+
 def _examine(answers: Answers) -> bool:
     """Print what `doctor` finds; tell whether nothing is bad."""
     from shoe_daemon.cli.check_config_and_doctor import finding_line
     from shoe_daemon.config import load_config
-    from shoe_daemon.doctor import examine
+    from shoe_daemon.doctor import examine, examine_kiosk
 
     path = _config_path(answers)
     findings = list(examine(load_config(path, inspecting=True)))
+    if answers.display == "kiosk":
+        findings.append(examine_kiosk())
     for finding in findings:
         if finding.verdict != "note":
             click.echo(finding_line(finding))

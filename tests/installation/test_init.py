@@ -186,6 +186,24 @@ def test_an_edited_file_stays(tmp_path: Path) -> None:
     assert f"edited    /etc/shoe-daemon/{config.name}" in output
 
 
+def test_a_kiosk_names_the_packages_that_its_screen_lacks(tmp_path: Path) -> None:
+    output = written(tmp_path, *BARE, "--display", "kiosk", "--dry-run")
+    dark = "!!  kiosk        the screen stays dark: apt install"
+    assert f"\n{dark} cage xwayland chromium\n" in output
+    unit = (Path(__file__).parents[2] / "systemd/shoe-kiosk.service").read_text()
+    for name in ("cage", "chromium"):
+        assert f"/usr/bin/{name} " in unit
+    for name in ("cage", "Xwayland"):
+        program = tmp_path / "usr/bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.touch()
+    output = written(tmp_path, *BARE, "--display", "kiosk")
+    assert f"\n{dark} chromium\n" in output
+    (tmp_path / "usr/bin/chromium").touch()
+    assert "apt install" not in written(tmp_path, *BARE, "--display", "kiosk")
+    assert "apt install" not in written(tmp_path, *BARE, "--display", "local")
+
+
 def test_a_changed_answer_changes_its_files_only(tmp_path: Path) -> None:
     written(tmp_path, *BARE, "--table", "table-1")
     output = written(tmp_path, *BARE, "--table", "table-1", "--name", "Salon")
