@@ -26,15 +26,23 @@ Consecutive empty polls before a line counts as drained: bytes in transit are br
 buffer.
 """
 
-_FLUSH_TIMEOUT_S: Final = 2.0
+FLUSH_TIMEOUT_S: Final = 5.0
 """Time after which a program that has not flushed its input is assumed to never do so."""
 
 
 class PtyLine:
-    """A pseudo-terminal, addressed by its own path or a stable link."""
+    """
+    A pseudo-terminal, addressed by its own path or a stable link.
 
-    def __init__(self, link: Path | None = None) -> None:
-        self._link = link
+    Args:
+        link: The link.
+        flush_timeout_s: See `is_ready`.
+    """
+
+    def __init__(
+        self, link: Path | None = None, *, flush_timeout_s: float = FLUSH_TIMEOUT_S
+    ) -> None:
+        self._link, self._flush_timeout_s = link, flush_timeout_s
         self._master: int | None = None
         self._path = ""
         self._open_since: float | None = None
@@ -67,7 +75,7 @@ class PtyLine:
         if not self.is_open():
             return False
         since = self._open_since or 0.0
-        return self._flushed or time.monotonic() - since > _FLUSH_TIMEOUT_S
+        return self._flushed or time.monotonic() - since > self._flush_timeout_s
 
     def _read_incoming(self, master: int) -> None:
         """Discard received commands, and note the packet that reports a flush."""

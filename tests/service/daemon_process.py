@@ -219,7 +219,8 @@ class Shoe:
     """A pty whose other end the test holds: it says what the test says, once."""
 
     def __init__(self, link: Path) -> None:
-        self._line = PtyLine(link)
+        # A daemon flushes; between opening and flushing a loaded machine may hold it up for long.
+        self._line = PtyLine(link, flush_timeout_s=PATIENCE)
         self._stopping = threading.Event()
         self._seq = 0
         self.link = link

@@ -253,12 +253,9 @@ class TestPty:
             assert slave.read(256) == every_byte
         line.close()
 
-    def test_who_opens_it_has_settled_when_he_has_thrown_away_what_came_before(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_who_opens_it_has_settled_when_he_has_thrown_away_what_came_before(self) -> None:
         # Independent of the speed of the machine.
-        monkeypatch.setattr(serial_servers, "_FLUSH_TIMEOUT_S", 3600.0)
-        line = PtyLine()
+        line = PtyLine(flush_timeout_s=3600.0)
         for _ in range(2):
             assert not line.is_ready()
             slave = os.open(line.address, os.O_RDWR | os.O_NOCTTY)
@@ -267,7 +264,10 @@ class TestPty:
             assert line.is_ready()
             os.close(slave)
             assert (line.is_open(), line.is_ready()) == (False, False)
-        monkeypatch.setattr(serial_servers, "_FLUSH_TIMEOUT_S", 0.0)
+        line.close()
+
+    def test_who_throws_nothing_away_has_settled_after_a_while(self) -> None:
+        line = PtyLine(flush_timeout_s=0.0)
         with Path(line.address).open("rb"):
             until(line.is_ready, "one that throws nothing away")
         line.close()
