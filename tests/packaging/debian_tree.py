@@ -64,30 +64,30 @@ class DebianTree:
         shutil.rmtree(self.root)
 
 
-class BootedTree:
+class BootedDebian:
     """
-    A tree in operation, for a `with` block: its systemd runs under systemd-nspawn, in a network
-    of its own. All its processes, mounts and control groups end with the block, or with this
-    process.
+    A Debian 12 in operation, for a `with` block: its systemd runs under systemd-nspawn, in a
+    network of its own, and what it writes stays in memory. All its processes, mounts and control
+    groups end with the block, or with this process. Skips the test where it cannot run.
 
     Args:
-        tree: The tree; its folder holds what the system writes.
+        packages: This folder is its ``/mnt``.
+        console: A file for what it prints.
     """
 
-    def __init__(self, tree: DebianTree) -> None:
-        self._tree = tree
+    def __init__(self, packages: Path, console: Path) -> None:
+        self._packages, self._console = packages, console
         self._name = f"shoe-{secrets.token_hex(4)}"
         self._groups: list[Path] = []
         self._process: subprocess.Popen[bytes] | None = None
         self._first = ""
 
     def __enter__(self) -> Self:
-        console = self._tree.root.with_suffix(".console")
         nspawn = [
-            *_tool("systemd-nspawn"),
-            *("--quiet", "--boot", f"--directory={self._tree.root}", f"--machine={self._name}"),
-            *("--private-network", "--link-journal=no", "--console=pipe"),
-            *("--register=no", "--keep-unit"),
+            *(*_tool("systemd-nspawn"), "--quiet", "--boot", f"--machine={self._name}"),
+            *(f"--directory={_cached_tree()}", "--volatile=overlay"),
+            *(f"--bind-ro={self._packages}:/mnt", "--private-network"),
+            *("--link-journal=no", "--console=pipe", "--register=no", "--keep-unit"),
         ]
         try:
             self._make_groups()
@@ -98,14 +98,14 @@ class BootedTree:
             # A /run of its own: nspawn leaves folders there.
             begin = 'mount -t tmpfs tmpfs /run; exec "$0" "$@"'
             command = ["sh", "-ec", enter, begin, *nspawn]
-            with console.open("wb") as log:
+            with self._console.open("wb") as log:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
                 )
             wait_for(self._has_begun, "systemd in the tree")
             if self._process.poll() is not None:
-                reason = console.read_text(errors="replace").strip().splitlines() or ["no reason"]
-                pytest.skip(f"systemd-nspawn does not boot here: {reason[-1]}")
+                said = self._console.read_text(errors="replace").strip().splitlines()
+                pytest.skip(f"systemd-nspawn does not boot here: {' '.join(said[-1:])}")
             assert self.run("systemctl is-system-running --wait") == "running\n"
         except BaseException:
             self.__exit__()
@@ -163,12 +163,16 @@ class BootedTree:
 
 def make_debian(target: Path) -> DebianTree:
     """Copy the cached tree; skip the test where it cannot be made."""
+    subprocess.run(["cp", "--archive", "--reflink=auto", _cached_tree(), target], check=True)
+    return DebianTree(target)
+
+
+def _cached_tree() -> Path:
     if os.geteuid() != 0:
         pytest.skip("only root can install packages into a tree of Debian")
     if not _CACHE.exists():
         _fill_cache()
-    subprocess.run(["cp", "--archive", "--reflink=auto", _CACHE, target], check=True)
-    return DebianTree(target)
+    return _CACHE
 
 
 def unpack_beside(folder: Path, packages: Sequence[str]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.packaging.debian_tree import BootedTree, DebianTree
+from tests.packaging.debian_tree import BootedDebian
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -32,21 +33,20 @@ NEXT_ROUND = """mosquitto_sub -V 5 -h 127.0.0.1 -C 1 -W 120 \\
 
 
 @pytest.fixture
-def booted(debian: DebianTree) -> Iterator[BootedTree]:
-    """Debian 12 in operation, with the packages in /root, and simulated shoes that are fast."""
-    drop_in = debian.path("/etc/systemd/system/shoe-simulator@.service.d/fast.conf")
-    drop_in.parent.mkdir()
-    drop_in.write_text(FAST_SHOE)
-    with BootedTree(debian) as system:
+def booted(packages: list[Path], tmp_path: Path) -> Iterator[BootedDebian]:
+    """Debian 12 in operation, with the packages in /mnt, and simulated shoes that are fast."""
+    with BootedDebian(packages[0].parent, tmp_path / "console") as system:
+        folder = "/etc/systemd/system/shoe-simulator@.service.d"
+        system.run(f"mkdir {folder}; echo '{FAST_SHOE}' > {folder}/fast.conf")
         yield system
 
 
-def show(system: BootedTree, field: str, unit: str = DAEMON) -> str:
+def show(system: BootedDebian, field: str, unit: str = DAEMON) -> str:
     """Return a property of a unit."""
     return system.run(f"systemctl show --value --property {field} {unit}").strip()
 
 
-def check_it_plays(system: BootedTree) -> None:
+def check_it_plays(system: BootedDebian) -> None:
     """All units are active, a result reaches the broker, and the journal is good."""
     for unit in UNITS:
         assert system.run(f"systemctl is-active {unit}; true") == "active\n", unit
@@ -55,8 +55,8 @@ def check_it_plays(system: BootedTree) -> None:
     assert "good" in system.run(f"shoe-daemon journal verify --refold {journal}")
 
 
-def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedTree) -> None:
-    booted.run("dpkg --install shoe-daemon_*.deb")
+def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebian) -> None:
+    booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
     assert "result    1 " in booted.run(INIT)
     check_it_plays(booted)
 
