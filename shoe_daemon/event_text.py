@@ -8,6 +8,7 @@ from shoe_daemon.game import ACTION_NAMES, Action, Outcome, card_text
 from shoe_daemon.table import (
     CardBurned,
     CardCorrected,
+    DealerChanged,
     Event,
     HandResult,
     Irregularity,
@@ -130,7 +131,7 @@ def event_line(event: Event) -> str | None:
             return _minor_event_line(event)
 
 
-def _minor_event_line(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind of event
+def _minor_event_line(event: Event) -> str | None:  # noqa: PLR0911 - one for each kind
     data = event.data
     match data:
         case Irregularity():
@@ -143,6 +144,8 @@ def _minor_event_line(event: Event) -> str | None:  # noqa: PLR0911 - one for ea
             return f"   ·  irregularity {data.id} closed: {data.reason}"
         case CardBurned() if data.remaining is not None:
             return f"   ·  burned {card_text(data.card)}, {data.remaining} to go"
+        case DealerChanged():
+            return f"   ·  dealer: {data.dealer or 'signed off'}"
         case LastRound():
             return "   ·  last round of this shoe"
         case ShoeFinished():

@@ -35,6 +35,7 @@ _FIELDS: Final = (
     "from_seq",
     "kind",
     "left",
+    "dealer",
 )
 
 
@@ -64,6 +65,7 @@ _FIELDS: Final = (
 @click.option(
     "--left", type=click.IntRange(min=0), help="Cards counted in the old shoe (new-shoe)."
 )
+@click.option("--dealer", metavar="NAME", help="Who signs on; without it, who deals signs off.")
 @click.option("--ask-pin", is_flag=True, help="Ask for the operator's PIN.")
 @click.option(
     "--timeout",

@@ -54,6 +54,7 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
         slot: The place of a card.
         kind: What a person has seen that no reader can, with ``hold``.
         left: The cards that a person counted in the old shoe, with ``new-shoe``.
+        dealer: Who signs on, with ``dealer``; None for who signs off.
     """
 
     id: OrderId
@@ -73,6 +74,7 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
     from_seq: Number | None = None
     kind: IrregularityKind | None = None
     left: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    dealer: Text | None = None
 
 
 _FIELDS: Final = {
@@ -90,6 +92,7 @@ _EXPECTED: Final = {
     "outcome": f"one of {', '.join(Outcome)}",
     "kind": f"one of {', '.join(sorted(REPORTABLE_KINDS))}",
     "left": "a whole number from 0 on",
+    "dealer": "a name of 1 to 60 characters",
     "player_pair": "true or false",
     "banker_pair": "true or false",
 }

@@ -299,6 +299,19 @@ class ShoePassed(EventData, frozen=True):
     seat: int | None
 
 
+class DealerChanged(EventData, frozen=True):
+    """
+    Another dealer stands at the table; `dealer` is None after a dealer has signed off, `before`
+    where nobody had signed on.
+    """
+
+    type = "dealer_changed"
+    before: str | None
+    dealer: str | None
+    operator: str | None
+    reason: str | None
+
+
 class ShoeCounts(Struct, frozen=True):
     """Rounds and outcomes of a shoe (never cards)."""
 

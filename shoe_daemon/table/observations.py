@@ -281,6 +281,7 @@ class Command(Observation, frozen=True, tag="command"):
         from_seq: Where ``replay`` begins.
         kind: What a person has seen that no reader can, with ``hold``.
         left: Cards that a person counted in the shoe, with ``new_shoe``.
+        dealer: Who signs on, with ``dealer``; None for who signs off.
     """
 
     name: str
@@ -301,6 +302,7 @@ class Command(Observation, frozen=True, tag="command"):
     from_seq: int | None = None
     kind: str | None = None
     left: int | None = None
+    dealer: str | None = None
 
 
 AnyObservation = (

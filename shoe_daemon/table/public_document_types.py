@@ -92,6 +92,7 @@ class PublicTable(Struct, frozen=True, kw_only=True):
     Attributes:
         blind: The kinds of irregularity that this table cannot detect.
         curator: The seat that draws the cards; None where the dealer does.
+        dealer: Who has signed on as the dealer; None if nobody has.
         held: The rounds whose results wait for a person.
         house_name: The name of the house; None where none is configured.
         on_hold: A person has put the table on hold.
@@ -104,6 +105,7 @@ class PublicTable(Struct, frozen=True, kw_only=True):
     blind: tuple[str, ...]
     counts: Counts
     curator: int | None
+    dealer: str | None
     held: tuple[int, ...]
     house: str | None
     house_name: str | None = None

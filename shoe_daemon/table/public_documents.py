@@ -66,6 +66,7 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
         blind=tuple(kind.value for kind in undetectable_kinds(house, session.options)),
         counts=_shoe_counts(state),
         curator=state.rotation.holder,
+        dealer=state.dealer,
         held=tuple(each.number for each in state.held),
         house=house.id,
         house_name=house.name if house.id is not None else None,

@@ -125,6 +125,7 @@ class TableState(Struct):
         placing: Only a camera has reported cards so far.
         held: Results that wait for a person, oldest first.
         on_hold: A person has put the table on hold.
+        dealer: Who has signed on as the dealer; None if nobody has.
         changes: The commands of this shoe that can be undone, the latest last.
         since: The observations after the first of them.
         past: The latest shoes before this one, oldest first.
@@ -155,6 +156,7 @@ class TableState(Struct):
     last_result: LastResult | None = None
     held: list[HeldResult] = []
     on_hold: bool = False
+    dealer: str | None = None
     changes: list[UndoableCommand] = []
     since: list[AnyObservation] = []
     past: list[PastShoe] = []

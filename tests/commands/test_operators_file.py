@@ -204,6 +204,7 @@ def test_every_order_is_weighed() -> None:
         "acknowledge",
         "betting_open",
         "confirm_result",
+        "dealer",
         "free_hand",
         "hold",
         "no_more_bets",

@@ -99,6 +99,10 @@ def reported(_pit: Pit) -> dict[str, Any]:
     return {"kind": "card_off_table", "slot": "P2"}
 
 
+def signs_on(_pit: Pit) -> dict[str, Any]:
+    return {"dealer": "Kim"}
+
+
 CURATOR = 'house = "curator"\nseats = [1, 2, 3]'
 
 CARRIED_OUT = [
@@ -117,6 +121,7 @@ CARRIED_OUT = [
     Case("rule", ruling, ("irregularity_closed",)),
     Case("pass-shoe", nothing, ("shoe_passed",), CURATOR),
     Case("free-hand", nothing, ()),
+    Case("dealer", signs_on, ("dealer_changed",)),
     Case("hold", nothing, ()),
     Case("hold", reported, ("irregularity",)),
     Case("resume", on_hold, ()),

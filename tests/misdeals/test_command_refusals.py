@@ -60,6 +60,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "rule": {"action": "continue"},
     "hold": {"kind": "card_off_table"},
     "pass_shoe": {"seat": 2},
+    "dealer": {"dealer": "Kim"},
 }
 FITS = {
     "reveal": set(),

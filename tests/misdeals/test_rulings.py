@@ -245,6 +245,31 @@ def test_what_is_no_action_and_what_is_no_irregularity() -> None:
     assert pit.refused("rule", action="continue") == "which irregularity? give its id"
 
 
+def test_a_dealer_signs_on_and_off() -> None:
+    pit = SupervisedTable()
+    assert pit.refused("dealer") == "no dealer has signed on"
+    changes = [
+        each.data
+        for name in ("Kim", "Robin", None)
+        for each in pit.cmd("dealer", dealer=name)
+        if each.type == "dealer_changed"
+    ]
+    assert [(each.before, each.dealer) for each in changes] == [
+        *((None, "Kim"), ("Kim", "Robin")),
+        ("Robin", None),
+    ]
+    pit.cmd("dealer", dealer="Kim")
+    assert pit.refused("dealer", dealer="Kim") == "this dealer has signed on"
+    assert pit.table.public().dealer == "Kim"
+    # A round goes on; it is the next dealer who ends it.
+    first, second, *rest = NATURAL.split(", ")
+    pit.deal(f"{first}, {second}")
+    pit.cmd("dealer", dealer="Robin")
+    pit.deal(", ".join(rest))
+    pit.result("player")
+    assert len(pit.finished()) == 1
+
+
 def test_a_free_hand_settles_no_wager_and_is_on_no_road() -> None:
     pit = SupervisedTable()
     pit.cmd("free_hand")

@@ -327,6 +327,7 @@ def _play_open(stage: _Stage, tablet: _Tablet) -> None:
     stage.note("event/draw_due", "What follows from the Player's third card.")
     stage.call(Outcome.PLAYER)
     stage.note("result/last", "The last round.", after="round_finished")
+    tablet.order("dealer", dealer="Kim")
     stage.play(NATURAL, Outcome.PLAYER)
     stage.play(PAIR, Outcome.BANKER, player_pair=True)
     stage.play(BANKER, Outcome.BANKER)

@@ -51,6 +51,7 @@ VERBS = (
     "new_shoe",
     "pass_shoe",
     "free_hand",
+    "dealer",
     "no_more_bets",
     "betting_open",
 )

@@ -245,6 +245,10 @@ window.Shoe = Shoe;
       return { text: Shoe.word("event_round_aborted",
         { round: round, cause: wordOrName("cause_", data.cause) }) };
     },
+    dealer_changed: function (data) {
+      return { text: data.dealer === null ? Shoe.word("event_dealer_changed_off")
+        : Shoe.word("event_dealer_changed", { dealer: data.dealer }) };
+    },
     shoe_passed: function (data) {
       return { text: data.seat === null ? Shoe.word("event_shoe_passed_dealer")
         : Shoe.word("event_shoe_passed", { seat: data.seat }) };

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
-from shoe_daemon.table import alerts
+from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.rounds import next_card, result_publication, round_boundaries
@@ -197,6 +197,17 @@ def _seat_refusal(context: TableContext, command: Command) -> str | None:
     return None
 
 
+def _dealer_refusal(context: TableContext, command: Command) -> str | None:
+    if command.dealer != context.state.dealer:
+        return None
+    return "no dealer has signed on" if command.dealer is None else "this dealer has signed on"
+
+
+def _change_dealer(context: TableContext, command: Command) -> None:
+    before, context.state.dealer = context.state.dealer, command.dealer
+    context.emit(events.DealerChanged(before, command.dealer, command.operator, command.reason))
+
+
 COMMANDS: Final[dict[str, CommandHandler]] = {
     "new_shoe": CommandHandler(
         lambda context, command: round_boundaries.apply_new_shoe(context, command.left),
@@ -227,6 +238,7 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
         lambda context, command: player_holding_shoe.pass_shoe(context, command.seat),
         _seat_refusal,
     ),
+    "dealer": CommandHandler(_change_dealer, _dealer_refusal),
     "free_hand": CommandHandler(_order_free_hand, _free_hand_refusal),
     "hold": CommandHandler(_hold_table, _hold_refusal),
     "resume": CommandHandler(_resume_table, _resume_refusal),
