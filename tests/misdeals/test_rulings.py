@@ -249,10 +249,9 @@ def test_a_dealer_signs_on_and_off() -> None:
     pit = SupervisedTable()
     assert pit.refused("dealer") == "no dealer has signed on"
     changes = [
-        each.data
+        each
         for name in ("Kim", "Robin", None)
-        for each in pit.cmd("dealer", dealer=name)
-        if each.type == "dealer_changed"
+        for each in of_type(pit.cmd("dealer", dealer=name), "dealer_changed")
     ]
     assert [(each.before, each.dealer) for each in changes] == [
         *((None, "Kim"), ("Kim", "Robin")),
