@@ -75,7 +75,7 @@ class Report:
             ),
         )
         for section, lines in sorted(self.figures.items()):
-            text += f"\n## {section}\n\n```\n" + "\n".join(lines) + "\n```\n"
+            text += f"\n## {section}\n\n```\n" + "\n".join(sorted(lines)) + "\n```\n"
         path.write_text(text, encoding="utf-8")
 
 

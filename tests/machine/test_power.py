@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.errors import one_line
 from tests.brokers import Listener, wait_for
 from tests.chaos import journal_checks
 from tests.machine.conftest import OUTSIDE_PORT
@@ -171,13 +170,17 @@ def test_nothing_acknowledged_is_lost(
     with cuts.shoe.dealing() as line:
         for number in range(1, CUTS + 1):
             cuts.cut(line)
-            figure("Power cuts", f"table {seed}, cut {number}: {cuts}")
+            figure("Power cuts", f"table {seed}, cut {number:2}: {cuts}")
         with cuts.started(line) as (machine, _):
             machine.check(f"systemctl stop {UNIT}")
             assert "good" in machine.check(f"shoe-daemon journal verify --refold {JOURNAL}")
             events = [json.loads(body) for body in events_after(machine, 0).values()]
     figures = journal_checks.check_rounds(events, cuts.shoe.dealt())
-    figure("Power cuts", f"table {seed}: {figures}")
+    figure(
+        "Power cuts",
+        f"table {seed}, in the end: {figures.events} events; {figures.rounds} rounds finished, "
+        f"each as it was dealt; {figures.partial} partial, {figures.aborted} aborted",
+    )
     assert (cuts.lost, cuts.changed) == (set(), set())
     assert figures.rounds
     assert cuts.lost_blocks
@@ -202,7 +205,8 @@ def _loses(cuts: Cuts, line: Path, figure: Callable[[str, str], None]) -> bool:
     try:
         cuts.cut(line)
     except AssertionError as error:  # the disk cannot be mounted, or the journal is damaged
-        figure("Controls", f"{cuts.name}: damaged: {one_line(error)[-300:]}")
+        why = str(error).rpartition("errors=")[2] or str(error)
+        figure("Controls", f"{cuts.name}: the disk or the journal is damaged: {why[:300]}")
         return True
     figure("Controls", f"{cuts.name}: {cuts}")
     return bool(cuts.lost or cuts.changed)
