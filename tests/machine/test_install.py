@@ -86,25 +86,6 @@ def test_two_tables_and_a_display_work(machine: VirtualMachine) -> None:
     check_journal(machine)
 
 
-def test_the_journal_is_signed(machine: VirtualMachine) -> None:
-    """The service receives the key that `init` made, with everything that confines it."""
-    assert "journal.key" in machine.check(f"ls /run/credentials/{UNIT}")
-    log = machine.check(f"journalctl --unit={UNIT} --output=cat")
-    assert "daemon_started" in log
-    assert "file_unusable" not in log
-
-
-def test_a_table_without_its_credentials_is_read(machine: VirtualMachine) -> None:
-    machine.check("rm /etc/shoe-daemon/table-1.password.cred /etc/shoe-daemon/journal.key.cred")
-    machine.check(f"systemctl restart {UNIT}")
-    before = int(machine.check(f"python3 - {JOURNAL}", typed=LAST_EVENT))
-    machine.wait(f"test $(python3 -c '{LAST_EVENT}' {JOURNAL}) -gt {before}", "events")
-    log = machine.check(f"journalctl --unit={UNIT} --output=cat")
-    for key in ("mqtt.password_file", "journal.key_file"):
-        assert f"{key}: " in log
-    assert "the file of LoadCredential= in the unit is empty, or it is missing" in log
-
-
 def test_a_board_reaches_a_browser_outside(machine: VirtualMachine) -> None:
     machine.check("ip address add 10.0.2.15/24 dev eth0; ip link set eth0 up")
     address = f"http://127.0.0.1:{machine.forward(8080)}"

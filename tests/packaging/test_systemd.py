@@ -59,6 +59,9 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebia
     booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
     assert "result    1 " in booted.run(INIT)
     check_it_plays(booted)
+    # The key that signs the journal arrives too, with everything that confines the service.
+    assert "journal.key" in booted.run(f"ls /run/credentials/{DAEMON}")
+    assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={DAEMON}")
 
     # The watchdog replaces processes that stand still.
     stopped = {unit: show(booted, "MainPID", unit) for unit in (DAEMON, DISPLAY)}
@@ -70,14 +73,19 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebia
         assert "result 'watchdog'" in booted.run(f"journalctl --output=cat --unit={unit}")
     check_it_plays(booted)
 
-    # Without its password a unit runs all the same, and one line says what is missing.
-    booted.run(f"rm /etc/shoe-daemon/*.password.cred; systemctl restart {DAEMON} {DISPLAY}")
+    # Without its credentials a unit runs all the same, and one line says what is missing.
+    booted.run(f"rm /etc/shoe-daemon/*.cred; systemctl restart {DAEMON} {DISPLAY}")
     lacks = "the file of LoadCredential= in the unit is empty, or it is missing"
-    for unit, event in ((DAEMON, "file_unusable"), (DISPLAY, "broker_lost")):
+    for unit, event, keys in (
+        (DAEMON, "file_unusable", ["mqtt.password_file", "journal.key_file"]),
+        (DISPLAY, "broker_lost", ["mqtt.password_file"]),
+    ):
         booted.wait(f'systemctl show --property StatusText {unit} | grep -q "{lacks}"')
         assert show(booted, "ActiveState", unit) == "active"
         run = f"_SYSTEMD_INVOCATION_ID={show(booted, 'InvocationID', unit)}"
         log = booted.run(f"journalctl --output=cat {run}").splitlines()
-        (line,) = (each for each in log if f'"event": "{event}"' in each)
-        assert lacks in line
+        lines = [each for each in log if f'"event": "{event}"' in each]
+        for key, line in zip(keys, lines, strict=True):
+            assert f"{key}: " in line
+            assert lacks in line
     assert "shoe: ok" in show(booted, "StatusText")
