@@ -3,7 +3,7 @@ The table: applies observations, returns events. Pure: no I/O, no clock, no rand
 
 Import from this package only; the modules below it may change (`docs/python.md` has examples).
 
-- `Table`: `apply`, `state`, `refusal`, `public`, `checkpoint`; `Options`: the options of a table.
+- `Table`: `apply`, `state`, `refusal`, `preview`, `public`, `checkpoint`; `Options`: the options of a table.
 - `Observation` and its types, `decode_observation`, `encode_observation`.
 - `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
@@ -150,6 +150,7 @@ from shoe_daemon.table.public_document_types import (
     PastShoe,
     PublicHistory,
     PublicTable,
+    RoundDocuments,
     RoundView,
     ShoeView,
 )
@@ -157,7 +158,7 @@ from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microse
 
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.dispatch import COMMANDS
-    from shoe_daemon.table.table import Table, decode_log, replay
+    from shoe_daemon.table.table import PreviewedCommand, Table, decode_log, replay
     from shoe_daemon.table.table_state import TableState
     from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
@@ -210,6 +211,7 @@ __all__ = [
     "PastRound",
     "PastShoe",
     "Placed",
+    "PreviewedCommand",
     "Proposal",
     "PublicHistory",
     "PublicTable",
@@ -220,6 +222,7 @@ __all__ = [
     "ResultRevised",
     "Role",
     "RoundAborted",
+    "RoundDocuments",
     "RoundEnd",
     "RoundFinished",
     "RoundHeld",
@@ -266,6 +269,7 @@ _LAZY: Final = {
     "undetectable_kinds": "undetectable_irregularities",
     "decode_log": "table",
     "replay": "table",
+    "PreviewedCommand": "table",
     "Table": "table",
     "TableState": "table_state",
 }

@@ -207,6 +207,21 @@ class PublicHistory(Struct, frozen=True):
     shoes: tuple[PastShoe, ...]
 
 
+class RoundDocuments(Struct, frozen=True, kw_only=True):
+    """
+    A round as the public documents show it.
+
+    Attributes:
+        history: Its row in `history`; None where it has none.
+        round: Its number.
+        state: As `round` of `state`; None where that shows another round, or none.
+    """
+
+    history: PastRound | None
+    round: int
+    state: RoundView | None
+
+
 _encoder = msgspec.json.Encoder(order="sorted")
 
 

@@ -21,6 +21,7 @@ from shoe_daemon.table.public_document_types import (
     PastShoe,
     PublicHistory,
     PublicTable,
+    RoundDocuments,
     RoundView,
     ShoeView,
 )
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 MAX_PAST_SHOES: Final = 12
 """Past shoes of which a summary is kept."""
+
+Rounds = dict[tuple[int, int], RoundDocuments]
+"""Rounds by shoe and number."""
 
 _UNKNOWN_HAND: Final = HandResult(cards=(), natural=None, pair=None, total=None)
 _EMPTY_ROUND: Final = PastRound(
@@ -193,6 +197,36 @@ def public_history(state: TableState) -> PublicHistory:
         shoe=None if shoe is None else shoe.number,
         shoes=tuple(state.past),
     )
+
+
+def round_documents(state: TableState) -> Rounds:
+    """Return every round of this shoe that a public document shows, by shoe and number."""
+    if state.shoe is None:
+        return {}
+    rows = {row.round: row for row in public_history(state).rounds}
+    view = _round_view(state)
+    numbers = rows.keys() if view is None else rows.keys() | {view.number}
+    return {
+        (state.shoe.number, number): RoundDocuments(
+            history=rows.get(number),
+            round=number,
+            state=view if view is not None and view.number == number else None,
+        )
+        for number in numbers
+    }
+
+
+def changed_round(before: Rounds, after: Rounds, number: int | None) -> tuple[int, int] | None:
+    """Return the earliest round that changed, or the one of this number if it is among them."""
+    changed = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
+    if before and before.keys().isdisjoint(after):
+        # Another shoe: no document shows the rounds of the last one any more.
+        changed = [key for key in before if _is_in_progress(before[key])]
+    return min((key for key in changed if key[1] == number), default=min(changed, default=None))
+
+
+def _is_in_progress(round_: RoundDocuments) -> bool:
+    return round_.state is not None and not round_.state.finished
 
 
 def _past_rounds(shoe: ShoeState, held: list[HeldResult]) -> tuple[PastRound, ...]:

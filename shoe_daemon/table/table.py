@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import dispatch, undo
+from shoe_daemon.table.event_envelope import is_staff
 from shoe_daemon.table.public_documents import (
+    changed_round,
     open_alerts,
     public_history,
     public_table,
     road_results,
+    round_documents,
 )
 from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_faults
 from shoe_daemon.table.rounds import (
@@ -36,12 +40,39 @@ if TYPE_CHECKING:
     from shoe_daemon.game import Result
     from shoe_daemon.table.event_envelope import Event
     from shoe_daemon.table.options import RoundEnd
-    from shoe_daemon.table.public_document_types import Alert, PublicHistory, PublicTable
+    from shoe_daemon.table.public_document_types import (
+        Alert,
+        PublicHistory,
+        PublicTable,
+        RoundDocuments,
+    )
 
 _PLAY_ROLE: Final = observations.Role.PLAY
 
 _CHECKPOINT_HEADER: Final = b"table-2\n"
 """The first bytes of a checkpoint of this version."""
+
+
+class PreviewedCommand(NamedTuple):
+    """
+    What a command would do; public facts only.
+
+    Attributes:
+        command: As it would be judged; `refused` is the reason of a refusal.
+        seq: The last event before it.
+        events: The public events that it would cause.
+        before: The round that it would change; None where it would change none.
+        after: The same round after it; None where no document would show it.
+        faces_hidden: Its effect may depend on cards that lie face down, and is left out. Such a
+            card may also decide whether an ``undo`` is refused.
+    """
+
+    command: observations.Command
+    seq: int
+    events: tuple[Event, ...] = ()
+    before: RoundDocuments | None = None
+    after: RoundDocuments | None = None
+    faces_hidden: bool = False
 
 
 class Table:
@@ -90,6 +121,29 @@ class Table:
         """Return the reason to refuse a command now; None accepts it."""
         return dispatch.command_refusal(self._context, command)
 
+    def preview(self, command: observations.Command) -> PreviewedCommand:
+        """
+        Return what a command would do at its time; the table stays as it is.
+
+        An earlier deadline has to be applied before.
+        """
+        seq, hidden = self.state.seq, dispatch.may_show_faces(self._context, command)
+        refused = command.refused
+        if refused is None and not (hidden and command.name == "undo"):
+            # Hidden faces may decide whether an undo is refused.
+            refused = self.refusal(command)
+        if refused is not None:
+            return PreviewedCommand(replace(command, refused=refused), seq)
+        if hidden:
+            return PreviewedCommand(command, seq, faces_hidden=True)
+        copy, before = self.copy(), round_documents(self.state)
+        events = tuple(event for event in copy.apply(command) if not is_staff(event.type))
+        after = round_documents(copy.state)
+        changed = changed_round(before, after, command.round)
+        if changed is None:
+            return PreviewedCommand(command, seq, events)
+        return PreviewedCommand(command, seq, events, before.get(changed), after.get(changed))
+
     @property
     def mode(self) -> RoundEnd:
         """The effective `Options.round_end`; ``auto`` until the first card."""
@@ -130,6 +184,10 @@ class Table:
     def history(self) -> PublicHistory:
         """Return the past rounds and shoes, public facts only."""
         return public_history(self.state)
+
+    def copy(self) -> Table:
+        """Return an independent table in the same state."""
+        return Table.restore(self.checkpoint())
 
     def checkpoint(self) -> bytes:
         """Return the whole state in bytes, for `restore`."""

@@ -6,6 +6,7 @@ which the first of these faces is shown.
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 from typing import Any
 
@@ -22,6 +23,7 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.table import mistakes_of_people as people
 from tests.table import mistakes_of_readers as readers
+from tests.table.command_model import random_command, with_commands
 from tests.table.dealer import START
 from tests.table.mistake_logs import LOGS, SEED, Mistake, make_log
 from tests.table.table_model import Dealing, Step, command, make_setup
@@ -122,6 +124,80 @@ def differ(seed: int) -> str | None:
             log = "\n".join(str(step.says) for step in steps)
             return f"seed {seed}\n{log}\n{swap}\n  {left}\n  {right}"
     return None
+
+
+def previews(table: Table, random: Random) -> list[Any]:
+    """Return the previews of a few commands, without the numbers that staff events move on."""
+    answers = []
+    for _ in range(3):
+        order = random_command(random)
+        told = order(table) if callable(order) else order
+        assert isinstance(told, seen.Command)
+        previewed = table.preview(replace(told, at=table.state.now))
+        answers.append(
+            {
+                "verb": told.name,
+                "refused": previewed.command.refused,
+                "faces_hidden": previewed.faces_hidden,
+                "events": [without_numbers(event) for event in previewed.events],
+                "rounds": msgspec.to_builtins((previewed.before, previewed.after)),
+            }
+        )
+    return answers
+
+
+def previews_differ(seed: int, counted: Counter[str]) -> str | None:
+    """
+    Play a log with commands twice, with other hidden faces; describe the first difference of
+    previews. Both tables have told the public the same until then.
+    """
+    dealing, random = dealt(seed), Random(seed)
+    hidden = [
+        face
+        for coup in dealing.coups
+        for slot, face in zip(coup.truth.slots, coup.truth.cards, strict=True)
+        if dealing.hides(slot)
+    ]
+    others = random.sample(dealing.spare, min(len(hidden), len(dealing.spare)))
+    pairs = list(zip(hidden, others, strict=False))
+    swap = dict(pairs) | {other: face for face, other in pairs}
+    tables, now = (Table(), Table()), START
+    for step in with_commands(dealing.steps(), random):
+        now += round(step.after * 1_000_000)
+        told = step.says if isinstance(step.says, seen.Observation) else step.says(tables[0])
+        if told is None:
+            continue
+        told = replace(told, at=from_microseconds(now))
+        other = told
+        if isinstance(told, seen.CardDrawn | seen.Disclosed) and str(told.card) in swap:
+            other = replace(told, card=Card(swap[str(told.card)]))
+        public = []
+        for table, each in zip(tables, (told, other), strict=True):
+            events = [event for event in table.apply(each) if not is_staff(event.type)]
+            public.append(([without_numbers(event) for event in events], board(table)))
+        undone = isinstance(told, seen.Command) and told.name == "undo"
+        if public[0] != public[1] or undone:
+            # A face has been shown; or an undo has put back a result, perhaps a held one, whose
+            # cards were turned over and collected meanwhile.
+            return None
+        state = random.getstate()
+        one = previews(tables[0], random)
+        random.setstate(state)
+        two = previews(tables[1], random)
+        counted["hidden"] += sum(each["faces_hidden"] for each in one)
+        counted["shown"] += sum(bool(each["events"]) for each in one)
+        if one != two:
+            return f"seed {seed}, after {told}\n{swap}\n  {one}\n  {two}"
+    return None
+
+
+def test_previews_tell_nothing_of_hidden_faces() -> None:
+    counted: Counter[str] = Counter()
+    seeds = range(SEED, SEED + LOGS // 4)
+    found = [seed for seed in seeds if previews_differ(seed, counted) is not None]
+    if found:
+        pytest.fail(f"{len(found)} logs, {found[:5]}\n{previews_differ(found[0], counted)}")
+    assert min(counted["hidden"], counted["shown"]) > len(seeds) // 9
 
 
 def test_hidden_faces_change_nothing_public() -> None:

@@ -27,11 +27,15 @@ class CommandHandler(NamedTuple):
         run: Applies the command.
         refusal: Returns the reason to refuse the command now; None accepts it.
         privileged: It changes published events or results: it needs a supervisor and a PIN.
+        may_show_faces: Returns whether the command, applied now, may show faces that the players
+            have not seen, or what follows from them. The answer follows from public facts, and
+            reveals none of these faces.
     """
 
     run: Callable[[TableContext, Command], object]
     refusal: Callable[[TableContext, Command], str | None] = lambda _context, _command: None
     privileged: bool = False
+    may_show_faces: Callable[[TableContext, Command], bool] = lambda _context, _command: False
 
 
 def command_refusal(context: TableContext, command: Command) -> str | None:
@@ -40,6 +44,12 @@ def command_refusal(context: TableContext, command: Command) -> str | None:
     if handler is None:
         return f"there is no order {command.name!r}; there are: {', '.join(sorted(COMMANDS))}"
     return handler.refusal(context, command)
+
+
+def may_show_faces(context: TableContext, command: Command) -> bool:
+    """Return whether a command may show faces now that the players have not seen."""
+    handler = COMMANDS.get(command.name)
+    return handler is not None and handler.may_show_faces(context, command)
 
 
 def apply_command(context: TableContext, command: Command) -> None:
@@ -97,10 +107,25 @@ def _rule_refusal(context: TableContext, command: Command) -> str | None:
     )
 
 
+def _may_rule_show_face(context: TableContext, command: Command) -> bool:
+    alert = _chosen_alert(context, command)
+    return (
+        alert is not None
+        and command.action == Action.BURN_CARD_PLUS_VALUE
+        and rulings.is_excess_card_hidden(context, alert)
+    )
+
+
 def _apply_rule(context: TableContext, command: Command) -> None:
     alert = _chosen_alert(context, command)
     if alert is not None and command.action is not None:
         rulings.apply_ruling(context, alert, Action(command.action))
+
+
+def _are_faces_hidden(context: TableContext, _command: Command) -> bool:
+    """Return whether a card of the round in progress, whose face is known, lies face down."""
+    round_ = next_card.round_in_progress(context)
+    return round_ is not None and next_card.has_known_hidden_face(round_)
 
 
 def _reveal_refusal(context: TableContext, _command: Command) -> str | None:
@@ -212,17 +237,32 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
     "new_shoe": CommandHandler(
         lambda context, command: round_boundaries.apply_new_shoe(context, command.left),
         privileged=True,
+        may_show_faces=_are_faces_hidden,
     ),
-    "no_more_bets": CommandHandler(lambda context, _: round_boundaries.close_betting(context)),
-    "betting_open": CommandHandler(lambda context, _: round_boundaries.open_betting(context)),
+    "no_more_bets": CommandHandler(
+        lambda context, _: round_boundaries.close_betting(context),
+        may_show_faces=_are_faces_hidden,
+    ),
+    "betting_open": CommandHandler(
+        lambda context, _: round_boundaries.open_betting(context),
+        may_show_faces=_are_faces_hidden,
+    ),
     "reveal": CommandHandler(
-        lambda context, _: round_boundaries.apply_reveal(context), _reveal_refusal
+        lambda context, _: round_boundaries.apply_reveal(context),
+        _reveal_refusal,
+        may_show_faces=_are_faces_hidden,
     ),
     "confirm_result": CommandHandler(
-        lambda context, _: round_boundaries.confirm_result(context), _round_refusal
+        lambda context, _: round_boundaries.confirm_result(context),
+        _round_refusal,
+        may_show_faces=_are_faces_hidden,
     ),
     "enter_result": CommandHandler(
-        manual_entry.enter_result, manual_entry.result_entry_refusal, privileged=True
+        manual_entry.enter_result,
+        manual_entry.result_entry_refusal,
+        privileged=True,
+        # Hidden faces may show staff an irregularity that holds the result.
+        may_show_faces=_are_faces_hidden,
     ),
     "enter_card": CommandHandler(
         manual_entry.enter_card, manual_entry.card_entry_refusal, privileged=True
@@ -230,10 +270,17 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
     "correct_card": CommandHandler(
         corrections.correct_card, corrections.correction_refusal, privileged=True
     ),
-    "undo": CommandHandler(undo.undo_latest, undo.undo_refusal, privileged=True),
+    "undo": CommandHandler(
+        undo.undo_latest,
+        undo.undo_refusal,
+        privileged=True,
+        may_show_faces=undo.may_show_faces,
+    ),
     "void_round": CommandHandler(_void_round, _void_refusal, privileged=True),
     "acknowledge": CommandHandler(_acknowledge_alert, _alert_refusal),
-    "rule": CommandHandler(_apply_rule, _rule_refusal, privileged=True),
+    "rule": CommandHandler(
+        _apply_rule, _rule_refusal, privileged=True, may_show_faces=_may_rule_show_face
+    ),
     "pass_shoe": CommandHandler(
         lambda context, command: player_holding_shoe.pass_shoe(context, command.seat),
         _seat_refusal,

@@ -86,6 +86,12 @@ def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> st
     return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last_round(shoe) else None
 
 
+def is_excess_card_hidden(context: TableContext, alert: OpenAlert) -> bool:
+    """Return whether the excess card that an irregularity is about lies face down."""
+    card = _excess_card(context, alert)
+    return card is not None and not card.public
+
+
 def apply_ruling(context: TableContext, alert: OpenAlert, action: Action) -> None:
     """Apply the chosen action, and close the irregularity unless the action is pending."""
     alert.chosen, alert.operator = action, context.operator

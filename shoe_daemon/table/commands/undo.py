@@ -97,6 +97,23 @@ def undo_refusal(context: TableContext, command: Command) -> str | None:
     return f"the latest change, {where}, cannot be undone any more: {obstacle}"
 
 
+def may_show_faces(context: TableContext, _command: Command) -> bool:
+    """
+    Return whether an undo may show faces that the players have not seen: of the round in
+    progress, or of a round that the undone command ended or began.
+    """
+    if not context.state.changes:
+        return False
+    change = context.state.changes[-1]
+    round_ = decode_state(change.before).round
+    for each in (context.state.round, round_):
+        if each is not None and not each.ended and next_card.has_known_hidden_face(each):
+            return True
+    if context.face_up:
+        return False
+    return bool(change.begun) or (round_ is not None and not round_.finished)
+
+
 def undo_latest(context: TableContext, _command: Command) -> None:
     """Undo the latest command of this shoe that can be undone."""
     state, change = context.state, context.state.changes[-1]
