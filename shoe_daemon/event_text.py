@@ -14,13 +14,16 @@ from shoe_daemon.table import (
     Irregularity,
     IrregularityClosed,
     LastRound,
+    PastRound,
     Proposal,
     ReaderStatus,
     ResultRevised,
     RoundAborted,
+    RoundDocuments,
     RoundFinished,
     RoundHeld,
     RoundReleased,
+    RoundView,
     RoundVoided,
     ShoeFinished,
     ShoeStarted,
@@ -79,6 +82,36 @@ def result_text(data: RoundFinished) -> str:
         f"Player {hand_text(data.player):<15} Banker {hand_text(data.banker):<15} "
         f"{WINNERS[data.outcome]}{f' ({more})' if more else ''}"
     )
+
+
+def round_text(round_: RoundDocuments) -> str:
+    """Return a round as the public documents show it: number, cards, result and state."""
+    row, view = round_.history, round_.state
+    if row is not None and (row.player or row.banker):
+        hands = [
+            HandResult(row.player, None, None, row.player_total),
+            HandResult(row.banker, None, None, row.banker_total),
+        ]
+    else:
+        hands = [] if view is None else [_hand_in_view(view, "P"), _hand_in_view(view, "B")]
+    parts = [f"{name} {hand_text(hand)}" for name, hand in zip(("Player", "Banker"), hands)]  # noqa: B905
+    state = "in progress" if row is None else _state_text(row)
+    return f"round {round_.round}: {', '.join([*parts, state])}"
+
+
+def _hand_in_view(view: RoundView, side: str) -> HandResult:
+    cards = tuple(card.card for card in view.cards if card.slot and card.slot[0] == side)
+    total = view.player_total if side == "P" else view.banker_total
+    return HandResult(cards, None, None, total)
+
+
+def _state_text(row: PastRound) -> str:
+    if row.aborted is not None:
+        return f"came to nothing: {aborted_text(row.aborted)}"
+    if row.held:
+        return "result held"
+    notes = (("void", row.voided), ("partial", row.partial), ("entered", row.entered))
+    return ", ".join([WINNERS[row.outcome], *(text for text, holds in notes if holds)])
 
 
 def _decision_text(data: RoundHeld | RoundReleased | RoundVoided | ResultRevised) -> str:

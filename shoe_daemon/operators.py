@@ -87,6 +87,7 @@ class Operators:
         self._beside = beside
         self._by_name: dict[str, Operator] = {}
         self._throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
+        self._preview_throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
 
     @property
     def alert(self) -> str | None:
@@ -115,11 +116,15 @@ class Operators:
         self.is_open = bool(path.stat().st_mode & stat.S_IROTH)
         self.fault = None
 
-    def authenticate(self, name: str, pin: str | None, *, privileged: bool) -> bool:
+    def authenticate(
+        self, name: str, pin: str | None, *, privileged: bool, preview: bool = False
+    ) -> bool:
         """
-        Check whether an operator may give a command; a privileged one needs a PIN.
+        Check whether an operator may give a command; a privileged one needs a PIN, its preview
+        does not.
 
-        A PIN is always checked if there is one; that takes a tenth of a second.
+        A PIN is always checked if there is one; that takes a tenth of a second. Wrong PINs of
+        previews lock previews with a PIN, and no commands.
 
         Returns:
             Whether the PIN was checked, and right.
@@ -135,21 +140,25 @@ class Operators:
         if privileged and "supervisor" not in operator.roles:
             raise AuthenticationError("this order takes a supervisor")
         if pin is None:
-            if privileged:
+            if privileged and not preview:
                 raise AuthenticationError("this order takes the operator's PIN")
             return False
         if operator.pin is None:
             raise AuthenticationError("this operator has no PIN")
-        self._check_pin(operator.name, operator.pin, pin)
+        self._check_pin(operator.name, operator.pin, pin, preview=preview)
         return True
 
-    def _check_pin(self, name: str, pin_hash: str, pin: str) -> None:
-        if (wait_s := self._throttle.wait_s(name)) > 0:
+    def _check_pin(self, name: str, pin_hash: str, pin: str, *, preview: bool) -> None:
+        throttle, wait_s = self._throttle, self._throttle.wait_s(name)
+        if preview:
+            throttle = self._preview_throttle
+            wait_s = max(wait_s, throttle.wait_s(name))
+        if wait_s > 0:
             raise AuthenticationError(f"too many wrong PINs: wait {int(wait_s) + 1} s")
         if not verify_password(pin_hash, pin):
-            self._throttle.failed(name)
+            throttle.failed(name)
             raise AuthenticationError("wrong PIN")
-        self._throttle.succeeded(name)
+        throttle.succeeded(name)
 
 
 def _read(path: Path) -> tuple[Operator, ...]:

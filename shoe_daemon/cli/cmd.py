@@ -16,8 +16,10 @@ from shoe_daemon.cli.shared_options import Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from shoe_daemon.config import Config
-    from shoe_daemon.mqtt.document_and_reply_types import Reply
+    from shoe_daemon.mqtt.document_and_reply_types import Preview, Reply
 
 _NUMBER: Final = click.IntRange(min=1)
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
@@ -36,6 +38,7 @@ _FIELDS: Final = (
     "kind",
     "left",
     "dealer",
+    "expects_seq",
 )
 
 
@@ -66,6 +69,13 @@ _FIELDS: Final = (
     "--left", type=click.IntRange(min=0), help="Cards counted in the old shoe (new-shoe)."
 )
 @click.option("--dealer", metavar="NAME", help="Who signs on; without it, who deals signs off.")
+@click.option("--dry-run", is_flag=True, help="Only answer what the order would do.")
+@click.option(
+    "--expects-seq",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="Refuse it where this is not the last event any more.",
+)
 @click.option("--ask-pin", is_flag=True, help="Ask for the operator's PIN.")
 @click.option(
     "--timeout",
@@ -157,6 +167,8 @@ def _order(given: dict[str, Any]) -> dict[str, Any]:
     order["id"] = f"cmd-{secrets.token_hex(8)}"
     order["operator"] = given["operator"] or getpass.getuser()
     order["expires_at"] = from_microseconds(int((time.time() + given["timeout"]) * 1_000_000))
+    if given["dry_run"]:
+        order["dry_run"] = True
     if given["ask_pin"]:
         order["pin"] = _read_pin(twice=False)
     return order
@@ -174,9 +186,35 @@ def _reply_text(reply: Reply) -> str:
     name = reply.name.replace("_", "-")
     if reply.refused is not None:
         return f"refused: {name}: {reply.refused}"
+    if reply.preview is not None:
+        return "\n".join(_preview_lines(name, reply.preview, reply.replayed))
     if reply.replayed is not None:
         return f"done: {name}: {reply.replayed} events are published again"
     if not reply.events:
         return f"done: {name}: no event follows"
     first, last = reply.events[0], reply.events[-1]
     return f"done: {name}: event {first}" + (f" to {last}" if last > first else "")
+
+
+def _preview_lines(name: str, preview: Preview, replayed: int | None) -> Iterator[str]:
+    from shoe_daemon.event_text import event_lines, round_text
+    from shoe_daemon.table import SCHEMA, Event
+
+    count = len(preview.events) + preview.left_out
+    if preview.faces_hidden:
+        follows = "cards lie face down, so the effect is not shown"
+    elif replayed is not None:
+        follows = f"{replayed} events would be published again"
+    else:
+        follows = f"{count or 'no'} event{'s' * (count > 1)} would follow"
+    yield f"preview: {name}: {follows}; nothing has changed"
+    for each in preview.events:
+        type_ = each.data.type
+        event = Event("", each.data, each.round, SCHEMA, 0, each.shoe, "", "", type_)
+        yield from event_lines(event) or [f"   ·  {type_.replace('_', ' ')}"]
+    if preview.left_out:
+        yield f"   ·  and {preview.left_out} more"
+    for when, round_ in (("before", preview.before), ("after", preview.after)):
+        if round_ is not None:
+            yield f"{when}: {round_text(round_)}"
+    yield f"to give it for this state only: --expects-seq {preview.seq}"

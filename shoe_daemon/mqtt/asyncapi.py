@@ -96,7 +96,7 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
         "channels": {each.key: _channel(each, parts, references) for each in channels},
         "operations": dict(map(_operation, channels)),
         "components": {
-            "schemas": {name: _without_siblings(part) for name, part in parts.items()},
+            "schemas": {name: _for_asyncapi(part) for name, part in parts.items()},
             "messages": {
                 _camel(name): _message(name, references[name], parts, examples[name])
                 for name in names
@@ -321,13 +321,18 @@ def _server(version: str, will: Mapping[str, Any], *, tls: bool) -> dict[str, An
     }
 
 
-def _without_siblings(schema: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
-    """Return a schema whose references have no siblings, which AsyncAPI would ignore."""
+def _for_asyncapi(schema: Any) -> Any:  # noqa: ANN401 - any part of a JSON document
+    """
+    Return a schema as AsyncAPI reads it: references without siblings, which it would ignore, and
+    unions without a discriminator, which it takes for the name of a property.
+    """
     if isinstance(schema, list):
-        return [_without_siblings(each) for each in schema]
+        return [_for_asyncapi(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    inner = {key: _without_siblings(value) for key, value in schema.items()}
+    inner = {key: _for_asyncapi(value) for key, value in schema.items()}
+    if isinstance(inner.get("discriminator"), dict):
+        del inner["discriminator"]
     if "$ref" in inner and len(inner) > 1:
         return {"allOf": [{"$ref": inner.pop("$ref")}], **inner}
     return inner

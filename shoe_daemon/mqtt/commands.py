@@ -29,6 +29,7 @@ Text = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[^\x00-\x1f\x
 LongText = Annotated[str, Meta(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
 Pin = Annotated[str, Meta(max_length=64)]
 Number = Annotated[int, Meta(ge=1, le=2**53)]
+NumberFromZero = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class OrderMessage(Struct, frozen=True, kw_only=True):
@@ -38,6 +39,8 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
     Attributes:
         action: What ``rule`` chooses.
         card: Rank then suit.
+        dry_run: Only answer what the order would do.
+        expects_seq: The `seq` for which the sender decided; refused where the table has moved on.
         expires_at: RFC 3339, with its offset; refused after that.
         from_seq: Where ``replay`` begins.
         id: Chosen by the sender, never used before; the answer comes to ``reply/<id>``.
@@ -61,6 +64,8 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
     operator: Text
     reason: LongText | None = None
     expires_at: str | None = None
+    dry_run: bool = False
+    expects_seq: NumberFromZero | None = None
     pin: Pin | None = None
     irregularity: Number | None = None
     action: Action | None = None
@@ -73,7 +78,7 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
     seat: Number | None = None
     from_seq: Number | None = None
     kind: IrregularityKind | None = None
-    left: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    left: NumberFromZero | None = None
     dealer: Text | None = None
 
 
@@ -85,6 +90,8 @@ _EXPECTED: Final = {
     "operator": "a name of 1 to 60 characters",
     "reason": "a text of at most 200 characters",
     "expires_at": "a moment with its offset, such as 2026-11-21T09:34:46Z",
+    "dry_run": "true or false",
+    "expects_seq": "a whole number from 0 on",
     "pin": "a text of at most 64 characters",
     "action": f"one of {', '.join(Action)}",
     "slot": f"one of {', '.join(Slot)}",
@@ -97,7 +104,7 @@ _EXPECTED: Final = {
     "banker_pair": "true or false",
 }
 _EXPECTED_NUMBER: Final = "a whole number from 1 on"
-_NOT_STORED: Final = ("expires_at", "pin")
+_NOT_STORED: Final = ("dry_run", "expires_at", "pin")
 """Fields that a `Command` does not have: they are checked and not journaled."""
 
 
@@ -128,6 +135,7 @@ class PendingCommand(Struct, eq=False):
 
     Attributes:
         command: What will be journaled, once it is judged.
+        dry_run: It is only previewed: nothing is journaled.
         refused: Why it is refused whatever the table's state is; None if it is not.
         expires_us: Microseconds since 1970; None where it does not expire.
         pin: As it was received; never to be stored.
@@ -137,6 +145,7 @@ class PendingCommand(Struct, eq=False):
     """
 
     command: Command
+    dry_run: bool = False
     refused: str | None = None
     expires_us: int | None = None
     pin: str | None = None
@@ -176,6 +185,7 @@ def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False)
     command = Command(name=name or verb[:40], claimed=not topic_operator, **stored)
     return PendingCommand(
         command,
+        fields.get("dry_run", False),
         fault,
         expires_us,
         fields.get("pin"),

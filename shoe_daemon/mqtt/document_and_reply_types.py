@@ -10,15 +10,29 @@ alphabetical order, as they do on the wire. Whole numbers and words only.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from shoe_daemon.game import LeadingTies, Result, Roads, Tail, build_roads
-from shoe_daemon.table import SCHEMA, Alert, Detail, LastResult, PublicHistory, PublicTable
+from shoe_daemon.table import (
+    EVENT_TYPES,
+    SCHEMA,
+    Alert,
+    Detail,
+    Event,
+    EventData,
+    LastResult,
+    PublicHistory,
+    PublicTable,
+    RoundDocuments,
+    is_staff,
+)
 
 SIZE_LIMIT: Final = 10_000
 """No payload reaches this many bytes, but for those that hold a whole shoe."""
@@ -207,18 +221,65 @@ class Earlier(Struct, frozen=True, kw_only=True):
     refused: str | None
 
 
+def _previewed_event_type(kind: type[EventData]) -> type[Struct]:
+    return msgspec.defstruct(
+        f"Previewed{kind.__name__}",
+        [("data", kind), ("round", int | None), ("shoe", int | None)],
+        tag=kind.type,
+        frozen=True,
+        namespace={"__doc__": "An event that is not published."},
+    )
+
+
+_PREVIEWED_EVENT_TYPES: Final = {
+    name: _previewed_event_type(kind) for name, kind in EVENT_TYPES.items() if not is_staff(name)
+}
+
+if TYPE_CHECKING:
+    PreviewedEvent = Any
+else:
+    # The types of all public events: what only staff may know cannot be in a preview.
+    PreviewedEvent = reduce(or_, _PREVIEWED_EVENT_TYPES.values())
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """
+    What an order would do; nothing has changed.
+
+    Attributes:
+        after: The round of `before`, as it would be; None where no document would show it.
+        before: The round that the order would change, as it is; None where it would change none.
+        events: The events that would be published, as on `event/<type>`; those for staff alone
+            are not among them. `head` of `shoe_finished` is that of this moment.
+        faces_hidden: The order may turn over cards that lie face down: what it would do is not
+            told before it is done. Such a card may also decide whether `undo` is refused.
+        left_out: The last events that did not fit into this message.
+        seq: The last event before the order; give it as `expects_seq`.
+    """
+
+    after: RoundDocuments | None
+    before: RoundDocuments | None
+    events: tuple[PreviewedEvent, ...]
+    faces_hidden: bool
+    left_out: int = 0
+    seq: int
+
+
 class Reply(Struct, frozen=True, kw_only=True):
     """
     The answer to an order: whether it was carried out, and what it caused.
 
     Attributes:
         earlier: Where the id was given before: what became of that order.
-        events: The numbers of the events that it caused.
+        events: The numbers of the events that it caused; none for a preview.
         id: The order's; None where it had none that can be used.
         name: The verb, with underscores.
-        ok: It was carried out.
+        ok: It was carried out; for a preview: it would be.
+        preview: What the order would do, where it had `dry_run`; None where it would be refused,
+            and for other orders.
         refused: Why it was not, in a sentence; None where it was.
-        replayed: So many events are published again; None for other orders.
+        replayed: So many events are published again, or for a preview would be; None for other
+            orders.
         seq: The last event when it was judged.
         session: The start of the daemon that says so.
     """
@@ -228,6 +289,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     id: str | None
     name: str
     ok: bool
+    preview: Preview | None = None
     refused: str | None
     replayed: int | None = None
     schema: str = SCHEMA
@@ -255,6 +317,27 @@ _encoder = msgspec.json.Encoder(order="sorted")
 def encode_message(message: Struct) -> bytes:
     """Return a document's JSON: sorted keys, no spaces, UTF-8."""
     return _encoder.encode(message)
+
+
+def previewed_events(events: Iterable[Event]) -> tuple[PreviewedEvent, ...]:
+    """Return public events in the form of a preview."""
+    return tuple(
+        _PREVIEWED_EVENT_TYPES[event.type](event.data, event.round, event.shoe) for event in events
+    )
+
+
+def reply(message: Reply) -> bytes:
+    """Return the payload of ``reply/<id>``, below the limit of size in any case."""
+    preview = message.preview
+    if preview is None:
+        return _encoder.encode(message)
+    events = preview.events
+
+    def without(count: int) -> bytes:
+        first = replace(preview, events=events[: len(events) - count], left_out=count)
+        return _encoder.encode(replace(message, preview=first))
+
+    return _shortest_cut(without, len(events), SIZE_LIMIT)
 
 
 def state(

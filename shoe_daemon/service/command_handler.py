@@ -21,7 +21,13 @@ from msgspec.structs import replace
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand, parse_command
-from shoe_daemon.mqtt.document_and_reply_types import Earlier, Reply, encode_message
+from shoe_daemon.mqtt.document_and_reply_types import (
+    Earlier,
+    Preview,
+    Reply,
+    previewed_events,
+    reply,
+)
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
@@ -123,7 +129,8 @@ class CommandHandler:
 
     def judge(self, pending: PendingCommand) -> list[Event]:
         """
-        Judge a command, journal it and reply; for the core's thread.
+        Judge a command, journal it and reply; for the core's thread. A dry run is only
+        answered.
 
         Returns:
             The events that were journaled with it; none where the journal cannot be
@@ -131,23 +138,42 @@ class CommandHandler:
         """
         if not self._remove_pending(pending):
             return []
-        command = pending.command
-        earlier = self._first_by_id.find(command.id)
+        earlier = self._first_by_id.find(pending.command.id)
+        command = replace(
+            pending.command,
+            claimed=pending.command.claimed and not pending.pin_verified,
+            refused=self._refusal(pending, earlier),
+        )
+        if pending.dry_run:
+            self._preview(pending, command, earlier)
+            return []
         try:
-            judged = self._core.judge(
-                replace(
-                    command,
-                    claimed=command.claimed and not pending.pin_verified,
-                    refused=self._refusal(pending, earlier),
-                )
-            )
+            judged = self._core.judge(command)
         except JournalUnwritable as error:
             self._refuse(pending, f"nothing can be recorded: {error}")
             return []
         self._first_by_id.add(judged.command)
-        replayed = self._replay(judged.command)
+        replayed = self._replayed(judged.command, self._core.table.state.seq)
+        if replayed is not None and self.publisher is not None:
+            self.publisher.replay(replayed.start, replayed.stop - 1)
         self._reply(pending, judged.command, judged.caused, earlier=earlier, replayed=replayed)
         return judged.events
+
+    def _preview(self, pending: PendingCommand, command: Command, earlier: Earlier | None) -> None:
+        previewed = self._core.preview(command)
+        preview, replayed = None, None
+        if previewed.command.refused is None:
+            replayed = self._replayed(previewed.command, previewed.seq)
+            preview = Preview(
+                after=previewed.after,
+                before=previewed.before,
+                events=previewed_events(previewed.events),
+                faces_hidden=previewed.faces_hidden,
+                seq=previewed.seq,
+            )
+        self._reply(
+            pending, previewed.command, [], earlier=earlier, replayed=replayed, preview=preview
+        )
 
     def refuse_pending(self, reason: str) -> None:
         """Refuse all pending commands: the core cannot judge them."""
@@ -169,7 +195,10 @@ class CommandHandler:
         if operators and order and command.operator and not pending.refused:
             try:
                 pending.pin_verified = operators.authenticate(
-                    command.operator, pending.pin, privileged=order.privileged
+                    command.operator,
+                    pending.pin,
+                    privileged=order.privileged,
+                    preview=pending.dry_run,
                 )
             except AuthenticationError as error:
                 pending.refused = str(error)
@@ -217,49 +246,51 @@ class CommandHandler:
             return "a replay is under way: wait for its end"
         return None
 
-    def _replay(self, command: Command) -> int | None:
+    @staticmethod
+    def _replayed(command: Command, last: int) -> range | None:
+        """Return the numbers of the events that a command publishes again."""
         if command.name != "replay" or command.refused is not None or command.from_seq is None:
             return None
-        until = min(self._core.table.state.seq, command.from_seq + MAX_REPLAYED_EVENTS - 1)
-        if self.publisher is not None:
-            self.publisher.replay(command.from_seq, until)
-        return until - command.from_seq + 1
+        until = min(last, command.from_seq + MAX_REPLAYED_EVENTS - 1)
+        return range(command.from_seq, until + 1)
 
     def _refuse(self, pending: PendingCommand, reason: str) -> None:
         """Refuse a command that is not journaled."""
         self._reply(pending, replace(pending.command, refused=reason), [])
 
-    def _reply(
+    def _reply(  # noqa: PLR0913 - the parts of a reply
         self,
         pending: PendingCommand,
         command: Command,
         caused: list[Event],
         *,
         earlier: Earlier | None = None,
-        replayed: int | None = None,
+        replayed: range | None = None,
+        preview: Preview | None = None,
     ) -> None:
         _log.info(
-            "command_judged",
+            "command_previewed" if pending.dry_run else "command_judged",
             verb=command.name,
             operator=command.operator,
             id=command.id,
             refused=command.refused,
         )
         seq = self._core.table.state.seq
-        reply = Reply(
+        answer = Reply(
             earlier=earlier,
             events=tuple(event.seq for event in caused[:_MAX_REPLY_EVENTS]),
             id=command.id,
             name=command.name,
             ok=command.refused is None,
+            preview=preview,
             refused=command.refused,
-            replayed=replayed,
+            replayed=None if replayed is None else len(replayed),
             seq=seq,
             session=self._session,
         )
         if self.publisher is not None:
             self.publisher.reply(
-                encode_message(reply),
+                reply(answer),
                 seq,
                 command_id=command.id,
                 response_topic=pending.response_topic,

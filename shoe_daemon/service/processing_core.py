@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import structlog
 from msgspec.structs import replace
@@ -34,6 +34,7 @@ from shoe_daemon.table import (
     Gap,
     GapDetail,
     Observation,
+    PreviewedCommand,
     ReaderRecord,
     Session,
     Table,
@@ -51,6 +52,8 @@ _MAX_OBSERVATIONS_READ: Final = 50_000
 """Observations among which earlier commands are searched: some days of a table."""
 
 _OUTBOX_EVENTS: Final = 64
+
+AnObservation = TypeVar("AnObservation", bound=Observation)
 
 
 class JudgedCommand(NamedTuple):
@@ -175,15 +178,27 @@ class Core:
         judged: list[tuple[Command, Step]] = []
 
         def make_entries() -> list[Entry]:
-            before = list(self._passed_deadlines(at))
-            refused = command.refused or self.table.refusal(command)
-            stamped = replace(command, at=at, refused=refused)
-            judged.append((stamped, self._step(stamped)))
+            before = list(self._passed_deadlines(self.table, at))
+            stamped = _stamp(self.table, command, at)
+            refused = stamped.refused or self.table.refusal(stamped)
+            stamped = replace(stamped, refused=refused)
+            judged.append((stamped, self._step(self.table, stamped)))
             return [Entry(steps=[*before, judged[0][1]])]
 
         events = self._write(make_entries)
         stamped, step = judged[0]
         return JudgedCommand(stamped, list(step.events), events)
+
+    def preview(self, command: Command) -> PreviewedCommand:
+        """
+        Return what an operator's command would do as of now, after all deadlines that have passed.
+
+        Nothing changes, neither the table nor the journal.
+        """
+        at, table = self.clock.at(), self.table.copy()
+        for _ in self._passed_deadlines(table, at):
+            pass
+        return table.preview(self._with_chain_head(table, _stamp(table, command, at)))
 
     def last_commands(self) -> list[Command]:
         """Return the earlier commands in the journal, the latest first."""
@@ -226,7 +241,7 @@ class Core:
         now = self.clock.at()
         if deadline[0] > to_microseconds(now):
             return []
-        return self._write(lambda: [Entry(steps=list(self._passed_deadlines(now)))])
+        return self._write(lambda: [Entry(steps=list(self._passed_deadlines(self.table, now)))])
 
     def seconds_until_deadline(self, max_s: float) -> float:
         """Return the seconds until the next deadline, at most `max_s`."""
@@ -241,7 +256,7 @@ class Core:
 
     def _entries(self, source: str, frame: Frame) -> Iterator[Entry]:
         at = self.clock.at(frame.received)
-        if passed := list(self._passed_deadlines(at)):
+        if passed := list(self._passed_deadlines(self.table, at)):
             # Deadlines before these bytes are not caused by them.
             yield Entry(steps=passed)
         steps = [
@@ -252,23 +267,27 @@ class Core:
         yield Entry(raw=frame.raw, steps=steps, at=at, source=source)
 
     def _steps(self, observation: Observation) -> Iterable[Step]:
-        yield from self._passed_deadlines(observation.at)
-        yield self._step(observation)
+        yield from self._passed_deadlines(self.table, observation.at)
+        yield self._step(self.table, observation)
 
-    def _passed_deadlines(self, at: str) -> Iterable[Step]:
+    def _passed_deadlines(self, table: Table, at: str) -> Iterable[Step]:
         # A passed deadline is processed as of its own time, however late.
-        while (deadline := self.table.deadline) is not None:
+        while (deadline := table.deadline) is not None:
             if deadline[0] > to_microseconds(at):
                 return
-            yield self._step(Tick(at=from_microseconds(deadline[0]), deadline=deadline[1]))
+            yield self._step(table, Tick(at=from_microseconds(deadline[0]), deadline=deadline[1]))
 
-    def _step(self, observation: Observation) -> Step:
-        if self.table.may_finish_shoe(observation):
-            # The table knows no journal: the chain's hash comes with the observation.
-            observation = replace(observation, chain_head=self.journal.head.hash.hex())
-        events = self.table.apply(observation)
+    def _step(self, table: Table, observation: Observation) -> Step:
+        observation = self._with_chain_head(table, observation)
+        events = table.apply(observation)
         started = any(event.type == _SHOE_STARTED for event in events)
-        return Step(observation, events, self.table.checkpoint() if started else None)
+        return Step(observation, events, table.checkpoint() if started else None)
+
+    def _with_chain_head(self, table: Table, observation: AnObservation) -> AnObservation:
+        # The table knows no journal: the chain's hash comes with the observation.
+        if not table.may_finish_shoe(observation):
+            return observation
+        return replace(observation, chain_head=self.journal.head.hash.hex())
 
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
         """Apply entries to the table and write them: both, or neither."""
@@ -290,6 +309,21 @@ class Core:
             return _fold(self._reader)
         except (UserError, sqlite3.Error) as error:
             raise UserError(f"{unwritable}; nor can it be read: {error}", exit_status=1) from error
+
+
+def _stamp(table: Table, command: Command, at: str) -> Command:
+    """Return a command with its time; refused if its sender expects another last event."""
+    refused = command.refused or _sequence_refusal(command, table.state.seq)
+    return replace(command, at=at, refused=refused)
+
+
+def _sequence_refusal(command: Command, seq: int) -> str | None:
+    expected = command.expects_seq
+    if expected is None or expected == seq:
+        return None
+    if expected > seq:
+        return f"the table is at {seq}, and has not reached {expected}"
+    return f"the table has moved on: it was at {expected}, and is at {seq}"
 
 
 def _fold(reader: JournalReader) -> Table:

@@ -268,6 +268,8 @@ class Command(Observation, frozen=True, tag="command"):
         id: The order's own, by which it is answered.
         operator: Who gives it.
         claimed: Nobody vouches for `operator`.
+        expects_seq: The last event that the sender knew, where the order was to be refused after
+            any other.
         reason: Why, in the operator's words.
         refused: Why it was refused; None where it was carried out.
         irregularity: The id of the one that ``acknowledge`` and ``rule`` are about.
@@ -288,6 +290,7 @@ class Command(Observation, frozen=True, tag="command"):
     id: str | None = None
     operator: str | None = None
     claimed: bool = False
+    expects_seq: int | None = None
     reason: str | None = None
     refused: str | None = None
     irregularity: int | None = None

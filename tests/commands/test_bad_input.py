@@ -68,6 +68,8 @@ WRONG_FIELDS = [
     ({"kind": "bad_luck"}, "kind: expected one of card_off_table"),
     ({"left": -1}, "left: expected a whole number from 0 on"),
     ({"pin": 1234}, "pin: expected a text"),
+    ({"dry_run": "yes"}, "dry_run: expected true or false"),
+    ({"expects_seq": -1}, "expects_seq: expected a whole number from 0 on"),
 ]
 
 WRONG_IDS: list[object] = [None, "", 7, "a b", "a/b", "a+", "#", "x" * 65, "ö", "x\n"]

@@ -70,6 +70,34 @@ def test_it_is_refused(pit: Pit) -> None:
 
 
 @pytest.mark.mosquitto
+def test_it_shows_what_would_happen(pit: Pit) -> None:
+    pit.draw("P1:9S", "B1:2H", "P2:KD", "B2:5C")
+    pit.wait("event/round_finished")
+    order = ("void-round", "--config", config_of(pit), "--operator", "Kim", "--reason", "no seal")
+    answer = cmd(*order, "--dry-run")
+    assert (answer.exit_code, answer.output.splitlines()) == (
+        0,
+        [
+            "preview: void-round: 3 events would follow; nothing has changed",
+            "   !  manual void: no seal",
+            "   1  void by Kim: no seal",
+            f"   ·  Kim: void the round (irregularity {pit.seq + 1})",
+            "before: round 1: Player 9♠ K♦ = 9, Banker 2♥ 5♣ = 7, Player wins",
+            "after: round 1: Player 9♠ K♦ = 9, Banker 2♥ 5♣ = 7, Player wins, void",
+            f"to give it for this state only: --expects-seq {pit.seq}",
+        ],
+    )
+    as_json = cmd(*order, "--dry-run", "--json")
+    assert json.loads(as_json.output)["preview"]["seq"] == pit.seq
+    answer = cmd(*order, "--expects-seq", pit.seq - 1)
+    why = f"the table has moved on: it was at {pit.seq - 1}, and is at {pit.seq}"
+    assert (answer.exit_code, answer.output) == (1, f"refused: void-round: {why}\n")
+    answer = cmd(*order, "--dry-run", "--expects-seq", pit.seq - 1)
+    assert (answer.exit_code, answer.output) == (1, f"refused: void-round: {why}\n")
+    assert cmd(*order, "--expects-seq", pit.seq).exit_code == 0
+
+
+@pytest.mark.mosquitto
 def test_without_a_configuration(pit: Pit, broker: Mosquitto) -> None:
     where = ("--port", broker.port, "--site", SITE, "--table", pit.root.rpartition("/")[2])
     assert cmd("hold", *where).exit_code == 0

@@ -78,6 +78,21 @@ def test_not_everybody_may(guarded: Pit, fields: dict[str, Any], why: str) -> No
 
 
 @pytest.mark.mosquitto
+def test_a_preview_takes_no_pin(guarded: Pit) -> None:
+    assert guarded.order("new-shoe", dry_run=True)["preview"]["events"]
+    assert guarded.order("new-shoe", dry_run=True, pin=PIN)["ok"]
+    for fields, why in (
+        ({"pin": "0000"}, "wrong PIN"),
+        ({"operator": "Eve"}, "operator 'Eve' is not among those of this table"),
+        ({"operator": "Kim"}, "this order takes a supervisor"),
+        ({"operator": "Ana", "pin": "1234"}, "this operator has no PIN"),
+    ):
+        answer = guarded.order("new-shoe", dry_run=True, **fields)
+        assert (answer["refused"], answer["preview"]) == (why, None)
+    assert guarded.journaled() == []
+
+
+@pytest.mark.mosquitto
 def test_a_dealer_gives_the_orders_that_change_nothing_said(guarded: Pit) -> None:
     assert guarded.order("no-more-bets", operator="Kim")["ok"]
 
@@ -196,6 +211,27 @@ def test_guessing_takes_ever_longer(tmp_path: Path) -> None:
         guess("6")
         clock.now += 3601
     assert guess(PIN) is None
+
+
+def test_wrong_pins_of_previews_lock_no_orders(tmp_path: Path) -> None:
+    clock = Clock()
+    maria_and_kim = operators(tmp_path, clock)
+    maria_and_kim._preview_throttle._monotonic = clock  # noqa: SLF001 - time is a test's own
+
+    def give(pin: str | None, *, preview: bool) -> str | None:
+        try:
+            maria_and_kim.authenticate("Maria", pin, privileged=True, preview=preview)
+        except AuthenticationError as error:
+            return str(error)
+        return None
+
+    assert [give("1", preview=True) for _ in range(3)] == ["wrong PIN"] * 3
+    assert give(PIN, preview=True) == "too many wrong PINs: wait 31 s"
+    assert give(None, preview=True) is None
+    assert give(PIN, preview=False) is None
+    clock.now += 31
+    assert [give("1", preview=False) for _ in range(3)] == ["wrong PIN"] * 3
+    assert give(PIN, preview=True) == "too many wrong PINs: wait 31 s"
 
 
 def test_every_order_is_weighed() -> None:

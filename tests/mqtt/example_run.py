@@ -353,6 +353,13 @@ def _play_open(stage: _Stage, tablet: _Tablet) -> None:
     stage.play(BOTH_DRAW, Outcome.PLAYER)
     stage.note("history", "In the second shoe.", after="round_finished")
     tablet.order("replay", answer="The events from there on come again.", from_seq=150)
+    tablet.order(
+        "void-round",
+        note="To `cmd/void-round`: it is not carried out, only answered.",
+        answer="A preview: nothing has changed.",
+        dry_run=True,
+        reason="a card on the floor",
+    )
 
 
 def _draw_too_many(stage: _Stage, tablet: _Tablet) -> None:

@@ -32,8 +32,9 @@ def required(kind: type[msgspec.Struct]) -> dict[str, Any]:
 def _example(kind: inspect.Type, *, full: bool) -> Any:  # noqa: ANN401 - one line a type
     value: Any
     match kind:
-        case inspect.StructType(fields=fields):
+        case inspect.StructType(fields=fields, tag_field=tag_field, tag=tag):
             value = {each.encode_name: _example(each.type, full=full) for each in fields}
+            value |= {tag_field: tag} if tag_field else {}
         case inspect.UnionType(types=types):
             ordered = sorted(types, key=lambda each: isinstance(each, inspect.NoneType) is full)
             value = _example(ordered[0], full=full)
