@@ -228,6 +228,21 @@ def test_a_preview_changes_nothing_and_predicts_what_the_command_does(
     assert counted["events"] > counted["commands"] // 3
 
 
+def test_a_previewed_end_of_the_shoe_has_the_head_of_the_chain(tmp_path: Path) -> None:
+    bench = Bench(set_up(tmp_path))
+    bench.receive("a", "new-shoe")
+    bench.receive("b", kind="foreign_card")
+    bench.receive("c", "rule", action="stop_shoe", dry_run=True)
+    bench.receive("c", "rule", action="stop_shoe")
+    bench.judge_all()
+    (previewed,) = [each for each in bench.answers.given if each["preview"]]
+    heads = [each["data"].get("head") for each in previewed["preview"]["events"]]
+    stored = bench.core.outbox.events(0, 99)
+    (finished,) = [json.loads(each.body) for each in stored if each.type == "shoe_finished"]
+    assert finished["data"]["head"] in heads
+    bench.core.close()
+
+
 NATURAL = ("P1:9S", "B1:2H", "P2:KD", "B2:5C")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -63,6 +64,57 @@ def test_an_order_does_not_tell_the_face_that_it_guesses(said: str) -> None:
         pit = dealt(faces, [("correct_card", {"slot": Slot.B1, "card": said})])
         told.append((public_json(pit.events), encode_public_table(pit.table.public())))
     assert told[1:] == told[:-1]
+
+
+def previewed(pit: SupervisedTable, name: str, **fields: Any) -> list[Any]:  # noqa: ANN401 - any
+    """Return what a preview tells, without numbers that staff events move on."""
+    order = replace(pit.command(name, **fields), at=pit.table.state.now)
+    preview = pit.table.preview(order)
+    events = [(event.type, msgspec.to_builtins(event.data)) for event in preview.events]
+    for _, data in events:
+        data.pop("id", None)
+    rounds = (preview.before, preview.after)
+    return [preview.command.refused, preview.faces_hidden, events, rounds]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("reveal", {}),
+        ("confirm_result", {}),
+        ("no_more_bets", {}),
+        ("betting_open", {}),
+        ("new_shoe", {}),
+        ("undo", {}),
+        ("enter_result", {"outcome": "tie"}),
+        ("void_round", {}),
+        ("correct_card", {"slot": Slot.P1, "card": "7D"}),
+    ],
+)
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_preview_does_not_tell_what_the_hidden_faces_are(
+    name: str, fields: dict[str, Any], *, partial: bool
+) -> None:
+    told = []
+    for faces in UNSEEN:
+        correction = [("correct_card", {"slot": Slot.B2, "card": faces[3]})]
+        pit = dealt(faces, correction if name == "undo" else [])
+        pit.draw("4C", Slot.P3)  # a card too many in some of these deals: staff know
+        if partial:
+            pit.gap()
+        told.append(previewed(pit, name, **fields))
+    assert told[1:] == told[:-1]
+
+
+def test_a_preview_does_not_turn_over_a_card_too_many() -> None:
+    told = []
+    for face in ("2C", "9C"):
+        pit = dealt(UNSEEN[0], [])
+        for slot, card in (("P3", "4C"), ("B3", "4D"), ("B3", face)):
+            pit.draw(card, slot)
+        alert = pit.id_of("excess_card")
+        told.append(previewed(pit, "rule", action="burn_card_plus_value", irregularity=alert))
+    assert told[0] == told[1] == [None, True, [], (None, None)]
 
 
 def test_a_correction_to_the_same_hidden_face_changes_nothing() -> None:
