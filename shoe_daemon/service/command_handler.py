@@ -38,6 +38,9 @@ _log = structlog.get_logger(__name__)
 _MAX_PENDING: Final = 50
 """Commands that may wait to be judged; operators give a few per hour."""
 
+_MAX_PENDING_PREVIEWS: Final = 3
+"""Previews among them: one of `undo` takes tens of milliseconds, for which a card may wait."""
+
 _MAX_IDS: Final = 1000
 """Ids of commands that are remembered."""
 
@@ -116,7 +119,7 @@ class CommandHandler:
         with self._lock:
             alarm = self._core.alarm
             reason = self._closed if alarm is None else alarm.text
-            if reason is None and len(self._pending) >= _MAX_PENDING:
+            if reason is None and self._is_full(pending):
                 reason = _TOO_MANY
             if reason is None:
                 self._pending.add(pending)
@@ -206,6 +209,11 @@ class CommandHandler:
                 _log.error("pin_not_checked", reason=type(error).__name__)
                 pending.refused = "the PIN cannot be checked"
         self._enqueue_or_refuse(pending)
+
+    def _is_full(self, pending: PendingCommand) -> bool:
+        previews = sum(each.dry_run for each in self._pending)
+        is_preview_too_many = pending.dry_run and previews >= _MAX_PENDING_PREVIEWS
+        return is_preview_too_many or len(self._pending) >= _MAX_PENDING
 
     def _enqueue_or_refuse(self, pending: PendingCommand) -> None:
         try:

@@ -101,6 +101,16 @@ def test_a_crowd_is_refused_and_not_written_down(bench: Bench) -> None:
     assert bench.answers.given[-1]["ok"], "its id was never given"
 
 
+def test_a_crowd_of_previews_is_refused_sooner(bench: Bench) -> None:
+    for number in range(5):
+        bench.receive(f"n{number}", dry_run=True)
+    assert bench.refused == ["too many orders at once: give it again"] * 2
+    bench.receive("order")
+    bench.judge_all()
+    assert bench.refused[2:] == [None] * 4
+    assert bench.journaled == ["order"]
+
+
 def test_a_core_that_is_too_busy(bench: Bench) -> None:
     bench.full = True
     bench.receive("a")
