@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -30,6 +32,8 @@ __all__ = [
     "DisplayConfig",
     "DisplaySettings",
     "DisplaySetup",
+    "HistorySettings",
+    "HistorySetup",
     "OrderSettings",
     "PitCredentials",
     "PitSettings",
@@ -125,6 +129,24 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             )
 
 
+class HistorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[display.history]``: the log of the pit.
+
+    Attributes:
+        file: The database; None for no log. Without a leading slash in the unit's
+            ``StateDirectory``, or else beside the configuration.
+        days: Age at which events are deleted.
+        username: Account at the broker that may order `replay`; None for that of ``[mqtt]``.
+        password_file: Its first line is the password of `username`.
+    """
+
+    file: Annotated[str, Meta(min_length=1)] | None = None
+    days: Annotated[int, Meta(ge=1, le=36_500)] = 400
+    username: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
+    password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
 class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     Section ``[display]``.
@@ -141,6 +163,8 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         streams: Limit on the number of connected pages.
         pit: Access to the pit.
         orders: How the commands that the pit shows reach the broker.
+        history: The log of the pit.
+        time_zone: Time zone of the log, as ``Europe/Paris``; None for that of the computer.
     """
 
     listen: str = "127.0.0.1:8080"
@@ -154,11 +178,25 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     streams: Annotated[int, Meta(ge=1, le=50_000)] = 1000
     pit: PitSettings = PitSettings()
     orders: OrderSettings = OrderSettings()
+    history: HistorySettings = HistorySettings()
+    time_zone: str | None = None
 
     @property
     def address(self) -> tuple[str, int]:
         """Address and port to listen on."""
         return parse_listen(self.listen)
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """The time zone of the log; None for that of the computer."""
+        if self.time_zone is None:
+            return None
+        try:
+            return ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise UserError(
+                f"display.time_zone: {self.time_zone!r}; expected a name such as Europe/Paris"
+            ) from error
 
     def table_key(self, name: str) -> str:
         """Return the key of a table; its id, if any site may have it."""
@@ -195,6 +233,21 @@ class PitCredentials(Struct, frozen=True):
     hash: str
 
 
+class HistorySetup(Struct, frozen=True):
+    """
+    A checked section ``[display.history]``.
+
+    Attributes:
+        path: The database.
+        days: Age at which events are deleted.
+        mqtt: The broker, with the account that orders `replay`.
+    """
+
+    path: Path
+    days: int
+    mqtt: MqttSettings
+
+
 class DisplaySetup(Struct, frozen=True):
     """
     A checked configuration.
@@ -205,11 +258,13 @@ class DisplaySetup(Struct, frozen=True):
             password; `notes` then says so.
         notes: Credentials that only the service can read, and faults that the display reports
             once it runs.
+        history: The log of the pit; None without.
     """
 
     config: DisplayConfig
     pit_credentials: PitCredentials | None = None
     notes: tuple[str, ...] = ()
+    history: HistorySetup | None = None
 
 
 def is_display(path: Path) -> bool:
@@ -278,7 +333,35 @@ def set_up_display(
     credentials = None
     with attempt():
         credentials = _pit_credentials(settings.pit, beside)
-    return DisplaySetup(config, credentials, tuple(notes))
+    _ = settings.zone
+    history = None if settings.history.file is None else _history(config, beside)
+    if history is not None:
+        with tolerate(), attempt():
+            _history_password(settings.history, beside)
+    return DisplaySetup(config, credentials, tuple(notes), history)
+
+
+def _history_password(settings: HistorySettings, beside: Path) -> None:
+    if settings.password_file is not None:
+        read_secret(settings.password_file, beside, "display.history.password_file")
+
+
+def _history(config: DisplayConfig, beside: Path) -> HistorySetup:
+    settings = config.display.history
+    if (settings.username is None) != (settings.password_file is None):
+        raise UserError("display.history: username goes with password_file; expected both or none")
+    mqtt = config.mqtt
+    if settings.username is not None:
+        mqtt = replace(mqtt, username=settings.username, password_file=settings.password_file)
+    # systemd separates several folders by colons; ours is the first.
+    state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
+    path = (Path(state) if state else beside) / (settings.file or "")
+    if path.is_dir() or not path.parent.is_dir():
+        raise UserError(
+            f"display.history.file: {settings.file!r}; expected a file in a folder that exists: "
+            f"{path.parent}"
+        )
+    return HistorySetup(path.absolute(), settings.days, mqtt.beside(beside))
 
 
 def parse_listen(text: str) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.message_validation import topic_filters
@@ -73,7 +74,14 @@ class Display:
         self.streams = StreamRegistry(self.tables, views, _now, pages_version())
         self._queue = CoalescingQueue(self._wake_loop)
         filters = topic_filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
-        self._feed = MqttFeed(mqtt, filters, self._queue, _now, timeouts=timeouts)
+        self._history: HistoryRecorder | None = None
+        self._requests: HistoryRequests | None = None
+        if (history := setup.history) is not None:
+            self._history = HistoryRecorder(history.path, prefix=mqtt.prefix, days=history.days)
+            self._requests = HistoryRequests(self._history, history.mqtt)
+        self._feed = MqttFeed(
+            mqtt, filters, self._queue, _now, timeouts=timeouts, history=self._history
+        )
         self._http_app = HttpApp(setup, self.streams)
         self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -100,6 +108,7 @@ class Display:
             self._loop.add_signal_handler(number, self.stop)
         with listening_socket(self._settings.address) as listener:
             server = _Server(self._http_app.app(), self._settings.streams + PAGE_CONNECTIONS)
+            self._start_history()
             self._feed.start()
             serving = asyncio.create_task(server.serve(sockets=[listener]))
             timer = asyncio.create_task(self._run_timer(server))
@@ -114,9 +123,20 @@ class Display:
             timer.cancel()
             await serving
         await asyncio.to_thread(self._feed.stop)
+        await asyncio.to_thread(self._stop_history)
         _log.info("stopped")
         with contextlib.suppress(asyncio.CancelledError):
             await timer
+
+    def _start_history(self) -> None:
+        if self._history is not None and self._requests is not None:
+            self._history.start()
+            self._requests.start()
+
+    def _stop_history(self) -> None:
+        if self._history is not None and self._requests is not None:
+            self._requests.stop()
+            self._history.stop()
 
     def _report_started(self, host: str, port: int) -> None:
         named = f"[{host}]" if ":" in host else host

@@ -16,6 +16,7 @@ from typing import Final
 
 import structlog
 
+from shoe_daemon.display.history_recorder import HistoryRecorder
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import UserError
@@ -126,7 +127,7 @@ class MqttFeed:
         last_active: Last activity of the thread, monotonic.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the history is one more receiver
         self,
         settings: MqttSettings,
         topic_filters: Sequence[str],
@@ -134,6 +135,7 @@ class MqttFeed:
         now: Callable[[], str],
         *,
         timeouts: Timeouts | None = None,
+        history: HistoryRecorder | None = None,
     ) -> None:
         """
         Args:
@@ -142,7 +144,9 @@ class MqttFeed:
             queue: Receives messages and changes of the connection.
             now: Returns the current time, RFC 3339.
             timeouts: Timeouts; None for the defaults.
+            history: Receives the same messages and changes of the connection; None without.
         """
+        self._history = history
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
         self._filters = topic_filters
@@ -253,7 +257,10 @@ class MqttFeed:
                 case MessageReceived(topic, payload, retained):
                     now = time.monotonic()
                     self._discovery.add_message(topic, payload, retained=retained, now=now)
-                    self._queue.put(Message(topic, payload, retained))
+                    message = Message(topic, payload, retained)
+                    self._queue.put(message)
+                    if self._history is not None:
+                        self._history.put(message)
                 case Disconnected(reason):
                     raise _ConnectionLost(reason)
                 case SubscriptionRefused(reason, topic_filter):
@@ -273,8 +280,12 @@ class MqttFeed:
             _log.info("broker_connected", broker=f"{host}:{port}")
         self._lost_reason = None
         self._queue.put_link(Link(connected=True, since=self._now()))
+        if self._history is not None:
+            self._history.connected()
 
     def _report_loss(self, reason: str, accepted: float | None) -> float:
+        if self._history is not None:
+            self._history.lost()
         if self._stopping.is_set():
             return 0.0
         lived = 0.0 if accepted is None else time.monotonic() - accepted

@@ -15,7 +15,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, StoredEvent
-from shoe_daemon.table import AnyObservation, Command, Table, decode_observation
+from shoe_daemon.table import AnyObservation, Command, Table, decode_observation, is_staff
 
 _PAGE = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""
@@ -84,6 +84,13 @@ class JournalReader:
             (after_seq, limit),
         )
         return [StoredEvent(*row) for row in rows]
+
+    def count_public_events(self, first: int, last: int) -> int:
+        """Return the number of events from `first` to `last` that are not for staff only."""
+        types = self.connection.execute(
+            "SELECT type FROM event WHERE seq BETWEEN ? AND ?", (first, last)
+        )
+        return sum(not is_staff(row[0]) for row in types)
 
     def events_of(self, observation: int, *, after_seq: int) -> list[bytes]:
         """

@@ -280,6 +280,7 @@ class Reply(Struct, frozen=True, kw_only=True):
         refused: Why it was not, in a sentence; None where it was.
         replayed: So many events are published again, or for a preview would be; None for other
             orders.
+        replayed_public: So many of them are not for staff only.
         seq: The last event when it was judged.
         session: The start of the daemon that says so.
     """
@@ -292,6 +293,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     preview: Preview | None = None
     refused: str | None
     replayed: int | None = None
+    replayed_public: int | None = None
     schema: str = SCHEMA
     seq: int
     session: str

@@ -195,7 +195,9 @@ class CommandHandler:
     def _authenticate(self, pending: PendingCommand) -> None:
         command, operators = pending.command, self._operators
         order = COMMANDS.get(command.name)
-        if operators and order and command.operator and not pending.refused:
+        # A replay changes nothing: the broker's rights decide who may order one.
+        is_free = command.name == "replay" or pending.refused
+        if operators and order and command.operator and not is_free:
             try:
                 pending.pin_verified = operators.authenticate(
                     command.operator,
@@ -262,6 +264,9 @@ class CommandHandler:
         until = min(last, command.from_seq + MAX_REPLAYED_EVENTS - 1)
         return range(command.from_seq, until + 1)
 
+    def _count_public(self, events: range) -> int:
+        return self._core.count_public_events(events.start, events.stop - 1)
+
     def _refuse(self, pending: PendingCommand, reason: str) -> None:
         """Refuse a command that is not journaled."""
         self._reply(pending, replace(pending.command, refused=reason), [])
@@ -293,6 +298,7 @@ class CommandHandler:
             preview=preview,
             refused=command.refused,
             replayed=None if replayed is None else len(replayed),
+            replayed_public=None if replayed is None else self._count_public(replayed),
             seq=seq,
             session=self._session,
         )

@@ -133,6 +133,10 @@ class Core:
         self.alarm: Detail | None = None
         self.outbox = EventOutbox(self.journal.reader())
 
+    def count_public_events(self, first: int, last: int) -> int:
+        """Return the number of events from `first` to `last` that are not for staff only."""
+        return self._reader.count_public_events(first, last)
+
     def record_start(self) -> list[Event]:
         """Journal this start: its configuration, and the gap before it."""
         config, setup = self._setup.config, self._setup

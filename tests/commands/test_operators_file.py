@@ -93,6 +93,13 @@ def test_a_preview_takes_no_pin(guarded: Pit) -> None:
 
 
 @pytest.mark.mosquitto
+def test_a_replay_changes_nothing_and_needs_no_operator_of_the_file(guarded: Pit) -> None:
+    answer = guarded.order("replay", operator="display", from_seq=1)
+    assert (answer["ok"], answer["replayed"]) == (True, guarded.seq)
+    assert 0 < answer["replayed_public"] <= answer["replayed"]
+
+
+@pytest.mark.mosquitto
 def test_a_dealer_gives_the_orders_that_change_nothing_said(guarded: Pit) -> None:
     assert guarded.order("no-more-bets", operator="Kim")["ok"]
 

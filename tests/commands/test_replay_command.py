@@ -30,6 +30,8 @@ def test_events_come_again(pit: Pit) -> None:
     first, head = events(pit), pit.seq
     answer = pit.order("replay", from_seq=4)
     assert (answer["ok"], answer["replayed"], answer["events"]) == (True, head - 3, [])
+    public = [each for each in first[3:] if "/staff/" not in each.topic]
+    assert answer["replayed_public"] == len(public)
     wait_for(lambda: len(events(pit)) >= 2 * head - 3, "the events again")
     again = events(pit)[head:]
     assert [each.payload for each in again] == [each.payload for each in first[3:]]

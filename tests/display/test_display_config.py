@@ -46,6 +46,9 @@ def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
         ("[display]\ntables = ['Table 7']\n", "'Table 7'; expected a table's id, or SITE.TABLE"),
         ("[display]\nsite='a'\ntables=['b.t']\n", "expected a table of 'a', the only site that"),
         ("[display]\nlanguage = 'fr'\n", "display.language: 'fr'; expected one of en, "),
+        ("[display]\ntime_zone = 'Paris'\n", "'Paris'; expected a name such as Europe/Paris"),
+        ("[display.history]\nfile = 'no/h.db'\n", "'no/h.db'; expected a file in a folder that"),
+        ("[display.history]\nfile = 'h'\nusername = 'x'\n", "history: username goes with"),
         ("[display]\nglyphs = 'x'\n", "'x'; expected one of chinese, letters"),
         (
             "[display]\nstale_after = 0\n",
@@ -195,6 +198,7 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "board.password").write_text("x\n", encoding="utf-8")
     (tmp_path / "pit.hash").write_text(HASH, encoding="utf-8")
+    (tmp_path / "pit-log.password").write_text("x\n", encoding="utf-8")
     assert is_display(EXAMPLE)
     text = EXAMPLE.read_text(encoding="utf-8")
     load(tmp_path, text.replace('ca_file = "/etc', '#ca_file = "/etc'))
@@ -209,6 +213,24 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
     setup = load(tmp_path, used)
     assert setup.pit_credentials is not None
     assert setup.config.display.tables
+    assert setup.history is not None
+    assert setup.history.mqtt.username == "pit-log"
+
+
+def test_the_history_is_in_the_state_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "[display.history]\nfile = 'h.db'\n"
+    found = load(tmp_path, text).history
+    assert found is not None
+    assert found.path == tmp_path / "h.db"
+    (tmp_path / "state").mkdir()
+    monkeypatch.setenv("STATE_DIRECTORY", f"{tmp_path / 'state'}:/elsewhere")
+    found = load(tmp_path, text).history
+    assert found is not None
+    assert found.path == tmp_path / "state" / "h.db"
+    unit = EXAMPLE.with_name("shoe-display.service").read_text(encoding="utf-8")
+    assert "StateDirectory=shoe-display\n" in unit
 
 
 def test_check_config_says_what_a_display_is(tmp_path: Path) -> None:
