@@ -208,7 +208,7 @@ def set_up(
     journal = _journal(config.journal, beside, service)
     operators = None
     if config.orders.operators_file is not None:
-        operators = Operators(config.orders.operators_file, beside)
+        operators = Operators(config.orders.operators_file, beside, table=config.table.id)
         # While serving, the fault stays in `operators`: it may end.
         with note_fault([], serving=serving), attempt(), errors_at("orders.operators_file"):
             operators.load()

@@ -7,9 +7,12 @@ is imported only where there is such a file.
 
 from __future__ import annotations
 
+import secrets
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -47,11 +50,18 @@ class Operator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         name: As in the field `operator` of commands.
         roles: A ``supervisor`` gives every command, a ``dealer`` the unprivileged ones.
         pin: The hash that `cmd --hash-pin` prints; None for an operator without a PIN.
+        tables: Ids of the only tables that take this operator's commands; empty for all.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=60)]
     roles: tuple[Literal["supervisor", "dealer"], ...] = ("supervisor",)
     pin: str | None = None
+    tables: tuple[str, ...] = ()
+
+    def may_command(self, table: str, *, privileged: bool) -> bool:
+        """Return whether a table takes such commands from this operator."""
+        is_here = not self.tables or table in self.tables
+        return is_here and (not privileged or "supervisor" in self.roles)
 
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +74,7 @@ class AuthenticationError(Exception):
 
 class Operators:
     """
-    The operators of one table, as their file has them; for one thread.
+    The operators of a table, or of all tables, as their file has them; for one thread.
 
     Attributes:
         fault: Why the file cannot be used, and nobody may give a command; None if it can.
@@ -72,19 +82,27 @@ class Operators:
     """
 
     def __init__(
-        self, name: str, beside: Path, *, monotonic: Callable[[], float] = time.monotonic
+        self,
+        name: str,
+        beside: Path,
+        *,
+        table: str | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
             name: As it is in the configuration. Without a leading slash it is looked up among
                 the unit's credentials first (``LoadCredential=`` of systemd).
             beside: The configuration's folder.
+            table: Only operators whose commands this table takes; None for all of the file.
             monotonic: Seconds.
         """
         self.fault: str | None = "it was not read yet"
         self.is_open = False
         self._name = name
         self._beside = beside
+        self._table = table
+        self._state: tuple[int, ...] | None = None
         self._by_name: dict[str, Operator] = {}
         self._throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
         self._preview_throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
@@ -107,14 +125,53 @@ class Operators:
         Raises:
             UserError: It is missing or invalid, or the extra is missing.
         """
+        self._state = self._file_state()
         try:
             path = find_credential(self._name, self._beside)
-            self._by_name = {each.name: each for each in _read(path)}
+            self._by_name = {
+                each.name: each
+                for each in _read(path)
+                if self._table is None or each.may_command(self._table, privileged=False)
+            }
         except UserError as error:
             self.fault = str(error)
             raise
         self.is_open = bool(path.stat().st_mode & stat.S_IROTH)
         self.fault = None
+
+    def load_if_changed(self) -> None:
+        """Read the file again if it has changed; a fault of it is in `fault`."""
+        if self._file_state() != self._state:
+            with suppress(UserError):
+                self.load()
+
+    def _file_state(self) -> tuple[int, ...] | None:
+        try:
+            found = find_credential(self._name, self._beside).stat()
+        except (OSError, UserError):
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    def find(self, name: str) -> Operator | None:
+        """Return the operator of a name; None for nobody, or if the file cannot be used."""
+        return self._by_name.get(name) if self.fault is None else None
+
+    def names(self) -> list[str]:
+        """Return the names of the operators who have a PIN, in the order of the file."""
+        found = () if self.fault is not None else self._by_name.values()
+        return [each.name for each in found if each.pin is not None]
+
+    def log_in(self, name: str, pin: str) -> None:
+        """
+        Check a name and its PIN; takes a tenth of a second.
+
+        Raises:
+            AuthenticationError: Not right; the same answer, after the same time, whichever of
+                them is wrong.
+        """
+        operator = self.find(name)
+        stored = operator.pin if operator is not None else None
+        self._check_pin(name, stored or _hash_of_nobody(), pin, wrong="wrong name or PIN")
 
     def authenticate(
         self, name: str, pin: str | None, *, privileged: bool, preview: bool = False
@@ -148,7 +205,15 @@ class Operators:
         self._check_pin(operator.name, operator.pin, pin, preview=preview)
         return True
 
-    def _check_pin(self, name: str, pin_hash: str, pin: str, *, preview: bool) -> None:
+    def _check_pin(
+        self,
+        name: str,
+        pin_hash: str,
+        pin: str,
+        *,
+        preview: bool = False,
+        wrong: str = "wrong PIN",
+    ) -> None:
         throttle, wait_s = self._throttle, self._throttle.wait_s(name)
         if preview:
             throttle = self._preview_throttle
@@ -157,8 +222,14 @@ class Operators:
             raise AuthenticationError(f"too many wrong PINs: wait {int(wait_s) + 1} s")
         if not verify_password(pin_hash, pin):
             throttle.failed(name)
-            raise AuthenticationError("wrong PIN")
+            raise AuthenticationError(wrong)
         throttle.succeeded(name)
+
+
+@cache
+def _hash_of_nobody() -> str:
+    """Return the hash of a PIN that nobody knows: it takes as long to check as a real one."""
+    return hash_password(secrets.token_urlsafe())
 
 
 def _read(path: Path) -> tuple[Operator, ...]:

@@ -22,6 +22,8 @@ from playwright.sync_api import Browser, Page
 
 from drivers.simulators.angel_eye_dealing import Scene
 from shoe_daemon.display.languages import languages
+from shoe_daemon.game.coup import Outcome
+from shoe_daemon.operators import hash_pin
 from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
@@ -49,10 +51,23 @@ TABLES: Final = {
     "Baccarat 5": 70, "Baccarat 6": 33, "VIP 8": 62, "VIP 9": 19,
 }  # fmt: skip
 _FOR_STAFF: Final = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
+_WITH_ORDERS: Final = '[display.orders]\noperators_file = "operators.toml"'
+_PIN: Final = "2468"
+_OPERATORS: Final = """
+[[operator]]
+name = "Maria"
+pin = "{pin}"
+
+[[operator]]
+name = "Robin"
+pin = "{pin}"
+"""
 _SQUEEZED: Final = "VIP 9"
 """A table whose cards stay face down until the result."""
 
 _COLOURS: Final = 255
+_GAP: Final = 16
+"""Pixels between pictures beside each other."""
 _SETTLED: Final = 400
 """Duration of animations in milliseconds."""
 
@@ -62,10 +77,15 @@ def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browse() as browser:
         house = _house(Path(folder), "house")
-        for name, take in (("boards", _boards), ("pit", _pit)):
+        for name, text, take in (
+            ("boards", _FOR_STAFF, _boards),
+            ("pit", _FOR_STAFF, _pit),
+            ("orders", _WITH_ORDERS, _orders),
+        ):
             place = Path(folder) / name
             place.mkdir()
-            with set_stage(place, _FOR_STAFF) as stage:
+            (place / "operators.toml").write_text(_OPERATORS.format(pin=hash_pin(_PIN)))
+            with set_stage(place, text) as stage:
                 take(stage, browser, house)
 
 
@@ -138,6 +158,40 @@ def _pit(stage: Stage, browser: Browser, house: Path) -> None:
         _take(page, "pit-staff-only", (1440, 900))
 
 
+def _orders(stage: Stage, browser: Browser, house: Path) -> None:
+    """A supervisor's phone, from the alert to the answer; and a dealer's screen."""
+    text = f'name = "VIP 8"\nhouse_file = "{house}"\npolicy = "fr_2007"\n[orders]\n'
+    with ExitStack() as stack:
+        table = stack.enter_context(
+            stage.table(f'{text}operators_file = "{stage.folder}/operators.toml"')
+        )
+        _deal(table, simulated(table.shoe, seed=SEED, rounds=8), 8)
+        phone = stack.enter_context(watch(browser, "phone", reduced_motion="reduce")).page
+        dealer = stack.enter_context(watch(browser, reduced_motion="reduce")).page
+        dealer.set_viewport_size({"width": 800, "height": 480})
+        dealer.goto(f"{stage.display.url}/table/{table.name}/dealer?lang=en")
+        table.deal("P1:2S", "B1:2H", "P2:3D", "B2:3C")
+        dealer.wait_for_selector('[data-say="draw"]')
+        screens = [_picture(dealer)]
+        table.deal("P3:4C", "B3:9D")
+        table.shoe.call(Outcome.PLAYER)
+        table.deal("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+        table.deal("P3:4C")
+        dealer.wait_for_selector('[data-say="stop"]')
+        _save(_beside([*screens, _picture(dealer)]), "dealer")
+        phone.goto(f"{stage.display.url}/pit/table/{table.name}?lang=en")
+        phone.wait_for_selector(".proposal .order-button")
+        steps = [_picture(phone)]
+        phone.click(".proposal .order-button")
+        phone.fill("#sheet-pin", _PIN)
+        phone.click("#sheet-do")
+        phone.wait_for_selector('[data-step="preview"]')
+        steps.append(_picture(phone))
+        phone.click("#sheet-do")
+        phone.wait_for_selector('[data-step="done"]')
+        _save(_beside([*steps, _picture(phone)]), "pit-order")
+
+
 def _trouble(tables: list[Table]) -> None:
     """
     Cause irregularities that need staff.
@@ -184,9 +238,25 @@ def _take(page: Page, name: str, size: tuple[int, int] | None = None) -> None:
     """Save a screenshot with a palette."""
     if size is not None:
         page.set_viewport_size({"width": size[0], "height": size[1]})
+    _save(_picture(page), name)
+
+
+def _picture(page: Page) -> Image.Image:
     page.wait_for_function("() => document.fonts.status === 'loaded'")
     page.wait_for_timeout(_SETTLED)
-    picture = Image.open(BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+    return Image.open(BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+
+
+def _beside(pictures: list[Image.Image]) -> Image.Image:
+    """Return pictures of one size beside each other."""
+    width, height = pictures[0].size
+    joined = Image.new("RGB", ((width + _GAP) * len(pictures) - _GAP, height), "white")
+    for number, picture in enumerate(pictures):
+        joined.paste(picture, (number * (width + _GAP), 0))
+    return joined
+
+
+def _save(picture: Image.Image, name: str) -> None:
     small = picture.quantize(_COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     path = PICTURES / f"{name}.png"
     small.save(path, optimize=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -13,16 +14,18 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.configured_files import (
+    find_file,
     note_fault,
     note_missing_credential,
     path_of,
     read_secret,
 )
 from shoe_daemon.display.languages import languages
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
@@ -85,18 +88,23 @@ class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    Section ``[display.orders]``: how the commands that the pit shows reach the broker from
-    the operator's computer. The display itself sends no commands.
+    Section ``[display.orders]``: commands from the pit.
+
+    With `operators_file` the pit's pages send commands. Without it they show the command lines
+    for another computer, and the other keys say how these reach the broker from there.
 
     Attributes:
-        broker: Host and port; None for the display's own broker, or, where that is on
-            loopback, for the host of the page's address.
-        username: The operator's account at the broker.
-        password_file: On that computer; its first line is the password of `username`.
-        config: On that computer: a file with a section ``[mqtt]``, which replaces all other
+        operators_file: Who may log in: names, PINs, roles and tables. Without a leading slash,
+            among the unit's credentials first, then beside the configuration.
+        username: The account at the broker that sends commands; None for that of ``[mqtt]``.
+        password_file: The first line is the password of `username`.
+        broker: For command lines: host and port; None for the display's own broker, or, where
+            that is on loopback, for the host of the page's address.
+        config: For command lines: a file with a section ``[mqtt]``, which replaces all other
             options. Required for a broker with TLS.
     """
 
+    operators_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
     broker: str | None = None
     username: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
     password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
@@ -127,6 +135,43 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise UserError(
                 "display.orders: username goes with password_file; expected both or none"
             )
+        if self.operators_file is not None and (self.broker or self.config):
+            raise UserError(
+                "display.orders: the pages send commands themselves (operators_file); expected "
+                "neither broker nor config, which are for command lines"
+            )
+
+
+class DisplayTls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[display.tls]``: the pages come over https only.
+
+    Attributes:
+        cert_file: The display's certificate (PEM), with those between it and the authority.
+        key_file: Its key (PEM). Names are looked up as those of passwords.
+    """
+
+    cert_file: Annotated[str, Meta(min_length=1)]
+    key_file: Annotated[str, Meta(min_length=1)]
+
+    def load(self, beside: Path) -> tuple[Path, Path]:
+        """
+        Return the paths of certificate and key.
+
+        Raises:
+            UserError: A file is missing, or is no certificate or key.
+        """
+        certificate = find_file(self.cert_file, beside, "display.tls.cert_file")
+        key = find_file(self.key_file, beside, "display.tls.key_file")
+        try:
+            # Without a password, OpenSSL would prompt for a passphrase at the terminal.
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+        except OSError as error:
+            reason = "no certificate or key in it that can be used"
+            if not isinstance(error, ssl.SSLError):
+                reason = one_line(error).lower()
+            raise UserError(f"display.tls: {certificate}, {key}: {reason}") from error
+        return certificate, key
 
 
 class HistorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -161,8 +206,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         stale_after: Seconds; None for three heartbeats of the table.
         sound: Whether the pit may play a sound when an alert opens.
         streams: Limit on the number of connected pages.
+        tls: None for http.
         pit: Access to the pit.
-        orders: How the commands that the pit shows reach the broker.
+        orders: Commands from the pit.
         history: The log of the pit.
         time_zone: Time zone of the log, as ``Europe/Paris``; None for that of the computer.
     """
@@ -176,6 +222,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     stale_after: Annotated[float, Meta(ge=1, le=3600)] | None = None
     sound: bool = True
     streams: Annotated[int, Meta(ge=1, le=50_000)] = 1000
+    tls: DisplayTls | None = None
     pit: PitSettings = PitSettings()
     orders: OrderSettings = OrderSettings()
     history: HistorySettings = HistorySettings()
@@ -256,6 +303,9 @@ class DisplaySetup(Struct, frozen=True):
         config: The configuration.
         pit_credentials: None if the pit needs no password, or if only the service can read the
             password; `notes` then says so.
+        operators: Who may give commands on the pit's pages; None if these send none.
+        commanding: The broker, with the account that sends commands.
+        tls: Paths of certificate and key; None for http.
         notes: Credentials that only the service can read, and faults that the display reports
             once it runs.
         history: The log of the pit; None without.
@@ -263,6 +313,9 @@ class DisplaySetup(Struct, frozen=True):
 
     config: DisplayConfig
     pit_credentials: PitCredentials | None = None
+    operators: Operators | None = None
+    commanding: MqttSettings = MqttSettings()
+    tls: tuple[Path, Path] | None = None
     notes: tuple[str, ...] = ()
     history: HistorySetup | None = None
 
@@ -338,7 +391,28 @@ def set_up_display(
     if history is not None:
         with tolerate(), attempt():
             _history_password(settings.history, beside)
-    return DisplaySetup(config, credentials, tuple(notes), history)
+    operators, orders = None, settings.orders
+    if orders.operators_file is not None:
+        operators = Operators(orders.operators_file, beside)
+        with tolerate(), attempt(), errors_at("display.orders.operators_file"):
+            operators.load()
+        with tolerate(), attempt():
+            if orders.password_file is not None:
+                read_secret(orders.password_file, beside, "display.orders.password_file")
+    commanding = _commanding(config, beside)
+    tls = None
+    with attempt():
+        tls = None if settings.tls is None else settings.tls.load(beside)
+    return DisplaySetup(config, credentials, operators, commanding, tls, tuple(notes), history)
+
+
+def _commanding(config: DisplayConfig, beside: Path) -> MqttSettings:
+    orders = config.display.orders
+    if orders.operators_file is None or orders.username is None:
+        return config.mqtt
+    return replace(
+        config.mqtt, username=orders.username, password_file=orders.password_file
+    ).beside(beside)
 
 
 def _history_password(settings: HistorySettings, beside: Path) -> None:

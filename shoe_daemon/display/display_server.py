@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
@@ -65,7 +66,7 @@ class Display:
 
     def __init__(self, setup: DisplaySetup, *, timeouts: Timeouts | None = None) -> None:
         settings, mqtt = setup.config.display, setup.config.mqtt
-        self._settings = settings
+        self._setup, self._settings = setup, settings
         staff_alerts = settings.pit.staff_alerts
         self.tables = FloorModel(
             mqtt.prefix, staff_alerts=staff_alerts, stale_after=settings.stale_after
@@ -107,7 +108,11 @@ class Display:
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
         with listening_socket(self._settings.address) as listener:
-            server = _Server(self._http_app.app(), self._settings.streams + PAGE_CONNECTIONS)
+            server = _Server(
+                self._http_app.app(),
+                self._settings.streams + PAGE_CONNECTIONS,
+                self._setup.tls,
+            )
             self._start_history()
             self._feed.start()
             serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -118,6 +123,7 @@ class Display:
             await asyncio.wait({serving, timer, stopping}, return_when=asyncio.FIRST_COMPLETED)
             notify_systemd("STOPPING=1")
             self.streams.close()
+            self._http_app.close()
             server.should_exit = True
             stopping.cancel()
             timer.cancel()
@@ -140,7 +146,8 @@ class Display:
 
     def _report_started(self, host: str, port: int) -> None:
         named = f"[{host}]" if ":" in host else host
-        _log.info("started", url=f"http://{named}:{port}/")
+        scheme = "http" if self._setup.tls is None else "https"
+        _log.info("started", url=f"{scheme}://{named}:{port}/")
         if self._settings.open_pit:
             _log.warning(
                 "pit_open", hint="other machines see the pit without a password: set [display.pit]"
@@ -217,7 +224,7 @@ class Display:
 class _Server(uvicorn.Server):
     """uvicorn without signal handlers and without logging of requests."""
 
-    def __init__(self, app: ASGIApp, max_connections: int) -> None:
+    def __init__(self, app: ASGIApp, max_connections: int, tls: tuple[Path, Path] | None) -> None:
         for name in ("uvicorn.error", "uvicorn.access", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         config = uvicorn.Config(
@@ -229,6 +236,8 @@ class _Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            ssl_certfile=None if tls is None else tls[0],
+            ssl_keyfile=None if tls is None else tls[1],
             limit_concurrency=max_connections,
             timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,  # type: ignore[arg-type]  # any number
         )

@@ -48,7 +48,7 @@ from shoe_daemon.mqtt.topics import (
 __all__ = ["FloorModel"]
 
 _VIEWS_OF_DOCUMENT: Final[dict[str, tuple[str, ...]]] = {
-    ALERTS: ("alerts", "row"),
+    ALERTS: ("alerts", "public_alerts", "row"),
     HISTORY: ("history",),
     RESULT: (),
     ROADS: ("roads", "row"),

@@ -1,6 +1,6 @@
 """
 HTTP routes of the display: pages, streams, static files, health; and the headers of every
-response. All routes are GET.
+response. All routes are GET, but for those of `order_routes`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from shoe_daemon.display.display_config import (
     OrderSettings,
 )
 from shoe_daemon.display.languages import GLYPHS, language, languages
+from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
 from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_block, render
 from shoe_daemon.display.pit_auth import PitAuth
 from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host, is_loopback
@@ -39,8 +40,9 @@ __all__ = ["PAGE_HOST", "HttpApp", "SecurityHeaders", "command_options"]
 
 _log = structlog.get_logger(__name__)
 
-_STAFF_PAGES: Final = ("pit", "pit_table")
+_STAFF_PAGES: Final = ("pit", "pit_table", "dealer")
 _BOARD_DOCUMENTS: Final = ("board", "roads")
+_DEALER_DOCUMENTS: Final = ("board", "public_alerts", "events")
 _PIT_TABLE_DOCUMENTS: Final = ("row", "board", "alerts", "events")
 _CACHE_FOR_A_YEAR: Final = "public, max-age=31536000, immutable"
 
@@ -58,10 +60,13 @@ class SecurityHeaders:
     Args:
         app: The application.
         hosts: Host names of the display besides those of loopback; None allows any name.
+        posts: Beginnings of the paths that take POST.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str] | None) -> None:
-        self._app = app
+    def __init__(
+        self, app: ASGIApp, hosts: Iterable[str] | None, posts: tuple[str, ...] = ()
+    ) -> None:
+        self._app, self._posts = app, posts
         self._hosts = (
             None if hosts is None else {*LOOPBACK_HOSTS, *(each.lower() for each in hosts)}
         )
@@ -88,7 +93,8 @@ class SecurityHeaders:
             await rejection(scope, receive, send_with_headers)
 
     def _rejection(self, scope: Scope) -> PlainTextResponse | None:
-        if scope["method"] not in {"GET", "HEAD"}:
+        takes_post = scope["method"] == "POST" and scope["path"].startswith(self._posts)
+        if scope["method"] not in {"GET", "HEAD"} and not takes_post:
             return PlainTextResponse(
                 "This address only shows.\n", 405, headers={"Allow": "GET, HEAD"}
             )
@@ -130,6 +136,14 @@ class HttpApp:
         self._pit_credentials = setup.pit_credentials
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
         self._pages, self._static = FileCache(PAGES), FileCache(STATIC)
+        self._orders: OrderRoutes | None = None
+        if setup.operators is not None:
+            self._orders = OrderRoutes(
+                setup.operators,
+                setup.commanding,
+                behind_proxy=self._settings.pit.behind_proxy,
+                find_table=self._find_table,
+            )
 
     def app(self) -> ASGIApp:
         """Return the application with authentication and security headers."""
@@ -138,6 +152,8 @@ class HttpApp:
             Route("/table/{name}", self._table),
             Route("/table/{name}/history", self._history),
             Route("/table/{name}/live", self._table_stream),
+            Route("/table/{name}/dealer", self._dealer),
+            Route("/table/{name}/dealer/live", self._dealer_stream),
             Route("/pit", self._pit),
             Route("/pit/live", self._pit_stream),
             Route("/pit/table/{name}", self._pit_table),
@@ -145,12 +161,24 @@ class HttpApp:
             Route("/static/{name:path}", self._file),
             Route("/health", self._health),
         ]
+        if self._orders is not None:
+            routes += self._orders.routes()
         handlers = {404: self._not_found, Exception: self._failed}
         app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers)
         if self._pit_credentials is not None:
             app = PitAuth(app, self._pit_credentials, "/pit")
         hosts = self._settings.hosts
-        return SecurityHeaders(app, hosts if hosts or self._settings.on_loopback else None)
+        named = hosts if hosts or self._settings.on_loopback else None
+        return SecurityHeaders(app, named, ORDER_PATHS if self._orders is not None else ())
+
+    def close(self) -> None:
+        """Take no more commands."""
+        if self._orders is not None:
+            self._orders.close()
+
+    def _find_table(self, name: str) -> tuple[str, str] | None:
+        found = self._streams.tables.named(name)
+        return (found[0].site, found[0].table) if len(found) == 1 else None
 
     async def _home(self, request: Request) -> Response:
         return self._table_list(request, "home", 200)
@@ -173,6 +201,13 @@ class HttpApp:
         more = ("history",) if request.query_params.get("with") == "history" else ()
         names = (*_BOARD_DOCUMENTS, *more)
         return self._stream(request, Subscription(names, self._table_name(request)))
+
+    async def _dealer(self, request: Request) -> Response:
+        return self._table_page(request, "dealer", _DEALER_DOCUMENTS, "dealer/live")
+
+    async def _dealer_stream(self, request: Request) -> Response:
+        name = self._table_name(request)
+        return self._stream(request, Subscription(_DEALER_DOCUMENTS, name, events=True))
 
     async def _pit(self, request: Request) -> Response:
         views = self._streams.views
@@ -217,9 +252,12 @@ class HttpApp:
             "live": f"{root}/{request.path_params['name']}/{live}",
             "first": first,
         }
+        if page in _STAFF_PAGES and self._orders is not None:
+            facts["order_verbs"] = ORDER_VERBS
         if root != "/table":
             first["pit"] = Raw(self._streams.views.pit())
             facts["order_options"] = self._command_options
+            facts["operators"] = self._orders.names() if self._orders is not None else []
         return self._page(request, page, facts)
 
     def _table_list(self, request: Request, why: str, status: int) -> Response:

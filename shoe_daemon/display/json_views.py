@@ -42,6 +42,7 @@ class JsonViews:
             "alerts": self._alerts,
             "board": self._board,
             "events": self._events,
+            "public_alerts": self._public_alerts,
             HISTORY: partial(_document, kind=HISTORY),
             ROADS: partial(_document, kind=ROADS),
             "row": self._row,
@@ -171,6 +172,10 @@ class JsonViews:
         found = (table.body(ALERTS), table.body(STAFF_ALERTS))
         omitted = sum(each.omitted for each in found if each is not None)
         return _encode({"alerts": _open_alerts(table), "omitted": omitted})
+
+    def _public_alerts(self, table: Table) -> bytes:
+        found = table.body(ALERTS)
+        return _encode({"alerts": () if found is None else found.alerts})
 
     def _events(self, table: Table) -> bytes:
         events = [Raw(each) for each in table.events.json]

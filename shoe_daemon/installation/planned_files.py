@@ -240,11 +240,20 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
         lines.append(f"LoadCredential=pit.hash:{CONFIGS}/pit.hash")
     elif answers.has_broker:
         lines += ["IPAddressDeny=any", "IPAddressAllow=localhost"]
+    if _takes_orders(answers):
+        # Without these files the boards are shown all the same, and no order is taken.
+        for name in ("operators.toml", "pit.password"):
+            lines += [_load_credential(name, secrets), f"SetCredential={name}:\\n"]
     yield PlannedFile(f"{UNITS}/shoe-display.service.d/50-init.conf", "\n".join(lines) + "\n")
     if answers.display == "kiosk":
         board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"
         text = f"[Service]\nEnvironment=BOARD={board}?lang={answers.language}\n"
         yield PlannedFile(f"{UNITS}/shoe-kiosk.service.d/50-init.conf", text)
+
+
+def _takes_orders(answers: Answers) -> bool:
+    """Whether operators give orders on the display's pages."""
+    return bool(answers.operators) and answers.has_broker
 
 
 def _display_config(answers: Answers) -> str:
@@ -261,6 +270,13 @@ def _display_config(answers: Answers) -> str:
     ]
     if is_open:
         sections.append('[display.pit]\nuser = "pit"\npassword_file = "pit.hash"\n')
+    if _takes_orders(answers):
+        orders = {
+            "operators_file": "operators.toml",
+            "username": "pit",
+            "password_file": "pit.password",
+        }
+        sections.append(f"[display.orders]\n{_keys(orders)}")
     sections.append(_mqtt_section(answers, "board"))
     return "\n".join(sections)
 

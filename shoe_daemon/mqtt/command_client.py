@@ -24,6 +24,10 @@ from shoe_daemon.mqtt.paho_connection import (
 _POLL_S: Final = 0.1
 
 
+class NoReplyError(UserError):
+    """The command was sent, and whether it was carried out is not known."""
+
+
 def send_command(
     settings: MqttSettings, topic: str, payload: bytes, *, reply: str, timeout_s: float
 ) -> bytes:
@@ -38,8 +42,9 @@ def send_command(
         timeout_s: Seconds for all of it.
 
     Raises:
-        UserError: The broker cannot be reached or refuses, no daemon is subscribed,
-            or there is no reply in time.
+        NoReplyError: It was sent, and there is no reply in time.
+        UserError: It was not sent: the broker cannot be reached or refuses, or no daemon is
+            subscribed.
     """
     client = _CommandClient(settings, topic, payload, reply)
     try:
@@ -57,7 +62,7 @@ class _CommandClient:
         self._settings = settings
         self._topic, self._payload, self._reply = topic, payload, reply
         self._connection: Connection | None = None
-        self._sent = False
+        self._sent = self._rejected = False
         self._answer: bytes | None = None
         self._failure: str | None = None
 
@@ -75,12 +80,17 @@ class _CommandClient:
             if self._answer is not None:
                 return self._answer
             if self._failure is not None:
-                raise UserError(self._failure)
+                raise self._error(self._failure)
             if not connection.is_open:
-                raise UserError(f"{self._broker} has closed the line")
+                raise self._error(f"{self._broker} has closed the line")
         if self._sent:
-            raise UserError("no answer to the order: whether it is carried out is not known")
+            raise NoReplyError("no answer to the order: whether it is carried out is not known")
         raise UserError(f"{self._broker} does not answer")
+
+    def _error(self, failure: str) -> UserError:
+        """Return the error for a failure: a lost connection does not tell what was received."""
+        unknown = self._sent and not self._rejected
+        return NoReplyError(failure) if unknown else UserError(failure)
 
     def close(self) -> None:
         if self._connection is not None:
@@ -99,9 +109,9 @@ class _CommandClient:
                     self._topic, self._payload, retain=False, response_topic=self._reply
                 )
             case Acknowledged(_, reason, text) if reason >= REFUSED:
-                self._failure = f"the broker refuses the order: {text}"
+                self._failure, self._rejected = f"the broker refuses the order: {text}", True
             case Acknowledged(_, reason) if reason == NO_SUBSCRIBERS:
-                self._failure = "no daemon listens for orders there"
+                self._failure, self._rejected = "no daemon listens for orders there", True
             case MessageReceived(topic, answer) if topic == self._reply:
                 self._answer = answer
             case Disconnected(reason, _, refused) if self._failure is None:

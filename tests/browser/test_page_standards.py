@@ -32,7 +32,7 @@ SHEETS = sorted((Path(room.__file__).parent / "static").glob("*.css"))
 LIMIT = 150_000
 STAFF_LIMIT = 175_000
 TABLETS = ((768, 1024), (1024, 768))
-PAGES = ("/table/{0}", "/table/{0}/history", "/pit", "/pit/table/{0}", "/")
+PAGES = ("/table/{0}", "/table/{0}/history", "/table/{0}/dealer", "/pit", "/pit/table/{0}", "/")
 # What browsers of 2016 do not know, in scripts and in style sheets.
 YOUNG_SCRIPT = re.compile(
     r"\bfetch\(|\.append\(|\.replaceWith\(|\.closest\(|\.includes\(|\.padStart\(|"

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli.cmd import command
 from shoe_daemon.config import OrdersSettings
+from shoe_daemon.display.display_config import OrderSettings
 from shoe_daemon.mqtt import json_schemas
 from shoe_daemon.mqtt.commands import (
     MAX_COMMAND_BYTES,
@@ -63,9 +64,10 @@ def test_the_commands_can_be_given() -> None:
 
 
 def test_the_configuration_is_one() -> None:
-    table, operators = map(tomllib.loads, blocks("toml"))
+    display, table, operators = map(tomllib.loads, blocks("toml"))
+    msgspec.convert(display["display"]["orders"], OrderSettings)
     msgspec.convert(table["orders"], OrdersSettings)
-    assert [each["name"] for each in operators["operator"]] == ["Maria", "Kim"]
+    assert [each["name"] for each in operators["operator"]] == ["Maria", "Kim", "Robin"]
 
 
 def test_the_limits_are_those() -> None:

@@ -61,7 +61,11 @@ def test_every_document_has_its_audience() -> None:
     model = live_model()
     assert kinds_of(model.feed("roads", roads("BpPTBbn"))) == ["roads", "row"]
     assert kinds_of(model.feed("history")) == ["history"]
-    assert kinds_of(model.feed("alert/active", alerts=[alert()])) == ["alerts", "row"]
+    assert kinds_of(model.feed("alert/active", alerts=[alert()])) == [
+        "alerts",
+        "public_alerts",
+        "row",
+    ]
     assert kinds_of(model.feed("device/shoe")) == ["device", "row"]
     assert kinds_of(model.feed("device/shoe", bytes=5)) == ["device"]
     assert kinds_of(model.feed("device/shoe", state="stale")) == ["device", "row"]

@@ -27,7 +27,21 @@ POLICIES = FOLDER.parents[1] / "game" / "policies"
 # Latin letters that Chinese tables write too, and what one types; what else is Latin was
 # forgotten.
 TYPED = re.compile(r"\{\w+\}|--[a-z-]+|docs/\w+\.md|Ctrl\+C|\[display\.orders\]")
-KEPT_LATIN = {"JavaScript", "MQTT", "PIN", "NAME", "FILE", "A", "J", "Q", "K", "P", "B", "T"}
+KEPT_LATIN = {
+    "HTTPS",
+    "JavaScript",
+    "MQTT",
+    "PIN",
+    "NAME",
+    "FILE",
+    "A",
+    "J",
+    "Q",
+    "K",
+    "P",
+    "B",
+    "T",
+}
 # Names that rulings cite, and the letters of sections.
 CITED_LATIN = {
     "new",
@@ -45,8 +59,8 @@ CITED_LATIN = {
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (
     *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
-    *("glyph_", "glyphs_", "house_", "irregularity_", "link_", "order_", "policy_", "rank_"),
-    *("reader_", "severity_"),
+    *("glyph_", "glyphs_", "give_", "house_", "irregularity_", "link_", "order_", "policy_"),
+    *("rank_", "reader_", "refused_", "severity_", "sheet_"),
     *("slot_", "suit_", "wager_"),
 )
 ENDINGS = ("_hand", "_one", "_many")

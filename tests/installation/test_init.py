@@ -78,6 +78,19 @@ def test_a_table_starts_without_its_credentials(tmp_path: Path) -> None:
         assert f"\nSetCredential={name}:\\n\n" in text
 
 
+def test_operators_give_orders_on_the_displays_pages(tmp_path: Path) -> None:
+    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    setup = load_display(tmp_path / "etc/shoe-daemon/display.toml")
+    assert setup.operators is not None
+    assert setup.operators.names() == ["Maria"]
+    assert setup.commanding.username == "pit"
+    drop_in = tmp_path / "etc/systemd/system/shoe-display.service.d/50-init.conf"
+    for name in ("operators.toml", "pit.password"):
+        assert f"LoadCredential={name}:" in drop_in.read_text()
+        # Without it the boards are shown all the same.
+        assert f"SetCredential={name}:" in drop_in.read_text()
+
+
 def test_a_new_table_signs_its_journal(tmp_path: Path) -> None:
     output = written(tmp_path, *BARE)
     folder = tmp_path / "etc/shoe-daemon"

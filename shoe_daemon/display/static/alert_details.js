@@ -32,7 +32,14 @@ window.Shoe = Shoe;
     return Shoe.hasWord(key) ? Shoe.el("p", { "class": "effect", text: Shoe.word(key) }) : null;
   }
 
-  function createCommand(verb, fields) {
+  function givesOrders() {
+    return Boolean(Shoe.page().order_verbs);
+  }
+
+  function createCommand(verb, fields, title) {
+    if (givesOrders()) {
+      return Shoe.orderSheet.button(Shoe.page().key, verb, fields, title);
+    }
     var line = Shoe.commands.commandLine(verb, fields);
     return line ? Shoe.commands.createElement(line)
       : Shoe.el("p", { "class": "hint", text: Shoe.word("order_unsafe") });
@@ -61,7 +68,8 @@ window.Shoe = Shoe;
         createCitation(proposal)
       ]),
       createEffect(proposal.action),
-      createCommand("rule", { irregularity: alert.data.id, action: proposal.action })
+      createCommand("rule", { irregularity: alert.data.id, action: proposal.action },
+        Shoe.format.action(proposal.action))
     ]);
   }
 
@@ -74,13 +82,16 @@ window.Shoe = Shoe;
 
   function createOtherCommand(word, verb, fields, values) {
     return Shoe.el("li", null, [
-      Shoe.el("span", { "class": "other-word", text: Shoe.word(word, values) }),
-      createCommand(verb, fields)
+      givesOrders() ? null
+        : Shoe.el("span", { "class": "other-word", text: Shoe.word(word, values) }),
+      createCommand(verb, fields, Shoe.word(word, values))
     ]);
   }
 
   function cardFields(alert) {
-    var fields = { slot: alert.data.slot || "PLACE", card: "CARD" };
+    // On the page the sheet asks for what is missing.
+    var fields = givesOrders() ? { slot: alert.data.slot }
+      : { slot: alert.data.slot || "PLACE", card: "CARD" };
     if (alert.round) {
       fields.round = alert.round;
     }
@@ -98,7 +109,8 @@ window.Shoe = Shoe;
         ? createOtherCommand("order_correct_card", "correct-card", cardFields(alert)) : null,
       alert.round ? createOtherCommand("order_void_round", "void-round", { round: alert.round },
         { round: alert.round }) : null,
-      createOtherCommand("order_rule", "rule", { irregularity: id, action: "ACTION" })
+      givesOrders() ? null
+        : createOtherCommand("order_rule", "rule", { irregularity: id, action: "ACTION" })
     ];
   }
 

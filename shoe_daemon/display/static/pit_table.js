@@ -108,10 +108,46 @@
     Shoe.setText(byId("held-text"), text.join(" · "));
     Shoe.fillOnChange(byId("resume"), String(Boolean(state && state.on_hold)), function () {
       return state && state.on_hold ? [
-        Shoe.el("span", { "class": "other-word", text: Shoe.word("order_resume") }),
-        Shoe.commands.createElement(Shoe.commands.commandLine("resume", {}) || "")
+        Shoe.page().order_verbs ? orderButton("resume") : [
+          Shoe.el("span", { "class": "other-word", text: Shoe.word("order_resume") }),
+          Shoe.commands.createElement(Shoe.commands.commandLine("resume", {}) || "")
+        ]
       ] : null;
     });
+  }
+
+  /* Orders. */
+
+  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold", "correct-card",
+    "enter-card", "enter-result", "void-round", "undo", "pass-shoe", "free-hand", "new-shoe"];
+
+  function orderButton(verb) {
+    return Shoe.orderSheet.button(row.key, verb, {}, Shoe.word("give_" + verb.replace(/-/g, "_")));
+  }
+
+  function isOffered(verb, state) {
+    if (verb === "pass-shoe") {
+      return Boolean(state && state.curator !== null);
+    }
+    return Shoe.operator.may(verb);
+  }
+
+  function showOrders() {
+    var state = row && row.state;
+    var offered = ORDERS.filter(function (verb) { return isOffered(verb, state); });
+    if (!row || !Shoe.page().order_verbs) {
+      return;
+    }
+    Shoe.setClass(byId("orders"), "hidden", false);
+    Shoe.setClass(byId("orders"), "off", row.fresh.is !== "live");
+    Shoe.fillOnChange(byId("order-buttons"), offered.join(), function () {
+      return offered.map(orderButton);
+    });
+    Array.prototype.forEach.call(document.querySelectorAll(".order-button"), function (button) {
+      button.disabled = row.fresh.is !== "live";
+    });
+    Shoe.setClass(byId("operator-now"), "hidden", !Shoe.operator.name);
+    Shoe.setText(byId("operator-name"), Shoe.operator.name);
   }
 
   /* The round, and facts about the table. */
@@ -219,6 +255,7 @@
     showHolds();
     showAlerts();
     showRound();
+    showOrders();
     showFacts();
     showDevices();
   }
@@ -270,6 +307,14 @@
     });
   }
 
+  function startOrders() {
+    Shoe.setClass(byId("shows-only"), "gone", true);
+    Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.operator.onChange(showOrders);
+    Shoe.operator.load();
+    byId("log-out").addEventListener("click", function () { Shoe.operator.logOut(); });
+  }
+
   function start() {
     var handlers = {
       board: takeBoard,
@@ -290,6 +335,9 @@
       byId("events-" + name).addEventListener("click", function () { setFilter(name); });
     });
     setFilter("all");
+    if (Shoe.page().order_verbs) {
+      startOrders();
+    }
     Shoe.handleInitial(handlers);
     Shoe.showPage();
     Shoe.openStream(Shoe.page().live, handlers, setLost);

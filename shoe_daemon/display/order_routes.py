@@ -1,0 +1,343 @@
+"""
+Commands from pages: log-in with name and PIN, and the way of a command to its table. The table
+decides: the display forwards a command with its operator's PIN over a broker
+account of its own, and returns the table's reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+import structlog
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shoe_daemon.display.operator_sessions import LONGEST_S, OperatorSession, OperatorSessions
+from shoe_daemon.errors import UserError
+from shoe_daemon.http_security import LOOPBACK_HOSTS, host_name, is_loopback
+from shoe_daemon.mqtt.command_client import NoReplyError, send_command
+from shoe_daemon.mqtt.commands import MAX_COMMAND_BYTES, VERBS, OrderMessage
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.operators import AuthenticationError, Operators
+from shoe_daemon.table import COMMANDS
+
+__all__ = ["ORDER_PATHS", "ORDER_VERBS", "OrderRoutes"]
+
+_log = structlog.get_logger(__name__)
+
+COOKIE: Final = "shoe_operator"
+CSRF_HEADER: Final = "x-csrf-token"
+ORDER_PATHS: Final = ("/orders/",)
+"""Below it are the only addresses that are not GET."""
+
+ORDER_VERBS: Final = {
+    verb: COMMANDS[name].privileged for verb, name in VERBS.items() if name != "replay"
+}
+"""The verbs that a page may give, and whether they take the PIN."""
+
+EXPIRES_S: Final = 20
+"""A command that reaches its table later is refused there."""
+
+REPLY_TIMEOUT_S: Final = 4.0
+MAX_COMMANDS: Final = 16
+"""Commands on their way to tables at the same time."""
+
+_FORWARDED: Final = {field.name for field in msgspec.structs.fields(OrderMessage)} - {
+    "operator",
+    "expires_at",
+    "from_seq",
+}
+"""Fields of a command that a page may set."""
+
+
+class _RefusedError(Exception):
+    """A request that is not forwarded to a table."""
+
+    def __init__(self, status: HTTPStatus, code: str, text: str) -> None:
+        super().__init__(text)
+        self.status, self.code, self.text = status, code, text
+
+
+class OrderRoutes:
+    """
+    The addresses for log-in and commands.
+
+    Args:
+        operators: Who may log in.
+        mqtt: The broker, with the account that sends commands.
+        behind_proxy: A reverse proxy passes requests on.
+        find_table: Returns site and table of a table's key; None for an unknown one.
+        monotonic: Seconds.
+    """
+
+    def __init__(
+        self,
+        operators: Operators,
+        mqtt: MqttSettings,
+        *,
+        behind_proxy: bool,
+        find_table: Callable[[str], tuple[str, str] | None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._operators, self._mqtt = operators, mqtt
+        self._behind_proxy, self._find_table = behind_proxy, find_table
+        self._sessions, self._monotonic = OperatorSessions(monotonic), monotonic
+        # One thread: PINs are checked one after another.
+        self._pin_checker = ThreadPoolExecutor(1, "pins")
+        self._senders = ThreadPoolExecutor(MAX_COMMANDS, "commands")
+        self._on_the_way = 0
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/orders/session", self._show_session, methods=["GET"]),
+            Route("/orders/session", self._log_in, methods=["POST"]),
+            Route("/orders/log-out", self._log_out, methods=["POST"]),
+            Route("/orders/{table}/{verb}", self._order, methods=["POST"]),
+        ]
+
+    def names(self) -> list[str]:
+        """Return who may log in."""
+        return self._current().names()
+
+    def close(self) -> None:
+        """Take no more commands."""
+        self._pin_checker.shutdown(wait=False)
+        self._senders.shutdown(wait=False)
+
+    async def _show_session(self, request: Request) -> Response:
+        session = self._session(request, used=False)
+        facts: dict[str, Any] = {"operator": None}
+        if session is not None:
+            facts = self._facts(session)
+        try:
+            self._check_connection(request)
+        except _RefusedError as refused:
+            facts["refused"], facts["code"] = refused.text, refused.code
+        return _json(facts)
+
+    async def _log_in(self, request: Request) -> Response:
+        try:
+            self._check_origin(request)
+            self._check_connection(request)
+            body = await _read_body(request)
+            name = str(body.get("operator", ""))[:60]
+            await self._check_pin(request, name, body.get("pin"))
+        except _RefusedError as refused:
+            return _answer_refused(request, refused)
+        token, session = self._sessions.begin(name)
+        _log.info("operator_logged_in", operator=session.operator, client=_client(request))
+        response = _json(self._facts(session))
+        response.set_cookie(
+            COOKIE,
+            token,
+            max_age=int(LONGEST_S),
+            path="/orders",
+            secure=self._is_encrypted(request),
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def _log_out(self, request: Request) -> Response:
+        try:
+            session = self._checked_session(request)
+        except _RefusedError as refused:
+            return _answer_refused(request, refused)
+        self._sessions.end(request.cookies.get(COOKIE))
+        _log.info("operator_logged_out", operator=session.operator, client=_client(request))
+        response = _json({"operator": None})
+        response.delete_cookie(COOKIE, path="/orders")
+        return response
+
+    async def _order(self, request: Request) -> Response:
+        try:
+            session = self._checked_session(request)
+            self._check_connection(request)
+            body = await _read_body(request)
+            return await self._forward(request, session, body)
+        except _RefusedError as refused:
+            return _answer_refused(request, refused)
+
+    async def _forward(
+        self, request: Request, session: OperatorSession, body: dict[str, Any]
+    ) -> Response:
+        verb, key = request.path_params["verb"], request.path_params["table"]
+        privileged, found = ORDER_VERBS.get(verb), self._find_table(key)
+        if privileged is None or found is None:
+            raise _refused(HTTPStatus.NOT_FOUND, "unknown", "no such table, or no such order")
+        unknown = sorted(set(body) - _FORWARDED)
+        if unknown:
+            raise _refused(HTTPStatus.BAD_REQUEST, "fields", f"unexpected: {unknown[0][:40]!r}")
+        site, table = found
+        operator = self._current().find(session.operator)
+        if operator is None or not operator.may_command(table, privileged=privileged):
+            raise _refused(HTTPStatus.FORBIDDEN, "role", "this order takes somebody else")
+        without_pin = {key: value for key, value in body.items() if key != "pin"}
+        command_id = str(body.get("id", ""))[:64]
+        sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
+        if privileged and body.get("dry_run") is not True:
+            if not session.was_sent(command_id, sent):
+                await self._check_pin(request, session.operator, body.get("pin"))
+            session.note_sent(command_id, sent)
+        topics = Topics(site, table, self._mqtt.prefix)
+        return await self._send(session, topics, verb, command_id, body)
+
+    async def _send(
+        self,
+        session: OperatorSession,
+        topics: Topics,
+        verb: str,
+        command_id: str,
+        body: Mapping[str, Any],
+    ) -> Response:
+        expires = datetime.now(UTC) + timedelta(seconds=EXPIRES_S)
+        order = {**body, "operator": session.operator, "expires_at": expires.isoformat()}
+        if self._on_the_way >= MAX_COMMANDS:
+            raise _refused(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "too many orders at once")
+        self._on_the_way += 1
+        try:
+            reply = await asyncio.get_running_loop().run_in_executor(
+                self._senders,
+                lambda: send_command(
+                    self._mqtt,
+                    topics.command(verb),
+                    msgspec.json.encode(order),
+                    reply=topics.reply(command_id),
+                    timeout_s=REPLY_TIMEOUT_S,
+                ),
+            )
+        except NoReplyError as error:
+            # The page asks again with the same id: the table carries it out at most once.
+            raise _refused(HTTPStatus.GATEWAY_TIMEOUT, "no_reply", str(error)) from error
+        except UserError as error:
+            raise _refused(HTTPStatus.BAD_GATEWAY, "not_sent", str(error)) from error
+        finally:
+            self._on_the_way -= 1
+        if not body.get("dry_run"):
+            _log.info(
+                "command_forwarded",
+                topic=topics.command(verb),
+                operator=session.operator,
+                id=command_id,
+            )
+        return Response(reply, media_type="application/json", headers=_NO_STORE)
+
+    def _current(self) -> Operators:
+        self._operators.load_if_changed()
+        return self._operators
+
+    def _facts(self, session: OperatorSession) -> dict[str, Any]:
+        operator = self._current().find(session.operator)
+        return {
+            "operator": session.operator,
+            "roles": operator.roles if operator is not None else (),
+            "tables": operator.tables if operator is not None else (),
+            "csrf": session.csrf_token,
+            "ends_in_s": max(0, int(session.ends_in(self._monotonic()))),
+        }
+
+    def _session(self, request: Request, *, used: bool = True) -> OperatorSession | None:
+        token = request.cookies.get(COOKIE)
+        session = self._sessions.find(token, used=used)
+        if session is not None and self._current().find(session.operator) is None:
+            self._sessions.end(token)
+            return None
+        return session
+
+    def _checked_session(self, request: Request) -> OperatorSession:
+        self._check_origin(request)
+        session = self._session(request)
+        if session is None:
+            raise _refused(HTTPStatus.UNAUTHORIZED, "session", "log in again")
+        given = request.headers.get(CSRF_HEADER, "")
+        if not hmac.compare_digest(given.encode(), session.csrf_token.encode()):
+            raise _refused(
+                HTTPStatus.FORBIDDEN, "token", "this page is not the one that logged in"
+            )
+        return session
+
+    def _check_origin(self, request: Request) -> None:
+        """A foreign page may let a browser send a request: browsers tell where it comes from."""
+        scheme = "https" if self._is_encrypted(request) else "http"
+        own = f"{scheme}://{request.headers.get('host', '')}"
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        if request.headers.getlist("origin") != [own] or site != "same-origin":
+            raise _refused(HTTPStatus.FORBIDDEN, "origin", "orders are given on this page only")
+
+    def _check_connection(self, request: Request) -> None:
+        """A PIN over a network without TLS would be readable for everybody on it."""
+        if self._is_encrypted(request):
+            return
+        direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
+        host = host_name(request.headers.get("host", ""))
+        if not (direct and host in LOOPBACK_HOSTS and is_loopback(_client(request))):
+            text = "no PIN without TLS: open this page with https"
+            raise _refused(HTTPStatus.FORBIDDEN, "plain_http", text)
+
+    def _is_encrypted(self, request: Request) -> bool:
+        forwarded = self._behind_proxy and request.headers.get("x-forwarded-proto") == "https"
+        return request.url.scheme == "https" or forwarded
+
+    async def _check_pin(self, request: Request, name: str, pin: object) -> None:
+        if not isinstance(pin, str):
+            raise _refused(HTTPStatus.FORBIDDEN, "pin", "this order takes the PIN")
+        operators = self._current()
+        try:
+            await asyncio.get_running_loop().run_in_executor(
+                self._pin_checker, operators.log_in, name, pin[:64]
+            )
+        except AuthenticationError as error:
+            _log.warning("wrong_pin", client=_client(request))
+            raise _refused(HTTPStatus.FORBIDDEN, "pin", str(error)) from error
+
+
+_NO_STORE: Final = {"Cache-Control": "no-store"}
+
+
+def _refused(status: HTTPStatus, code: str, text: str) -> _RefusedError:
+    return _RefusedError(status, code, text)
+
+
+def _answer_refused(request: Request, refused: _RefusedError) -> Response:
+    # The path of a request can hold whatever somebody typed, a PIN too: it is not logged.
+    _log.warning("order_refused", reason=refused.code, client=_client(request))
+    return _json({"refused": refused.text, "code": refused.code}, refused.status)
+
+
+def _json(facts: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
+    return Response(
+        msgspec.json.encode(facts), status, media_type="application/json", headers=_NO_STORE
+    )
+
+
+def _client(request: Request) -> str:
+    return request.client.host if request.client is not None else ""
+
+
+async def _read_body(request: Request) -> dict[str, Any]:
+    """Read a JSON object of a bounded size."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise _refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "fields", "JSON is expected")
+    body = b""
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MAX_COMMAND_BYTES:
+                raise _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "fields", "that is too long")
+        values = msgspec.json.decode(body)
+    except (ClientDisconnect, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _refused(HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected") from error
+    if not isinstance(values, dict):
+        raise _refused(HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected")
+    return values

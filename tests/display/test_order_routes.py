@@ -1,0 +1,429 @@
+"""
+Commands from the pit's pages: who is logged in gives them, everything else is refused, and no PIN
+or token is written down anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from argon2 import PasswordHasher
+
+from shoe_daemon.display.operator_sessions import (
+    IDLE_S,
+    LONGEST_S,
+    MAX_SESSIONS,
+    OperatorSessions,
+)
+from tests.brokers import Mosquitto, wait_for
+from tests.commands.command_table import Pit, open_pit
+from tests.display.display_process import Answer, Display
+
+PIN, OTHER_PIN = "4711-geheim", "1234"
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+OPERATORS = f"""
+[[operator]]
+name = "Maria"
+pin = "{CHEAP.hash(PIN)}"
+
+[[operator]]
+name = "Kim"
+roles = ["dealer"]
+pin = "{CHEAP.hash(OTHER_PIN)}"
+
+[[operator]]
+name = "Guessed"
+pin = "{CHEAP.hash(PIN)}"
+
+[[operator]]
+name = "Elsewhere"
+pin = "{CHEAP.hash(PIN)}"
+tables = ["no-such-table"]
+"""
+_ids = count(1)
+
+
+class Desk:
+    """A browser at the display: with a cookie, and the token of the page that logged in."""
+
+    def __init__(self, display: Display, table: str) -> None:
+        self.display, self.table = display, table
+        self.origin = f"http://127.0.0.1:{display.port}"
+        self.cookie = self.token = ""
+
+    def post(self, path: str, body: object, **headers: str) -> Answer:
+        """Send JSON; a header that is empty is left out."""
+        sent = {
+            "Content_Type": "application/json",
+            "Origin": self.origin,
+            "Cookie": self.cookie,
+            "X_CSRF_Token": self.token,
+            **headers,
+        }
+        given = {name: value for name, value in sent.items() if value}
+        text = body if isinstance(body, str) else json.dumps(body)
+        return self.display.ask(path, method="POST", body=text, **given)
+
+    def log_in(self, operator: str = "Maria", pin: str = PIN, **headers: str) -> Answer:
+        """Log in, and keep what a browser would keep."""
+        answer = self.post("/orders/session", {"operator": operator, "pin": pin}, **headers)
+        if answer.status == 200:
+            self.cookie = answer.headers["set-cookie"].partition(";")[0]
+            self.token = json.loads(answer.body)["csrf"]
+        return answer
+
+    def order(self, verb: str, headers: dict[str, str] | None = None, **fields: object) -> Answer:
+        """Give an order as the page does."""
+        order = {"id": f"page-{next(_ids)}", **fields}
+        return self.post(f"/orders/{self.table}/{verb}", order, **headers or {})
+
+
+class Place(NamedTuple):
+    """A display, one table, and the operators file that both have."""
+
+    display: Display
+    pit: Pit
+    operators: Path
+
+    def desk(self) -> Desk:
+        """Return a browser at which nobody is logged in."""
+        return Desk(self.display, f"hall.{self.pit.root.rpartition('/')[2]}")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("place")
+    operators = folder / "operators.toml"
+    operators.write_text(OPERATORS)
+    text = '[display.orders]\noperators_file = "operators.toml"\n'
+    with ExitStack() as stack:
+        mosquitto = stack.enter_context(Mosquitto(folder))
+        pit = stack.enter_context(
+            open_pit(folder, mosquitto.port, '[orders]\noperators_file = "operators.toml"')
+        )
+        display = stack.enter_context(Display(folder, mosquitto.port, text))
+        wait_for(lambda: display.health()["tables"] > 0, "the table on the display")
+        yield Place(display, pit, operators)
+
+
+@pytest.fixture
+def desk(place: Place) -> Desk:
+    """Where Maria is logged in."""
+    desk = place.desk()
+    assert desk.log_in().status == 200
+    return desk
+
+
+def told(answer: Answer) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(answer.body)
+
+
+pytestmark = pytest.mark.mosquitto
+
+
+def test_an_order_reaches_its_table_and_the_answer_the_page(place: Place, desk: Desk) -> None:
+    answer = desk.order("new-shoe", pin=PIN)
+    assert (answer.status, told(answer)["ok"]) == (200, True)
+    journaled = place.pit.journaled()[-1]
+    assert (journaled.name, journaled.operator, journaled.claimed) == ("new_shoe", "Maria", False)
+
+
+def test_the_table_decides(desk: Desk) -> None:
+    answer = desk.order("acknowledge", irregularity=123456)
+    assert answer.status == 200
+    assert not told(answer)["ok"]
+    assert told(answer)["refused"]
+
+
+def test_a_double_tap_is_carried_out_once(place: Place, desk: Desk) -> None:
+    before = place.pit.seq
+    first = desk.order("hold", id="tapped-twice")
+    second = desk.order("hold", id="tapped-twice")
+    assert told(first)["ok"]
+    assert told(second)["earlier"]["ok"]
+    assert len(told(first)["events"]) <= place.pit.seq - before <= 2
+    assert told(desk.order("resume"))["ok"]
+
+
+def test_the_same_order_may_be_sent_again_without_the_pin(place: Place, desk: Desk) -> None:
+    fields: dict[str, Any] = {"id": "sent-again", "reason": "the first answer was lost"}
+    assert told(desk.order("new-shoe", pin=PIN, **fields))["ok"]
+    assert told(desk.order("new-shoe", **fields))["earlier"]["ok"]
+    other = desk.order("new-shoe", id="sent-again", reason="another one")
+    assert (other.status, told(other)["code"]) == (403, "pin")
+    assert [each.id for each in place.pit.journaled()].count("sent-again") == 2
+
+
+def test_a_dealer_gives_a_dealers_orders_only(place: Place) -> None:
+    desk = place.desk()
+    assert told(desk.log_in("Kim", OTHER_PIN))["roles"] == ["dealer"]
+    assert told(desk.order("no-more-bets"))["ok"]
+    assert desk.order("new-shoe", pin=OTHER_PIN).status == 403
+
+
+def test_the_cookie_is_for_the_server_only(place: Place) -> None:
+    cookie = place.desk().log_in().headers["set-cookie"].lower()
+    for part in ("httponly", "samesite=strict", "path=/orders"):
+        assert part in cookie
+    # Over plain http a browser would not send a Secure cookie back.
+    assert "secure" not in cookie
+
+
+def test_only_the_pit_tells_who_may_log_in(place: Place, desk: Desk) -> None:
+    answer = told(desk.display.ask("/orders/session", Cookie=desk.cookie))
+    assert (answer["operator"], answer["csrf"]) == ("Maria", desk.token)
+    assert 0 < answer["ends_in_s"] <= IDLE_S
+    nobody = told(place.display.ask("/orders/session"))
+    assert nobody == {"operator": None}
+    page = place.display.ask(f"/pit/table/{desk.table}").block
+    assert page["operators"] == ["Maria", "Kim", "Guessed", "Elsewhere"]
+    for page in ("", "/dealer"):
+        assert "Maria" not in place.display.ask(f"/table/{desk.table}{page}").body.decode()
+
+
+def test_after_log_out_the_cookie_opens_nothing(desk: Desk) -> None:
+    assert desk.post("/orders/log-out", {}).status == 200
+    assert desk.order("hold").status == 401
+
+
+Attempt = Callable[[Place, Desk], Answer]
+
+
+def stolen(place: Place, desk: Desk, **changes: str) -> Answer:
+    thief = place.desk()
+    thief.cookie, thief.token = desk.cookie, desk.token
+    for name, value in changes.items():
+        setattr(thief, name, value)
+    return thief.order("hold")
+
+
+LOG_IN = "/orders/session"
+MARIA = {"operator": "Maria", "pin": PIN}
+FORBIDDEN: dict[str, tuple[int, Attempt]] = {
+    # No session, or not this one.
+    "no session": (401, lambda place, desk: stolen(place, desk, cookie="")),
+    "an invented cookie": (401, lambda p, d: stolen(p, d, cookie="shoe_operator=" + "A" * 43)),
+    "an empty cookie": (401, lambda p, d: stolen(p, d, cookie="shoe_operator=")),
+    "a cookie that is too long": (401, lambda p, d: stolen(p, d, cookie=f"{d.cookie}x")),
+    "a cookie of another name": (401, lambda p, d: stolen(p, d, cookie=f"x{d.cookie}")),
+    # A stolen cookie alone is not enough.
+    "no token": (403, lambda p, d: stolen(p, d, token="")),
+    "an altered token": (403, lambda p, d: stolen(p, d, token=d.token[:-2] + "__")),
+    "a token that is not ASCII": (403, lambda p, d: stolen(p, d, token="\xe9" * 43)),
+    "the cookie as the token": (403, lambda p, d: stolen(p, d, token=d.cookie)),
+    "log-out without a token": (403, lambda _, d: d.post("/orders/log-out", {}, X_CSRF_Token="")),
+    # Foreign pages.
+    "a foreign origin": (403, lambda p, d: stolen(p, d, origin="http://casino.example")),
+    "no origin": (403, lambda p, d: stolen(p, d, origin="")),
+    "the origin null": (403, lambda p, d: stolen(p, d, origin="null")),
+    "another port": (403, lambda p, d: stolen(p, d, origin="http://127.0.0.1:1")),
+    "https in place of http": (
+        403,
+        lambda p, d: stolen(p, d, origin=d.origin.replace("http", "https")),
+    ),
+    "an origin with a path": (403, lambda p, d: stolen(p, d, origin=f"{d.origin}/")),
+    "a browser that says cross-site": (
+        403,
+        lambda _, d: d.order("hold", {"Sec_Fetch_Site": "cross-site"}),
+    ),
+    "a browser that says same-site": (
+        403,
+        lambda _, d: d.order("hold", {"Sec_Fetch_Site": "same-site"}),
+    ),
+    "log-in from a foreign page": (
+        403,
+        lambda p, _: p.desk().log_in(Origin="http://casino.example"),
+    ),
+    "log-out from a foreign page": (
+        403,
+        lambda _, d: d.post("/orders/log-out", {}, Origin="http://casino.example"),
+    ),
+    "another host name": (421, lambda _, d: d.order("hold", {"Host": "casino.example"})),
+    # A form of a foreign page can send these kinds without being asked for.
+    "a form": (
+        415,
+        lambda _, d: d.order("hold", {"Content_Type": "application/x-www-form-urlencoded"}),
+    ),
+    "plain text": (415, lambda _, d: d.order("hold", {"Content_Type": "text/plain"})),
+    "no type": (415, lambda _, d: d.order("hold", {"Content_Type": ""})),
+    # PINs.
+    "no PIN": (403, lambda _, d: d.order("new-shoe")),
+    "a wrong PIN": (403, lambda _, d: d.order("new-shoe", pin="0000")),
+    "somebody else's PIN": (403, lambda _, d: d.order("new-shoe", pin=OTHER_PIN)),
+    "an empty PIN": (403, lambda _, d: d.order("new-shoe", pin="")),
+    "a PIN that is a number": (403, lambda _, d: d.order("new-shoe", pin=4711)),
+    "a PIN in a list": (403, lambda _, d: d.order("new-shoe", pin=[PIN])),
+    "void without a PIN": (403, lambda _, d: d.order("void-round")),
+    "a ruling without a PIN": (403, lambda _, d: d.order("rule", action="void_round")),
+    "a correction without a PIN": (
+        403,
+        lambda _, d: d.order("correct-card", slot="P1", card="AS"),
+    ),
+    "a card without a PIN": (403, lambda _, d: d.order("enter-card", slot="P1", card="AS")),
+    "a result without a PIN": (403, lambda _, d: d.order("enter-result", outcome="tie")),
+    "undo without a PIN": (403, lambda _, d: d.order("undo")),
+    "a dry run in words": (403, lambda _, d: d.order("new-shoe", dry_run="yes")),
+    "a dry run as a number": (403, lambda _, d: d.order("new-shoe", dry_run=1)),
+    # PINs over plain http.
+    "a PIN that came through a proxy": (
+        403,
+        lambda p, _: p.desk().log_in(X_Forwarded_For="192.0.2.7"),
+    ),
+    "an order through a proxy": (
+        403,
+        lambda _, d: d.order("hold", {"Forwarded": "for=192.0.2.7"}),
+    ),
+    "a proxy that only says https": (
+        403,
+        lambda p, _: p.desk().log_in(X_Forwarded_For="192.0.2.7", X_Forwarded_Proto="https"),
+    ),
+    # Log-in.
+    "nobody's name": (403, lambda p, _: p.desk().log_in("Eve")),
+    "no name": (403, lambda p, _: p.desk().log_in("")),
+    "no PIN at log-in": (403, lambda p, _: p.desk().post(LOG_IN, {"operator": "Maria"})),
+    "a name in small letters": (403, lambda p, _: p.desk().log_in("maria")),
+    "a name with a space": (403, lambda p, _: p.desk().log_in("Maria ")),
+    "log-in with a list": (400, lambda p, _: p.desk().post(LOG_IN, [MARIA])),
+    "log-in with no JSON": (400, lambda p, _: p.desk().post(LOG_IN, "{operator: Maria}")),
+    "log-in with too much": (413, lambda p, _: p.desk().post(LOG_IN, {**MARIA, "x": "x" * 5000})),
+    # Fields that the display sets, or that are not a page's business.
+    "another operator": (400, lambda _, d: d.order("hold", operator="Kim")),
+    "another expiry": (400, lambda _, d: d.order("hold", expires_at="2099-01-01T00:00:00Z")),
+    "events once more": (404, lambda _, d: d.order("replay", from_seq=1)),
+    "an unknown field": (400, lambda _, d: d.order("hold", claimed=False)),
+    "an unknown verb": (404, lambda _, d: d.order("open-the-safe")),
+    "a verb with a slash": (404, lambda _, d: d.order("hold%2Fmaria")),
+    "an unknown table": (
+        404,
+        lambda _, d: d.post("/orders/hall.no-such-table/hold", {"id": "x"}),
+    ),
+    "a wildcard for the table": (404, lambda _, d: d.post("/orders/+/hold", {"id": "x"})),
+    "a list for an order": (400, lambda _, d: d.post(f"/orders/{d.table}/hold", ["hold"])),
+    "an order that is too long": (413, lambda _, d: d.order("hold", reason="x" * 5000)),
+    "GET for an order": (
+        405,
+        lambda _, d: d.display.ask(f"/orders/{d.table}/hold", Cookie=d.cookie),
+    ),
+    "PUT for an order": (
+        405,
+        lambda _, d: d.display.ask(f"/orders/{d.table}/hold", method="PUT", Cookie=d.cookie),
+    ),
+    "POST to a page": (405, lambda _, d: d.post("/pit", {})),
+    "POST to a board": (405, lambda _, d: d.post(f"/table/{d.table}", {})),
+}
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_it_is_forbidden(place: Place, desk: Desk, name: str) -> None:
+    status, attempt = FORBIDDEN[name]
+    before, said = len(place.pit.journaled()), len(place.display.said())
+    answer = attempt(place, desk)
+    assert (answer.status, "set-cookie" in answer.headers) == (status, False), answer.body
+    # Another order is answered: this one would have been journaled before it.
+    assert told(desk.order("hold", id=f"after-{next(_ids)}"))["id"]
+    told(desk.order("resume"))
+    assert len(place.pit.journaled()) == before + 2
+    if status not in {404, 405, 421}:
+        assert "order_refused" in place.display.said(said)
+
+
+def test_sixty_attempts_are_tried() -> None:
+    assert len(FORBIDDEN) >= 60
+
+
+def test_an_operator_of_another_table_is_refused(place: Place) -> None:
+    desk = place.desk()
+    assert desk.log_in("Elsewhere").status == 200
+    answer = desk.order("hold")
+    assert (answer.status, told(answer)["code"]) == (403, "role")
+
+
+def test_a_removed_operator_is_logged_out(place: Place) -> None:
+    desk = place.desk()
+    place.operators.write_text(OPERATORS.replace('"Kim"', '"Robin"'))
+    assert desk.log_in("Robin", OTHER_PIN).status == 200
+    place.operators.write_text(OPERATORS)
+    assert desk.order("no-more-bets").status == 401
+
+
+def test_wrong_name_and_wrong_pin_get_the_same_answer(place: Place) -> None:
+    wrong_pin = place.desk().log_in("Maria", "0000")
+    assert place.desk().log_in().status == 200  # forgets the wrong one
+    wrong_name = place.desk().log_in("Nobody", PIN)
+    assert (wrong_pin.status, wrong_pin.body) == (wrong_name.status, wrong_name.body)
+
+
+def test_who_guesses_waits_whether_the_name_exists_or_not(place: Place) -> None:
+    for name in ("Guessed", "Stranger"):
+        answers = [told(place.desk().log_in(name, f"{number:04}")) for number in range(5)]
+        assert [each["refused"].startswith("too many") for each in answers] == [
+            *(False, False, False),
+            *(True, True),
+        ]
+
+
+def test_no_pin_and_no_token_is_written_down(place: Place, desk: Desk) -> None:
+    desk.order("new-shoe", pin=PIN)
+    desk.order("new-shoe", pin=f"{PIN}!")
+    desk.order(f"hold/{PIN}", pin=PIN)
+    desk.post(f"/orders/{PIN}/hold?pin={PIN}", {"pin": PIN, PIN: PIN})
+    heard = [m.payload for m in place.pit.heard if "/cmd/" not in m.topic]
+    log = place.display.said()
+    for secret in (PIN, desk.token, desk.cookie.partition("=")[2]):
+        assert not any(secret.encode() in payload for payload in heard)
+        assert secret not in log
+        assert secret not in place.pit.journal.read_bytes().decode("latin-1")
+    assert "command_forwarded" in log
+
+
+class TestSessions:
+    class Clock:
+        """Seconds, set by a test."""
+
+        now = 1000.0
+
+        def __call__(self) -> float:
+            return self.now
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return self.Clock()
+
+    @pytest.fixture
+    def sessions(self, clock: Clock) -> OperatorSessions:
+        return OperatorSessions(clock)
+
+    def test_it_ends_after_five_idle_minutes(
+        self, sessions: OperatorSessions, clock: Clock
+    ) -> None:
+        token, _ = sessions.begin("Maria")
+        clock.now += IDLE_S - 1
+        assert sessions.find(token, used=False)  # looking on is not using it
+        clock.now += 1
+        assert sessions.find(token) is None
+        assert len(sessions) == 0
+
+    def test_it_ends_after_twelve_hours_however_busy(
+        self, sessions: OperatorSessions, clock: Clock
+    ) -> None:
+        token, _ = sessions.begin("Maria")
+        began = clock.now
+        while sessions.find(token):
+            clock.now += IDLE_S - 1
+        assert 0 <= clock.now - began - LONGEST_S < IDLE_S
+
+    def test_their_number_is_limited_and_the_least_used_goes(
+        self, sessions: OperatorSessions
+    ) -> None:
+        tokens = [sessions.begin("Maria")[0] for _ in range(MAX_SESSIONS)]
+        assert sessions.find(tokens[0])
+        sessions.begin("Kim")
+        assert len(sessions) == MAX_SESSIONS
+        assert sessions.find(tokens[0])
+        assert sessions.find(tokens[1]) is None
