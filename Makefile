@@ -104,10 +104,10 @@ HEADLESS = sed -n 's/^opencv-python==\([^ ;]*\).*/opencv-python-headless==\1/p' 
 
 lock: build/uv/bin/uv
 	$(UV_COMPILE) --universal --extra camera --extra display --extra demo --extra pins --extra keys \
-	  --group dev \
+	  --extra metrics --extra notify --group dev \
 	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
-	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys \
+	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify \
 	  --output-file packaging/requirements.lock pyproject.toml
 	$(HEADLESS) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -
 	@sed -i '1i # Made by `make lock`: the wheels in the Debian package.' packaging/requirements*.lock

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from drivers import Driver, LineSettings, OpensLine, check_url, find_driver, mak
 from shoe_daemon.config_sections import (
     Config,
     JournalSettings,
+    MetricsSettings,
     OrdersSettings,
     ReaderSettings,
     TableSettings,
@@ -34,9 +36,11 @@ from shoe_daemon.toml_validation import convert_toml, plain_error
 
 __all__ = [
     "SERVICE_CONFIGS",
+    "SERVICE_RUNTIME",
     "SERVICE_STATE",
     "Config",
     "JournalSettings",
+    "MetricsSettings",
     "OrdersSettings",
     "ReaderSettings",
     "Reading",
@@ -53,6 +57,9 @@ SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 
 SERVICE_STATE: Final = Path("/var/lib/shoe-daemon")
 """Its ``StateDirectory``, with the journals."""
+
+SERVICE_RUNTIME: Final = Path("/run/shoe-daemon")
+"""Its ``RuntimeDirectory``: files that everybody may read, while it runs."""
 
 _JOURNAL_NAME: Final = "journal.db"
 
@@ -139,9 +146,9 @@ def load_config(path: Path, *, inspecting: bool = False, serving: bool = False) 
         path: The file.
         inspecting: A person inspects it, outside the service: a missing credential is
             a note, and the journal's path is the service's.
-        serving: The daemon starts: a fault of the key that signs the journal, or of the
-            broker's files, is one of `Setup.faults`, and one of the operators file is in
-            `Setup.operators`, so that the table is still read.
+        serving: The daemon starts: a fault of the key that signs the journal, of the
+            broker's files or of `[metrics]` is one of `Setup.faults`, and one of the operators
+            file is in `Setup.operators`, so that the table is still read.
 
     Raises:
         UserError: The first fault: file, key, value, what is expected.
@@ -203,6 +210,7 @@ def set_up(
             config.mqtt.tls_context(beside)
         config = replace(config, mqtt=config.mqtt.beside(beside))
     check_sections(config)
+    config = replace(config, metrics=_metrics(config.metrics, beside, service, tolerate))
     house = _house(config.table, beside)
     check_seats(config.table, house)
     journal = _journal(config.journal, beside, service)
@@ -228,6 +236,36 @@ def set_up(
         signer,
         tuple(faults),
     )
+
+
+def _metrics(
+    metrics: MetricsSettings,
+    beside: Path,
+    service: str | None,
+    tolerate: Callable[[], AbstractContextManager[None]],
+) -> MetricsSettings:
+    """Return the settings with absolute paths, without a file that cannot be written."""
+    usable: dict[str, str] = {}
+    for key, name in asdict(metrics).items():
+        with tolerate(), errors_at(f"metrics.{key}"):
+            if name is not None:
+                usable[key] = str(_metrics_path(key, name, beside, service))
+    return MetricsSettings(**usable)
+
+
+def _metrics_path(key: str, name: str, beside: Path, service: str | None) -> Path:
+    path = beside / name
+    if key == "textfile":
+        if path.suffix != ".prom":
+            raise UserError(f"{name!r}; expected a name that ends in .prom")
+        if find_spec("prometheus_client") is None:
+            raise UserError("needs prometheus-client: pip install 'shoe-daemon[metrics]'")
+    # systemd creates the service's folder when it starts.
+    if not path.parent.is_dir() and (service is None or path.parent != SERVICE_RUNTIME / service):
+        raise UserError(f"{name!r}; expected a folder that exists: {path.parent}")
+    if path.is_dir():
+        raise UserError(f"{name!r}; expected a file's name")
+    return path.absolute()
 
 
 def _signer(path: Path) -> Signer:

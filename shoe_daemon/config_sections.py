@@ -75,6 +75,20 @@ class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     operator_in_topic: bool = False
 
 
+class MetricsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[metrics]``: files about the daemon, written again every ten seconds.
+
+    Attributes:
+        textfile: Figures for Prometheus, by node_exporter's textfile collector; None for none.
+            Its name ends in ``.prom``. Needs the extra `metrics`.
+        health_file: The state of the daemon as JSON; None for none.
+    """
+
+    textfile: str | None = None
+    health_file: str | None = None
+
+
 class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     One ``[[reader]]``.
@@ -105,6 +119,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         journal: The journal.
         mqtt: The broker; None to publish nothing.
         orders: The operators.
+        metrics: Files for monitoring.
         reader: The readers.
     """
 
@@ -113,6 +128,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     journal: JournalSettings = JournalSettings()
     mqtt: MqttSettings | None = None
     orders: OrdersSettings = OrdersSettings()
+    metrics: MetricsSettings = MetricsSettings()
     reader: tuple[ReaderSettings, ...] = ()
 
 

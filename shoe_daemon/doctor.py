@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from drivers import LineError, OpensLine, StoresEvidence, open_transport, redact_url
 from shoe_daemon.config import Reading, Setup
-from shoe_daemon.display.display_config import DisplaySettings, DisplaySetup
+from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
@@ -98,7 +98,9 @@ def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
     for note in setup.notes:
         yield Finding("file", "note", note)
     display = setup.config.display
-    yield _check_listen(display)
+    yield _check_listen("listen", display.listen)
+    if setup.config.metrics.listen is not None:
+        yield _check_listen("metrics", setup.config.metrics.listen)
     if display.open_pit:
         text = f"open to everybody who reaches {display.listen}: set [display.pit]"
         yield Finding("pit", "bad", text)
@@ -118,18 +120,18 @@ def examine_kiosk(root: Path = Path("/")) -> Finding:
     return Finding("kiosk", "good", "the programs that show the board on this screen are there")
 
 
-def _check_listen(display: DisplaySettings) -> Finding:
-    host, port = display.address
+def _check_listen(about: str, listen: str) -> Finding:
+    host, port = parse_listen(listen)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((host, port), family=family).close()
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            text = f"{display.listen} is in use: by the running display, or another program"
-            return Finding("listen", "note", text)
-        text = f"{display.listen}: {one_line(error)}"
-        return Finding("listen", "bad", text)
-    return Finding("listen", "good", f"{display.listen} is free")
+            text = f"{listen} is in use: by the running display, or another program"
+            return Finding(about, "note", text)
+        text = f"{listen}: {one_line(error)}"
+        return Finding(about, "bad", text)
+    return Finding(about, "good", f"{listen} is free")
 
 
 def _check_journal(path: Path, service: str | None) -> Iterator[Finding]:

@@ -53,6 +53,8 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "starlette": ("shoe_daemon.display*",),
     "uvicorn": ("shoe_daemon.display*",),
     "argon2": ("shoe_daemon.password_hashes_and_throttle",),
+    "prometheus_client": ("shoe_daemon.service.prometheus_text", "shoe_daemon.display.metrics"),
+    "apprise": ("shoe_daemon.notify.senders",),
     "cryptography": (
         "shoe_daemon.installation.certificates",
         "shoe_daemon.journal.journal_keys",

@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 import msgspec
+from msgspec.structs import astuple
 
 from drivers import OpensLine, redact_url
 from shoe_daemon.config import Reading, Setup, load_config
@@ -65,6 +66,11 @@ def _display_lines(setup: DisplaySetup) -> list[str]:
         f"pages     {languages()[display.language].name}{glyphs}",
         f"stale     after {stale}",
         f"pit       {_pit(display)}{staff}",
+        *(
+            f"metrics   http://{listen}/metrics"
+            for listen in (setup.config.metrics.listen,)
+            if listen is not None
+        ),
     ]
 
 
@@ -92,6 +98,7 @@ def _table_lines(setup: Setup) -> list[str]:
         f"held      {_held(table.hold_from)}",
         f"journal   {setup.journal}{unit}",
         f"publishes {broker}",
+        *(f"metrics   {file}" for file in astuple(config.metrics) if file is not None),
         *map(_reader, setup.readers),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
     ]

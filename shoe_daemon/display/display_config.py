@@ -6,6 +6,7 @@ import os
 import re
 import ssl
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -37,6 +38,7 @@ __all__ = [
     "DisplaySetup",
     "HistorySettings",
     "HistorySetup",
+    "MetricsSettings",
     "OrderSettings",
     "PitCredentials",
     "PitSettings",
@@ -260,17 +262,31 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return not (self.on_loopback or self.pit.locked)
 
 
+class MetricsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[metrics]``: figures for Prometheus.
+
+    Attributes:
+        listen: Address and port of `/metrics`, on loopback only; None for no such listener.
+            Needs the extra `metrics`.
+    """
+
+    listen: str | None = None
+
+
 class DisplayConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     The whole file.
 
     Attributes:
         mqtt: The broker; the same keys as for a table.
-        display: Everything else.
+        display: Everything that browsers see.
+        metrics: Figures for Prometheus.
     """
 
     mqtt: MqttSettings = MqttSettings()
     display: DisplaySettings = DisplaySettings()
+    metrics: MetricsSettings = MetricsSettings()
 
 
 class PitCredentials(Struct, frozen=True):
@@ -377,6 +393,7 @@ def set_up_display(
     config = replace(config, mqtt=config.mqtt.beside(beside))
     _check_prefix(config)
     parse_listen(settings.listen)
+    _check_metrics(config.metrics)
     settings.orders.check()
     _check_names(settings)
     _check_staff_alerts(settings.pit)
@@ -438,17 +455,31 @@ def _history(config: DisplayConfig, beside: Path) -> HistorySetup:
     return HistorySetup(path.absolute(), settings.days, mqtt.beside(beside))
 
 
-def parse_listen(text: str) -> tuple[str, int]:
+def parse_listen(text: str, key: str = "display.listen") -> tuple[str, int]:
     """
-    Parse an address to listen on.
+    Parse an address to listen on; `key` is the configuration's, for the message.
 
     Raises:
         UserError: Invalid address.
     """
     found = _LISTEN.fullmatch(text)
     if found is None or int(found["port"]) > MAX_PORT:
-        raise UserError(f"display.listen: {text!r}; expected ADDRESS:PORT, such as 127.0.0.1:8080")
+        raise UserError(f"{key}: {text!r}; expected ADDRESS:PORT, such as 127.0.0.1:8080")
     return found["six"] or found["host"], int(found["port"])
+
+
+def _check_metrics(metrics: MetricsSettings) -> None:
+    if metrics.listen is None:
+        return
+    key = "metrics.listen"
+    if not is_loopback(parse_listen(metrics.listen, key)[0]):
+        raise UserError(
+            f"{key}: {metrics.listen!r}; expected an address of loopback, such as 127.0.0.1:9464"
+        )
+    if find_spec("prometheus_client") is None:
+        raise UserError(
+            f"{key}: needs prometheus-client: pip install 'shoe-daemon[display,metrics]'"
+        )
 
 
 def _check_prefix(config: DisplayConfig) -> None:

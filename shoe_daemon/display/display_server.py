@@ -10,7 +10,7 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe_daemon.display.browser_streams import StreamRegistry
-from shoe_daemon.display.display_config import DisplaySetup
+from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.http_app import HttpApp
@@ -54,6 +54,7 @@ MAX_LOGGED_TABLES: Final = 20
 PAGE_CONNECTIONS: Final = 200
 """Connections for pages and their files, besides the streams."""
 
+METRICS_CONNECTIONS: Final = 20
 SOCKET_BACKLOG: Final = 512
 KEEPALIVE_S: Final = 30
 """Time after which the connection of an unreachable browser is closed."""
@@ -84,6 +85,7 @@ class Display:
             mqtt, filters, self._queue, _now, timeouts=timeouts, history=self._history
         )
         self._http_app = HttpApp(setup, self.streams)
+        self._metrics_address = _metrics_address(setup)
         self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -107,7 +109,9 @@ class Display:
         self._loop.set_exception_handler(_log_loop_error)
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
-        with listening_socket(self._settings.address) as listener:
+        async with contextlib.AsyncExitStack() as stack:
+            listener = stack.enter_context(listening_socket(self._settings.address))
+            metrics = await stack.enter_async_context(self._serving_metrics())
             server = _Server(
                 self._http_app.app(),
                 self._settings.streams + PAGE_CONNECTIONS,
@@ -120,7 +124,9 @@ class Display:
             self._report_started(*listener.getsockname()[:2])
             stopping = asyncio.create_task(self._stopping.wait())
             # Server and timer end by themselves only on an error.
-            await asyncio.wait({serving, timer, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {serving, timer, stopping, *metrics}, return_when=asyncio.FIRST_COMPLETED
+            )
             notify_systemd("STOPPING=1")
             self.streams.close()
             self._http_app.close()
@@ -143,6 +149,22 @@ class Display:
         if self._history is not None and self._requests is not None:
             self._requests.stop()
             self._history.stop()
+
+    @contextlib.asynccontextmanager
+    async def _serving_metrics(self) -> AsyncIterator[list[asyncio.Task[None]]]:
+        """Serve `/metrics` on a listener of its own within the block, if configured."""
+        if self._metrics_address is None:
+            yield []
+            return
+        # Displays without this listener need no extra.
+        from shoe_daemon.display.metrics import metrics_app  # noqa: PLC0415
+
+        with listening_socket(self._metrics_address, "metrics.listen") as listener:
+            server = _Server(metrics_app(self.tables, self.streams), METRICS_CONNECTIONS, None)
+            task = asyncio.create_task(server.serve(sockets=[listener]))
+            yield [task]
+            server.should_exit = True
+            await task
 
     def _report_started(self, host: str, port: int) -> None:
         named = f"[{host}]" if ":" in host else host
@@ -258,10 +280,17 @@ class _Server(uvicorn.Server):
         yield
 
 
+def _metrics_address(setup: DisplaySetup) -> tuple[str, int] | None:
+    listen = setup.config.metrics.listen
+    return None if listen is None else parse_listen(listen)
+
+
 @contextlib.contextmanager
-def listening_socket(address: tuple[str, int]) -> Iterator[socket.socket]:
+def listening_socket(
+    address: tuple[str, int], key: str = "display.listen"
+) -> Iterator[socket.socket]:
     """
-    Listen on an address until the end of the block.
+    Listen on an address until the end of the block; `key` is the configuration's, for the message.
 
     Raises:
         UserError: The address cannot be listened on.
@@ -280,7 +309,7 @@ def listening_socket(address: tuple[str, int]) -> Iterator[socket.socket]:
         reason = (os.strerror(number) if number > 0 else one_line(error)).lower()
         reason = reason.partition(" (while ")[0]
         # The address may become available later: exit status 1 makes systemd restart.
-        where = f"display.listen: {host}:{port}"
+        where = f"{key}: {host}:{port}"
         raise UserError(f"{where}: {reason}", exit_status=1) from error
     with listener:
         # Accepted connections inherit these options.

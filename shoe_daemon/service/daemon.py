@@ -8,12 +8,13 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 import structlog
 
 from drivers import Frame, Reader, ReaderEnvironment
-from shoe_daemon.config import Setup
+from shoe_daemon.config import MetricsSettings, Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.publisher import Publisher
@@ -21,6 +22,7 @@ from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
@@ -119,6 +121,8 @@ class Daemon:
         )
         self._certificates = CertificateWatch(setup.config.mqtt, self.publisher)
         self._watchdog = Watchdog(self.readers, self.publisher)
+        self._metrics = TableMetrics(self.core, self._state, self.readers, self.publisher)
+        self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
         self._ready = False
         self._was_full = False
         self._busy_since: float | None = None
@@ -177,6 +181,7 @@ class Daemon:
         for reader in self.readers:
             reader.start()
         self._become_ready()
+        self._metrics_writer.start()
         _log.info("daemon_started", session=self._session, seq=self.core.table.state.seq)
 
     def _become_ready(self) -> None:
@@ -220,6 +225,8 @@ class Daemon:
         self._commands.check()
         self._state.notes = (*self._commands.alerts, *self._certificates.alerts)
         self._watchdog.feed(self._state)
+        if self._metrics_writer.is_due:
+            self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
         self._busy_since = None
 
     def _is_blocked(self) -> bool:
@@ -278,6 +285,8 @@ class Daemon:
         self._commands.refuse_pending(self.core.alarm.text)
         self._state.publish()
         self._watchdog.feed(self._state)
+        if self._metrics_writer.is_due:
+            self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
         self._retry_wait.get(_WRITE_RETRY_S)
 
     def _clear_alarm(self) -> None:
@@ -289,6 +298,7 @@ class Daemon:
     def _announce(self, events: list[Event]) -> None:
         if events:
             self._state.notify_events()
+            self._metrics.count(events)
             self._on_events(events, self.core)
 
     def _stop_readers(self) -> None:
@@ -311,6 +321,18 @@ class Daemon:
         until = time.monotonic() + _LAST_INPUTS_TIMEOUT_S
         while len(self._inputs) and time.monotonic() < until:
             self._process(self._next_inputs())
+
+
+def _metrics_files(settings: MetricsSettings) -> dict[Path, Callable[[Figures], bytes]]:
+    files: dict[Path, Callable[[Figures], bytes]] = {}
+    if settings.textfile is not None:
+        # Tables without this file need neither the extra nor its memory.
+        from shoe_daemon.service.prometheus_text import table_text  # noqa: PLC0415
+
+        files[Path(settings.textfile)] = table_text
+    if settings.health_file is not None:
+        files[Path(settings.health_file)] = health_json
+    return files
 
 
 class InputQueue(Generic[Item]):

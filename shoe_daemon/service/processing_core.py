@@ -6,6 +6,8 @@ are published.
 from __future__ import annotations
 
 import sqlite3
+import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
@@ -53,6 +55,9 @@ _MAX_OBSERVATIONS_READ: Final = 50_000
 
 _OUTBOX_EVENTS: Final = 64
 
+WRITE_BOUNDS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+"""Upper bounds of the classes of `WriteTimes`."""
+
 AnObservation = TypeVar("AnObservation", bound=Observation)
 
 
@@ -69,6 +74,25 @@ class JudgedCommand(NamedTuple):
     command: Command
     caused: list[Event]
     events: list[Event]
+
+
+class WriteTimes:
+    """
+    How long durable writes to the journal took.
+
+    Attributes:
+        counts: Writes up to each of `WRITE_BOUNDS_S`, and slower ones last.
+        sum_s: Seconds of all of them.
+    """
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(WRITE_BOUNDS_S) + 1)
+        self.sum_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a write."""
+        self.counts[bisect_left(WRITE_BOUNDS_S, seconds)] += 1
+        self.sum_s += seconds
 
 
 class EventOutbox:
@@ -113,6 +137,7 @@ class Core:
         table: Its state after everything that is on disk.
         alarm: Why the journal cannot be written; None while it can.
         outbox: The events that are on disk, for the publisher.
+        write_times: Of the writes that succeeded.
     """
 
     def __init__(self, setup: Setup, *, clock: Clock | None = None) -> None:
@@ -132,6 +157,7 @@ class Core:
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
         self.outbox = EventOutbox(self.journal.reader())
+        self.write_times = WriteTimes()
 
     def count_public_events(self, first: int, last: int) -> int:
         """Return the number of events from `first` to `last` that are not for staff only."""
@@ -296,11 +322,13 @@ class Core:
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
         """Apply entries to the table and write them: both, or neither."""
         entries = make_entries()
+        start = time.perf_counter()
         try:
             stored = self.journal.append(entries)
         except JournalUnwritable as error:
             self.table = self._fold_again(error)
             raise
+        self.write_times.add(time.perf_counter() - start)
         self.outbox.add(stored)
         current = self.table.state.round
         structlog.contextvars.bind_contextvars(round=current.number if current else None)

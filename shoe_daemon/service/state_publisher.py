@@ -74,7 +74,7 @@ class StatePublisher:
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
-        seq, session, alarm = table.seq, self._session, self._alarm
+        seq, session, alarm = table.seq, self._session, self.alarm
         publisher.retain(
             topics.STATE,
             lambda published: document_and_reply_types.state(
@@ -164,7 +164,7 @@ class StatePublisher:
         if is_due:
             self._devices_published_at = now
         for reader in self._readers:
-            state = self._state_of(reader, now)
+            state = self.reader_state(reader, now)
             suffix = topics.device(reader.name)
             if self._has_changed(suffix, state) or is_due:
                 self._publisher.retain(suffix, self._device(reader, state, now), 0)
@@ -180,12 +180,14 @@ class StatePublisher:
             self.publish()
 
     @property
-    def _alarm(self) -> Detail | None:
+    def alarm(self) -> Detail | None:
+        """Why the daemon cannot do its work; None while it can."""
         if self._core.alarm is not None:
             return self._core.alarm
         return make_detail("cards_too_fast") if self.blocked else None
 
-    def _state_of(self, reader: Reader, now: float) -> DeviceState:
+    def reader_state(self, reader: Reader, now: float) -> DeviceState:
+        """Return the state of a reader, as in `device/<id>`."""
         ages = reader.ages
         record = self._core.table.state.readers.get(reader.name)
         if record is not None and record.errors:
@@ -217,8 +219,8 @@ class StatePublisher:
     @property
     def summary(self) -> str:
         """The table's status on one line, for systemd."""
-        if self._alarm is not None:
-            return self._alarm.text
+        if self.alarm is not None:
+            return self.alarm.text
         parts = [
             f"{each.name}: {'ok' if each.ages.link else each.detail}" for each in self._readers
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,18 @@ def load(folder: Path, text: str) -> DisplaySetup:
     path = folder / "display.toml"
     path.write_text(text, encoding="utf-8")
     return load_display(path)
+
+
+@pytest.mark.parametrize(
+    ("listen", "reason"),
+    [
+        ("0.0.0.0:9464", "'0.0.0.0:9464'; expected an address of loopback"),
+        ("9464", "'9464'; expected ADDRESS:PORT"),
+    ],
+)
+def test_metrics_are_for_loopback_only(tmp_path: Path, listen: str, reason: str) -> None:
+    with pytest.raises(UserError, match=re.escape(f"metrics.listen: {reason}")):
+        load(tmp_path, f'[metrics]\nlisten = "{listen}"\n')
 
 
 def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import socket
 import subprocess
@@ -69,6 +70,31 @@ def display(mosquitto: Mosquitto, tmp_path: Path) -> Iterator[Display]:
     with Display(tmp_path / "display", mosquitto.port) as display:
         wait_for(lambda: display.health()["broker"]["connected"], "the broker", timeout=PATIENCE)
         yield display
+
+
+def test_metrics_are_on_a_listener_of_loopback_and_nowhere_else(
+    mosquitto: Mosquitto, tmp_path: Path, table: Table
+) -> None:
+    port = free_port()
+    text = f'[display]\n[metrics]\nlisten = "127.0.0.1:{port}"\n'
+    with Display(tmp_path / "metrics", mosquitto.port, text) as display:
+        table.begin()
+        wait_for(lambda: display.health()["live"] == 1, "a live table", timeout=PATIENCE)
+
+        def ask(host: str, path: str = "/metrics") -> tuple[int, str]:
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as line:
+                line.request("GET", path, headers={"Host": host})
+                answer = line.getresponse()
+                return answer.status, answer.read().decode()
+
+        status, metrics = ask(f"127.0.0.1:{port}")
+        assert status == 200
+        assert 'shoe_display_table_live{site="house",table="table-1"} 1.0' in metrics
+        assert "process_resident_memory_bytes" in metrics
+        assert ask("evil.example")[0] == 421
+        assert ask("localhost", "/pit")[0] == 404
+        assert display.ask("/metrics").status == 404
+        display.stop()
 
 
 @pytest.fixture(scope="module")

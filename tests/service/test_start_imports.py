@@ -19,6 +19,7 @@ NEEDLESS = {
     "cv2",
     "jsonschema",
     "numpy",
+    "prometheus_client",
     "pytest",
     "rich",
     "shoe_daemon.demo",

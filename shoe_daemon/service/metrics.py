@@ -1,0 +1,289 @@
+"""
+Files about the running daemon: figures for Prometheus, and its state as JSON.
+
+The daemon has no listener, so it writes files. Figures count what players may see: nothing in
+them follows from a hidden face.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from drivers import Reader
+from shoe_daemon import __version__
+from shoe_daemon.errors import describe_exception
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.service.processing_core import WRITE_BOUNDS_S, Core
+from shoe_daemon.service.state_publisher import DeviceState, StatePublisher
+from shoe_daemon.table import CardDealt, Event, Irregularity, RoundFinished, from_microseconds
+
+__all__ = [
+    "UNKNOWN_OUTCOME",
+    "BrokerFigures",
+    "Figures",
+    "MetricsWriter",
+    "ReaderFigures",
+    "TableMetrics",
+    "health_json",
+]
+
+_log = structlog.get_logger(__name__)
+
+_INTERVAL_S: Final = 10.0
+_FILE_MODE: Final = 0o644
+"""Other programs read the files as other users."""
+
+UNKNOWN_OUTCOME: Final = "unknown"
+"""Outcome of a partial round that nobody declared."""
+
+
+class ReaderFigures(Struct, frozen=True, kw_only=True):
+    """
+    A reader.
+
+    Attributes:
+        failures: Lost and refused lines.
+        last_frame: When a valid frame was last received, Unix time; None before the first.
+    """
+
+    id: str
+    state: DeviceState
+    bytes: int
+    failures: int
+    frames: int
+    noise: int
+    repeats: int
+    last_frame: float | None
+
+
+class BrokerFigures(Struct, frozen=True, kw_only=True):
+    """
+    The connection to the broker.
+
+    Attributes:
+        queued: Events that the broker has not acknowledged.
+        in_flight: Messages that were sent and are not acknowledged.
+        error: The last error; None before the first, and while connected.
+    """
+
+    connected: bool
+    queued: int
+    in_flight: int
+    error: str | None
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """
+    The daemon at one moment; counts are since its start.
+
+    Attributes:
+        at: Unix time.
+        alarm: Why the daemon cannot do its work; None while it can.
+        broker: None if none is configured.
+        held: Rounds whose results wait for a person.
+        irregularities: By severity.
+        journal_writable: False while events cannot be written.
+        open_irregularities: By severity; those for staff only are not counted.
+        rounds: Finished rounds by outcome.
+        seq: The last event of the journal.
+        waiting_inputs: Frames and commands that are not yet processed.
+        write_counts: As `WriteTimes.counts`.
+        write_sum_s: As `WriteTimes.sum_s`.
+    """
+
+    at: float
+    started_at: float
+    site: str
+    table: str
+    alarm: str | None
+    broker: BrokerFigures | None
+    cards: int
+    held: int
+    irregularities: dict[int, int]
+    journal_writable: bool
+    on_hold: bool
+    open_irregularities: dict[int, int]
+    readers: tuple[ReaderFigures, ...]
+    rounds: dict[str, int]
+    seq: int
+    waiting_inputs: int
+    write_counts: tuple[int, ...]
+    write_sum_s: float
+    version: str = __version__
+    write_bounds_s: tuple[float, ...] = WRITE_BOUNDS_S
+
+
+class TableMetrics:
+    """Counts events and collects figures, on the core's thread."""
+
+    def __init__(
+        self,
+        core: Core,
+        state: StatePublisher,
+        readers: Sequence[Reader],
+        publisher: Publisher | None,
+    ) -> None:
+        self._core, self._state = core, state
+        self._readers, self._publisher = readers, publisher
+        self._started_at = time.time()
+        self._cards = 0
+        self._rounds: Counter[str] = Counter()
+        self._irregularities: Counter[int] = Counter()
+
+    def count(self, events: Sequence[Event]) -> None:
+        """Count new events; those for staff only are not counted."""
+        for event in events:
+            match event.data:
+                case CardDealt():
+                    self._cards += 1
+                case RoundFinished(outcome=outcome):
+                    self._rounds[outcome or UNKNOWN_OUTCOME] += 1
+                case Irregularity(severity=severity):
+                    self._irregularities[severity] += 1
+
+    def figures(self, waiting_inputs: int) -> Figures:
+        """Return the figures of this moment; `waiting_inputs` as in `Figures`."""
+        core, state = self._core, self._core.table.state
+        alarm = self._state.alarm
+        return Figures(
+            at=time.time(),
+            started_at=self._started_at,
+            site=core.journal.identity.site,
+            table=core.journal.identity.table,
+            alarm=None if alarm is None else alarm.text,
+            broker=self._broker(),
+            cards=self._cards,
+            held=len(state.held),
+            irregularities=dict(self._irregularities),
+            journal_writable=core.alarm is None,
+            on_hold=state.on_hold,
+            open_irregularities=Counter(
+                each.data.severity for each in state.alerts if not each.staff_only
+            ),
+            readers=tuple(map(self._reader, self._readers)),
+            rounds=dict(self._rounds),
+            seq=state.seq,
+            waiting_inputs=waiting_inputs,
+            write_counts=tuple(core.write_times.counts),
+            write_sum_s=core.write_times.sum_s,
+        )
+
+    def _broker(self) -> BrokerFigures | None:
+        if self._publisher is None:
+            return None
+        health = self._publisher.health
+        return BrokerFigures(
+            connected=health.connected,
+            queued=health.queued,
+            in_flight=health.in_flight,
+            error=None if health.connected else health.last_error,
+        )
+
+    def _reader(self, reader: Reader) -> ReaderFigures:
+        now, counts, last_frame = time.monotonic(), reader.counts, reader.ages.last_frame
+        return ReaderFigures(
+            id=reader.name,
+            state=self._state.reader_state(reader, now),
+            bytes=counts.bytes,
+            failures=counts.failures,
+            frames=counts.frames,
+            noise=counts.noise,
+            repeats=counts.repeats,
+            last_frame=None if last_frame is None else time.time() - (now - last_frame),
+        )
+
+
+class MetricsWriter:
+    """
+    Writes the files on a thread of its own: a slow disk delays no card.
+
+    Each file is replaced as a whole, and a fault of one is logged, at most once a minute.
+
+    Args:
+        files: Their paths, each with the function that makes its content.
+    """
+
+    def __init__(self, files: dict[Path, Callable[[Figures], bytes]]) -> None:
+        self._files = files
+        self._queue: queue.SimpleQueue[Figures] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+        self._may_log = LogRateLimit()
+        self._next_at = 0.0
+
+    def start(self) -> None:
+        """Start the thread, if there is a file to write."""
+        if self._files:
+            self._thread.start()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether figures are to be written now; False while the last ones wait."""
+        due = bool(self._files) and time.monotonic() >= self._next_at
+        return due and self._queue.empty()
+
+    def write(self, figures: Figures) -> None:
+        """Write figures soon."""
+        self._next_at = time.monotonic() + _INTERVAL_S
+        self._queue.put(figures)
+
+    def _run(self) -> None:
+        while True:
+            figures = self._queue.get()
+            for path, render in self._files.items():
+                try:
+                    _replace(path, render(figures))
+                except Exception as error:  # noqa: BLE001 - the next figures are written again
+                    if self._may_log(str(path), time.monotonic()):
+                        reason = describe_exception(error)
+                        _log.warning("metrics_not_written", file=str(path), reason=reason)
+
+
+def health_json(figures: Figures) -> bytes:
+    """
+    Return the state of the daemon as JSON: `ok` is true if it reads its readers, writes its
+    journal and reaches its broker.
+    """
+    broker = figures.broker
+    readers = {each.id: each.state for each in figures.readers}
+    facts = {
+        "alarm": figures.alarm,
+        "at": from_microseconds(int(figures.at * 1_000_000)),
+        "broker": broker,
+        "held": figures.held,
+        "ok": figures.alarm is None
+        and (broker is None or broker.connected)
+        and all(state == "connected" for state in readers.values()),
+        "open_irregularities": sum(figures.open_irregularities.values()),
+        "readers": readers,
+        "seq": figures.seq,
+        "site": figures.site,
+        "started_at": from_microseconds(int(figures.started_at * 1_000_000)),
+        "table": figures.table,
+        "version": figures.version,
+    }
+    return msgspec.json.encode(facts) + b"\n"
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Replace a file as a whole; readers see the old content or the new one."""
+    # node_exporter reads every file that ends in .prom.
+    new = path.with_name(f".{path.name}.new")
+    try:
+        new.write_bytes(content)
+        new.chmod(_FILE_MODE)
+        os.replace(new, path)  # noqa: PTH105 - as its manual names it
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,170 @@
+"""promtool accepts the metrics of daemon and display, the alert rules and the dashboard."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shoe_daemon.display.browser_streams import StreamRegistry
+from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.display.metrics import metrics_text
+from shoe_daemon.display.table_model import Link, Message, Moment
+from shoe_daemon.service.metrics import BrokerFigures, Figures, ReaderFigures
+from shoe_daemon.service.prometheus_text import table_text
+from tests.display.table_messages import alert, payload, topic
+from tests.packaging.debian_tree import unpack_beside
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples/prometheus"
+CACHE = ROOT / "build/prometheus"
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """The program, unpacked beside the system if it is not installed."""
+    found = shutil.which("promtool")
+    if found is not None:
+        return found
+    program = CACHE / "usr/bin/promtool"
+    if not program.exists():
+        if os.geteuid() or shutil.which("apt-get") is None:
+            pytest.skip("promtool is missing: apt-get install prometheus")
+        # Other workers may unpack at the same moment.
+        folder = CACHE.with_name(f"prometheus-{os.getpid()}")
+        unpack_beside(folder, ["prometheus"])
+        shutil.rmtree(folder.with_name(f"{folder.name}-packages"))
+        if program.exists():
+            shutil.rmtree(folder)
+        else:
+            folder.rename(CACHE)
+    return str(program)
+
+
+def run(promtool: str, *command: str, text: str = "") -> str:
+    """Run promtool beside the examples; return its output, and fail with it."""
+    done = subprocess.run(
+        [promtool, *command],
+        input=text,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        cwd=EXAMPLES,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def table_metrics() -> str:
+    reader = ReaderFigures(
+        id="shoe",
+        state="connected",
+        bytes=1,
+        failures=0,
+        frames=1,
+        noise=0,
+        repeats=0,
+        last_frame=1.5,
+    )
+    figures = Figures(
+        at=2.5,
+        started_at=1.5,
+        site="casino",
+        table="table-7",
+        alarm=None,
+        broker=BrokerFigures(connected=True, queued=0, in_flight=0, error=None),
+        cards=4,
+        held=0,
+        irregularities={3: 1},
+        journal_writable=True,
+        on_hold=False,
+        open_irregularities={3: 1},
+        readers=(reader,),
+        rounds={"player": 1},
+        seq=9,
+        waiting_inputs=0,
+        write_counts=(1,) * 12,
+        write_sum_s=0.5,
+    )
+    return table_text(figures).decode()
+
+
+def display_metrics() -> str:
+    tables = FloorModel()
+    moment = Moment(1.0, "2026-11-23T12:00:00Z")
+    tables.set_link(Link(connected=True, since="2026-11-23T12:00:00Z"), 1.0)
+    for suffix, more in (("state", {}), ("status", {}), ("alert/active", {"alerts": [alert()]})):
+        tables.receive(Message(topic(suffix), payload(suffix, **more)), moment)
+    streams = StreamRegistry(tables, JsonViews(tables, []), lambda: "now")
+    return metrics_text(tables, streams).decode()
+
+
+def names(text: str) -> set[str]:
+    """Return the names of all samples."""
+    return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if line[:1].isalpha()}
+
+
+@pytest.mark.parametrize("metrics", [table_metrics, display_metrics])
+def test_the_metrics_are_accepted(promtool: str, metrics: object) -> None:
+    assert callable(metrics)
+    assert run(promtool, "check", "metrics", text=metrics()) == ""
+
+
+def test_the_display_counts_tables_and_alerts() -> None:
+    text = display_metrics()
+    assert 'shoe_display_tables{freshness="live"} 1.0' in text
+    assert 'shoe_display_table_live{site="house",table="table-1"} 1.0' in text
+    counts = re.findall(r'shoe_display_open_alerts\{severity="\w+"\} (\S+)', text)
+    assert sorted(map(float, counts)) == [0, 0, 0, 0, 0, 1]
+
+
+def test_the_rules_are_accepted_and_fire_when_they_should(promtool: str) -> None:
+    run(promtool, "check", "rules", "shoe-rules.yml")
+    run(promtool, "test", "rules", "shoe-rules-test.yml")
+
+
+def dashboard() -> list[str]:
+    """Return every expression of the dashboard, without its variables."""
+    panels = json.loads((EXAMPLES / "shoe-dashboard.json").read_text())["panels"]
+    targets = [target["expr"] for panel in panels for target in panel["targets"]]
+    return [re.sub(r"\$\w+", "x", each) for each in targets]
+
+
+def test_the_dashboard_has_expressions_that_prometheus_accepts(
+    promtool: str, tmp_path: Path
+) -> None:
+    rules = [{"record": f"x:{n}", "expr": each} for n, each in enumerate(dashboard())]
+    assert len(rules) > 10
+    file = tmp_path / "rules.yml"
+    # JSON is YAML.
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    run(promtool, "check", "rules", str(file))
+
+
+def test_rules_and_dashboard_name_metrics_that_exist() -> None:
+    known = names(table_metrics()) | names(display_metrics())
+    rules = (EXAMPLES / "shoe-rules.yml").read_text()
+    expressions = re.findall(r"expr: (?:>-\n)?((?:.|\n(?=  ))*?)\n +(?:for|labels):", rules)
+    used = {
+        name
+        for each in (*expressions, *dashboard())
+        for name in re.findall(r"\b(?:shoe|process)_\w+", each)
+    }
+    assert len(expressions) == rules.count("alert:")
+    assert used <= known, used - known
+
+
+def test_the_page_names_every_metric() -> None:
+    page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
+    exported = names(table_metrics()) | names(display_metrics())
+    own = {name for name in exported if name.startswith("shoe_")}
+    families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in own}
+    missing = {name for name in families if f"`{name}" not in page}
+    assert not missing
