@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -47,7 +48,13 @@ class Display:
     """
 
     def __init__(
-        self, folder: Path, broker: int, text: str = "[display]\n", *, patch: str = ""
+        self,
+        folder: Path,
+        broker: int,
+        text: str = "[display]\n",
+        *,
+        patch: str = "",
+        trusted: Path | None = None,
     ) -> None:
         """
         Args:
@@ -55,7 +62,9 @@ class Display:
             broker: The port of its broker.
             text: Its configuration.
             patch: Python that is run in its process before it.
+            trusted: The authority of its certificate; None for a display with http.
         """
+        self._trusted = trusted
         self.folder = folder
         folder.mkdir(exist_ok=True)
         self.config = folder / "display.toml"
@@ -99,7 +108,7 @@ class Display:
 
     def _listens(self, begin: int) -> bool:
         assert self.process.poll() is None, self.log.read_text(encoding="utf-8")
-        found = re.search(r'"url": "http://127.0.0.1:(\d+)/"', self.said(begin))
+        found = re.search(r'"url": "https?://127.0.0.1:(\d+)/"', self.said(begin))
         self.port = int(found[1]) if found else self.port
         return found is not None
 
@@ -118,7 +127,13 @@ class Display:
         self, path: str, *, method: str = "GET", body: str | None = None, **headers: str
     ) -> Answer:
         """Ask for an address; `_` in a header's name is a hyphen."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        if self._trusted is None:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        else:
+            context = ssl.create_default_context(cafile=self._trusted)
+            connection = http.client.HTTPSConnection(
+                "127.0.0.1", self.port, timeout=PATIENCE, context=context
+            )
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)

@@ -14,14 +14,17 @@ from typing import Any, NamedTuple
 
 import pytest
 from argon2 import PasswordHasher
+from click.testing import CliRunner
 
+from shoe_daemon.cli import main
 from shoe_daemon.display.operator_sessions import (
     IDLE_S,
     LONGEST_S,
     MAX_SESSIONS,
     OperatorSessions,
 )
-from tests.brokers import Mosquitto, wait_for
+from shoe_daemon.installation.certificates import make_authority, make_server_certificate
+from tests.brokers import Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import Answer, Display
 
@@ -380,6 +383,80 @@ def test_no_pin_and_no_token_is_written_down(place: Place, desk: Desk) -> None:
         assert secret not in log
         assert secret not in place.pit.journal.read_bytes().decode("latin-1")
     assert "command_forwarded" in log
+
+
+class TestTls:
+    """A display with a certificate, as other computers see it."""
+
+    @pytest.fixture
+    def secured(self, tmp_path: Path) -> Iterator[Display]:
+        authority = make_authority("casino")
+        pair = make_server_certificate(authority, ["127.0.0.1", "board.casino.example"])
+        for name, text in (
+            ("ca.pem", authority.certificate),
+            ("display.pem", pair.certificate),
+            ("display.key", pair.key),
+            ("operators.toml", OPERATORS),
+        ):
+            (tmp_path / name).write_text(text)
+        text = (
+            '[display]\nhosts = ["board.casino.example"]\n'
+            '[display.orders]\noperators_file = "operators.toml"\n'
+            '[display.tls]\ncert_file = "display.pem"\nkey_file = "display.key"\n'
+        )
+        with Display(tmp_path, free_port(), text, trusted=tmp_path / "ca.pem") as display:
+            yield display
+
+    def test_a_pin_is_taken_and_the_cookie_stays_on_tls(self, secured: Display) -> None:
+        desk = Desk(secured, "hall.table-1")
+        # The name by which other computers know it: without TLS no PIN would be taken.
+        desk.origin = f"https://board.casino.example:{secured.port}"
+        host = f"board.casino.example:{secured.port}"
+        answer = desk.log_in(Host=host)
+        assert answer.status == 200, answer.body
+        assert "secure" in answer.headers["set-cookie"].lower()
+        session = secured.ask("/orders/session", Cookie=desk.cookie, Host=host)
+        assert told(session)["operator"] == "Maria"
+        assert "code" not in told(session)
+
+    def test_plain_http_is_not_the_same_origin(self, secured: Display) -> None:
+        desk = Desk(secured, "hall.table-1")
+        assert desk.log_in().status == 403
+
+
+def test_a_proxy_with_tls_is_believed_where_it_is_configured(tmp_path: Path) -> None:
+    (tmp_path / "operators.toml").write_text(OPERATORS)
+    text = (
+        '[display]\nhosts = ["board.casino.example"]\n[display.pit]\nbehind_proxy = true\n'
+        '[display.orders]\noperators_file = "operators.toml"\n'
+    )
+    forwarded = {"Host": "board.casino.example", "X_Forwarded_For": "192.0.2.7"}
+    with Display(tmp_path, free_port(), text) as display:
+        desk = Desk(display, "hall.table-1")
+        desk.origin = "http://board.casino.example"
+        plain = desk.log_in(**forwarded, X_Forwarded_Proto="http")
+        assert told(plain)["code"] == "plain_http"
+        desk.origin = "https://board.casino.example"
+        answer = desk.log_in(**forwarded, X_Forwarded_Proto="https")
+        assert answer.status == 200
+        assert "secure" in answer.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("empty.pem", "no certificate or key in it that can be used"),
+        ("/nowhere/display.pem", "display.tls.cert_file"),
+    ],
+)
+def test_a_bad_certificate_is_one_line(tmp_path: Path, name: str, why: str) -> None:
+    config = tmp_path / "display.toml"
+    config.write_text(f'[display.tls]\ncert_file = "{name}"\nkey_file = "{name}"\n')
+    (tmp_path / "empty.pem").write_text("")
+    result = CliRunner().invoke(main, ["check-config", str(config)])
+    assert result.exit_code == 2
+    assert why in result.output
+    assert len(result.output.splitlines()) == 1
 
 
 class TestSessions:
