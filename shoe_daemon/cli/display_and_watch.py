@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +26,11 @@ if TYPE_CHECKING:
     from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 
-@click.command("display", short_help="Show tables to browsers: boards and the pit.")
+@click.group(
+    "display",
+    short_help="Show tables to browsers: boards and the pit.",
+    invoke_without_command=True,
+)
 @click.option(
     "--config",
     "file",
@@ -36,13 +43,19 @@ if TYPE_CHECKING:
     metavar="ADDRESS:PORT",
     help="The address for browsers, in place of the file's; 127.0.0.1:8080 without a file.",
 )
-def display(file: Path | None, broker: str | None, listen: str | None) -> None:
+@click.pass_context
+def display(
+    context: click.Context, file: Path | None, broker: str | None, listen: str | None
+) -> None:
     """
     Show any number of tables to browsers, until SIGTERM or Ctrl-C.
 
     /table/ID is a table's board, /table/ID/history its rounds, /pit all tables.
-    It reads from the MQTT broker and never speaks there.
+    It reads from the MQTT broker, and publishes nothing but requests of events that its log
+    lacks.
     """
+    if context.invoked_subcommand is not None:
+        return
     import_structlog_alone()
     require_modules(
         ("starlette", "uvicorn"),
@@ -53,6 +66,59 @@ def display(file: Path | None, broker: str | None, listen: str | None) -> None:
 
     configure_logging()
     Display(_display_setup(file, broker, listen)).run()
+
+
+@display.command("import", short_help="Add journals to the log of the pit.")
+@click.argument(
+    "journals",
+    metavar="JOURNAL...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+)
+@click.option(
+    "--config",
+    "file",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The display's configuration, with [display.history].",
+)
+def import_journals(journals: tuple[Path, ...], file: Path) -> None:
+    """
+    Add the public events of JOURNALs to the log of the pit; what it has already stays as it is.
+
+    The display and the tables may be running.
+    """
+    import_structlog_alone()
+    from shoe_daemon.cli.journals_into_log import import_journal
+    from shoe_daemon.display.display_config import load_display
+    from shoe_daemon.display.history_store import HistoryStore
+
+    setup = load_display(file, inspecting=True)
+    if setup.history is None:
+        raise UserError(f"{file}: display.history.file is missing; expected a database's name")
+    try:
+        with HistoryStore(setup.history.path) as store:
+            for path in journals:
+                with _progress_bar(path) as show:
+                    found = import_journal(store, path, show)
+                click.echo(f"{path}: {found.name}, {found.events} events, {found.new} of them new")
+    except sqlite3.DatabaseError as error:
+        raise UserError(
+            f"{setup.history.path}: {error}; delete it, or start the display, which moves it aside"
+        ) from error
+
+
+@contextmanager
+def _progress_bar(path: Path) -> Iterator[Callable[[int, int], None]]:
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(length=1, label=path.name, file=sys.stderr, hidden=hidden) as bar:
+
+        def show(done: int, end: int) -> None:
+            bar.length = end
+            bar.update(done - bar.pos)
+
+        yield show
 
 
 def _display_setup(file: Path | None, broker: str | None, listen: str | None) -> DisplaySetup:

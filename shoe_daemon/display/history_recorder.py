@@ -24,6 +24,7 @@ import msgspec
 import structlog
 from msgspec import Struct, field
 
+from shoe_daemon.display.history_queries import missing_ranges, newest_journals
 from shoe_daemon.display.history_store import (
     MAX_SEQ,
     NEW_JOURNAL_MARGIN,
@@ -385,25 +386,6 @@ class _Missing(NamedTuple):
     site: str
     table: str
     range: SeqRange
-
-
-def missing_ranges(connection: sqlite3.Connection, journal: int, head: int) -> list[SeqRange]:
-    """Return the ranges of a journal that are not known to be complete, newest first."""
-    query = "SELECT first, last FROM coverage WHERE journal = ? ORDER BY first DESC"
-    missing, upper = [], head
-    for first, last in connection.execute(query, (journal,)):
-        if last < upper:
-            missing.append(SeqRange(last + 1, upper))
-        upper = min(upper, first - 1)
-    if upper >= 1:
-        missing.append(SeqRange(1, upper))
-    return missing
-
-
-def newest_journals(connection: sqlite3.Connection) -> list[tuple[int, str, str, int]]:
-    """Return number, site, table and head of the newest journal of every table."""
-    query = "SELECT max(id), site, name, head FROM journal GROUP BY site, name ORDER BY site, name"
-    return connection.execute(query).fetchall()
 
 
 class HistoryRequests:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, Self
 
@@ -66,7 +66,7 @@ _decode = msgspec.json.Decoder().decode
 _SCHEMA: Final = f"""
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY, site TEXT NOT NULL, name TEXT NOT NULL,
-    head INTEGER NOT NULL DEFAULT 0
+    head INTEGER NOT NULL DEFAULT 0, latest INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX journal_of_table ON journal (site, name);
 CREATE TABLE coverage (
@@ -157,12 +157,13 @@ class SeqRange(NamedTuple):
 
 
 class _Changes(NamedTuple):
-    """What must be derived again at the end of a batch."""
+    """Keys to derive again after a batch, and the time of each journal's last event."""
 
     rounds: set[int]
     irregularities: set[int]
     decisions: dict[int, LoggedEvent]
     duties: set[int]
+    latest: dict[int, int]
 
 
 def event_id(journal: int, seq: int) -> int:
@@ -295,12 +296,12 @@ class HistoryStore:
         return self._journals[key]
 
     def _journals_of(self, site: str, table: str) -> list[int]:
-        query = "SELECT id FROM journal WHERE site = ? AND name = ? ORDER BY id DESC"
+        query = "SELECT id FROM journal WHERE site = ? AND name = ? ORDER BY latest DESC, id DESC"
         return [row[0] for row in self._db.execute(query, (site, table))]
 
-    def _new_journal(self, site: str, table: str) -> int:
-        statement = "INSERT INTO journal (site, name) VALUES (?, ?)"
-        found = int(self._db.execute(statement, (site, table)).lastrowid or 0)
+    def _new_journal(self, site: str, table: str, latest: int = 0) -> int:
+        statement = "INSERT INTO journal (site, name, latest) VALUES (?, ?, ?)"
+        found = int(self._db.execute(statement, (site, table, latest)).lastrowid or 0)
         if found > MAX_JOURNALS:
             raise UserError(f"the history has more than {MAX_JOURNALS} journals")
         return found
@@ -308,7 +309,7 @@ class HistoryStore:
     def begin_journal(self, site: str, table: str) -> int:
         """Begin a new journal of a table: its numbers start again."""
         with self._transaction():
-            self._journals[site, table] = self._new_journal(site, table)
+            self._journals[site, table] = self._new_journal(site, table, now_us())
         return self._journals[site, table]
 
     def _is_other(self, journal: int, event: LoggedEvent) -> bool:
@@ -317,13 +318,15 @@ class HistoryStore:
         row = self._db.execute(query, (event_id(journal, event.seq),)).fetchone()
         return row is not None and row != (event.at, event.type)
 
-    def journal_with(self, site: str, table: str, event: LoggedEvent) -> int:
+    def journal_with(self, site: str, table: str, events: Sequence[LoggedEvent]) -> int:
         """
-        Return the journal of a table that an event belongs to: the newest one that has no other
-        event of the same number; else a new one.
+        Return the journal of a table that events belong to: the newest one that has no other
+        events of the same numbers; else a new one.
         """
         known = self._journals_of(site, table)
-        fitting = (each for each in known if not self._is_other(each, event))
+        fitting = (
+            each for each in known if not any(self._is_other(each, event) for event in events)
+        )
         found = next(fitting, None)
         return self._new_journal(site, table) if found is None else found
 
@@ -344,7 +347,7 @@ class HistoryStore:
             heads: Journals, and the number of the last event of which is known.
         """
         with self._transaction():
-            changes = _Changes(set(), set(), {}, set())
+            changes = _Changes(set(), set(), {}, set(), {})
             added = sum(self._add_event(each, changes) for each in events)
             self._derive(changes)
             for journal, covered_range in covered:
@@ -358,7 +361,7 @@ class HistoryStore:
     ) -> int:
         """Store a batch of one journal, which has no other public events in that range."""
         with self._transaction():
-            changes = _Changes(set(), set(), {}, set())
+            changes = _Changes(set(), set(), {}, set(), {})
             added = sum(self._insert(journal, each, changes) for each in events)
             self._derive(changes)
             self._cover(journal, covered)
@@ -373,7 +376,7 @@ class HistoryStore:
         if not self._is_other(journal, event):
             return False
         # Another event of the same number: the table has a new journal, or an earlier one again.
-        self._journals[site, table] = journal = self.journal_with(site, table, event)
+        self._journals[site, table] = journal = self.journal_with(site, table, [event])
         return self._insert(journal, event, changes)
 
     def _insert(self, journal: int, event: LoggedEvent, changes: _Changes) -> bool:
@@ -387,6 +390,7 @@ class HistoryStore:
         cursor = self._db.execute("INSERT OR IGNORE INTO event VALUES (?,?,?,?,?,?,?)", values)
         if cursor.rowcount == 0:
             return False
+        changes.latest[journal] = max(event.at, changes.latest.get(journal, 0))
         if round_key is not None:
             changes.rounds.add(round_key)
         if ref is not None:
@@ -409,6 +413,10 @@ class HistoryStore:
             self._put_entry(key, summarise_decision(event))
         for key in changes.duties:
             self._put_dealer(key)
+        self._db.executemany(
+            "UPDATE journal SET latest = max(latest, ?) WHERE id = ?",
+            [(latest, journal) for journal, latest in changes.latest.items()],
+        )
 
     def _events(self, column: str, key: int) -> list[LoggedEvent]:
         query = f"SELECT id, at, shoe, round, type, data FROM event WHERE {column} = ?"  # noqa: S608 - our own name

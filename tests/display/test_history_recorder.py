@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.display import history_recorder
-from shoe_daemon.display.history_recorder import HistoryRecorder, missing_ranges
+from shoe_daemon.display.history_queries import missing_ranges
+from shoe_daemon.display.history_recorder import HistoryRecorder
 from shoe_daemon.display.history_store import HistoryStore, connect_read_only
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.journal import JournalReader

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from functools import cache
@@ -12,10 +13,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.history_recorder import missing_ranges
+from shoe_daemon.cli import main
+from shoe_daemon.display.history_queries import missing_ranges
 from shoe_daemon.display.history_store import (
     HistoryStore,
     ReceivedEvent,
@@ -26,8 +29,11 @@ from shoe_daemon.display.history_store import (
     move_aside,
 )
 from shoe_daemon.display.history_summaries import LoggedEvent
+from shoe_daemon.journal import JournalReader
+from shoe_daemon.table import is_staff
 from shoe_daemon.table.table import Table
 from tests.display.table_messages import PATIENT
+from tests.report.report_shoes import shoe
 from tests.table.dealer import public_json
 from tests.table.history_model import HistoryModel
 from tests.table.random_observations import RandomObservations
@@ -82,11 +88,11 @@ def test_rounds_are_what_the_events_say(tmp_path: Path, seed: int) -> None:
     events, models, _ = played(seed)
     rows = stored(tmp_path / "h.db", events)["round"]
     by_round = {(row[0] >> 16 & 0xFFFFFF, row[3]): row for row in rows}
-    for shoe, model in models.items():
+    for number_of_shoe, model in models.items():
         for number, (_, data, voided) in model.rounds.items():
-            row = by_round[shoe, number]
+            row = by_round[number_of_shoe, number]
             outcome = None if data is None or voided else data["outcome"]
-            assert (row[4], bool(row[5] & 1)) == (outcome, voided), (shoe, number)
+            assert (row[4], bool(row[5] & 1)) == (outcome, voided), number
             if data is not None:
                 hands = [" ".join(card or "?" for card in data[hand]["cards"]) for hand in HANDS]
                 assert list(row[6:8]) == hands
@@ -163,8 +169,8 @@ def test_a_journal_that_begins_again_replaces_nothing(tmp_path: Path) -> None:
         assert store.add(received(first)) == len(first)
         assert store.add(received(second)) == len(second)
         assert store.add(received([*first, *second])) == 0
-        assert store.journal_with(SITE, TABLE, first[1]) == 1
-        assert store.journal_with(SITE, TABLE, second[1]) == 2
+        assert store.journal_with(SITE, TABLE, first[1:]) == 1
+        assert store.journal_with(SITE, TABLE, second[1:]) == 2
 
 
 @given(ranges=st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10)), max_size=12))
@@ -217,3 +223,23 @@ def test_a_damaged_database_is_recognised_and_moved_aside(tmp_path: Path, damage
     assert is_damage(caught.value)
     assert move_aside(path).exists()
     assert stored(path, played(1)[0])["round"]
+
+
+def test_an_imported_journal_is_in_the_log_once(tmp_path: Path) -> None:
+    journals = [shoe(tmp_path / f"{seed}.db", seed=seed, rounds=6) for seed in (1, 2)]
+    config = tmp_path / "display.toml"
+    config.write_text('[display.history]\nfile = "history.db"\n', encoding="utf-8")
+    command = ["display", "import", *map(str, journals), "--config", str(config)]
+    lines = CliRunner().invoke(main, command).output.splitlines()
+    assert [line.endswith(" events, 0 of them new") for line in lines] == [False, False]
+    before = content(tmp_path / "history.db")
+    again = CliRunner().invoke(main, command).output.splitlines()
+    assert [line.endswith(" events, 0 of them new") for line in again] == [True, True]
+    assert content(tmp_path / "history.db") == before
+    with JournalReader(journals[1]) as reader:
+        public = [json.loads(line) for line in reader.event_lines()]
+    public = [each for each in public if not is_staff(each["type"])]
+    rows = [row for row in before["event"] if row[0] >> 40 == 2]
+    assert [(row[0] & 0xFFFFFFFFFF, row[5], json.loads(row[6])) for row in rows] == [
+        (each["seq"], each["type"], each["data"]) for each in public
+    ]

@@ -1,0 +1,460 @@
+"""
+Searches of the log: irregularities and decisions, rounds, and all of one round.
+
+Every search is ordered from the newest to the oldest and goes along an index that fits its
+filters, so that a page of it takes milliseconds over a year of many tables. A search that takes
+longer than its limit is ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.display.history_store import (
+    ROUND_BITS,
+    SEQ_BITS,
+    SeqRange,
+    connect_read_only,
+    round_id,
+)
+from shoe_daemon.display.history_summaries import CARD_NUMBERS, RoundMark, card_mask
+
+__all__ = [
+    "Cursor",
+    "LogFilter",
+    "LogReader",
+    "SearchTimeoutError",
+    "TableJournals",
+    "missing_ranges",
+    "newest_journals",
+    "open_log",
+]
+
+QUERY_LIMIT_S: Final = 2.0
+_PROGRESS_STEPS: Final = 10_000
+"""Steps of SQLite's machine between two looks at the clock."""
+
+_ROUND_MASK: Final = (1 << ROUND_BITS) - 1
+_SHOE_MASK: Final = (1 << (SEQ_BITS - ROUND_BITS)) - 1
+_NO_END: Final = 1 << 62
+
+_decode = msgspec.json.Decoder().decode
+
+_ENTRY_COLUMNS: Final = (
+    "entry.id, entry.journal, entry.at, entry.shoe, entry.round, entry.kind, entry.severity,"
+    " entry.closed, entry.action, entry.operator, entry.dealer, entry.reason, entry.authority,"
+    " entry.section, entry.verified, event.data"
+)
+_ROUND_COLUMNS: Final = (
+    "round.id, round.at, round.ended, round.outcome, round.marks, round.player, round.banker,"
+    " round.player_total, round.banker_total, round.kind"
+)
+
+
+class SearchTimeoutError(Exception):
+    """A search took longer than its limit."""
+
+
+class Cursor(NamedTuple):
+    """The last row of a page; the next page begins behind it."""
+
+    at: int
+    id: int
+
+
+class LogFilter(Struct, frozen=True, kw_only=True):
+    """
+    What a search asks for; None and empty values ask for nothing.
+
+    Attributes:
+        table: ``site.table``, or the id of tables at any site.
+        shoe: Number of the shoe.
+        round: Number of the round within its shoe.
+        since: First time, microseconds since 1970.
+        until: Last time.
+        kind: Kind of an irregularity, or type of a decision's event.
+        severity: Severity of an irregularity.
+        operator: Who decided.
+        dealer: Who was dealing.
+        open_only: Irregularities that are still open.
+        outcome: ``player``, ``banker`` or ``tie``.
+        mark: What happened to the round.
+        cards: Cards that the round contains, each as often as it is named.
+    """
+
+    table: str | None = None
+    shoe: int | None = None
+    round: int | None = None
+    since: int | None = None
+    until: int | None = None
+    kind: str | None = None
+    severity: int | None = None
+    operator: str | None = None
+    dealer: str | None = None
+    open_only: bool = False
+    outcome: str | None = None
+    mark: RoundMark | None = None
+    cards: tuple[str, ...] = ()
+
+
+class TableJournals(NamedTuple):
+    """A table, and its journals from the newest to the oldest."""
+
+    key: str
+    journals: tuple[int, ...]
+
+
+class _Search:
+    """Conditions of a query, and their values."""
+
+    def __init__(self) -> None:
+        self.conditions: list[str] = []
+        self.values: list[object] = []
+
+    def add(self, condition: str, *values: object) -> None:
+        self.conditions.append(condition)
+        self.values += values
+
+    def equal(self, column: str, value: object) -> None:
+        if value is not None:
+            self.add(f"{column} = ?", value)
+
+    def among(self, column: str, values: Sequence[object]) -> None:
+        if len(values) == 1:
+            self.add(f"{column} = ?", *values)
+        else:
+            self.add(f"{column} IN ({','.join('?' * len(values))})", *values)
+
+    def times(self, column: str, wanted: LogFilter) -> None:
+        if wanted.since is not None:
+            self.add(f"{column} >= ?", wanted.since)
+        if wanted.until is not None:
+            self.add(f"{column} <= ?", wanted.until)
+
+    def after(self, columns: str, cursor: Cursor | None) -> None:
+        if cursor is not None:
+            self.add(f"({columns}) < (?, ?)", *cursor)
+
+    @property
+    def where(self) -> str:
+        return " WHERE " + " AND ".join(self.conditions) if self.conditions else ""
+
+
+class LogReader:
+    """
+    Searches over one connection, for one thread.
+
+    Args:
+        connection: See `connect_read_only`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self._tables: list[TableJournals] | None = None
+
+    def tables(self) -> list[TableJournals]:
+        """Return all tables by their keys."""
+        if self._tables is None:
+            query = "SELECT site || '.' || name, id FROM journal ORDER BY latest DESC, id DESC"
+            found: dict[str, list[int]] = {}
+            for key, journal in self._db.execute(query):
+                found.setdefault(key, []).append(journal)
+            self._tables = [TableJournals(key, tuple(found[key])) for key in sorted(found)]
+        return self._tables
+
+    def key_of(self, journal: int) -> str:
+        """Return the key of a journal's table."""
+        return next((each.key for each in self.tables() if journal in each.journals), "")
+
+    def names(self, column: str) -> list[str]:
+        """Return all operators, or all dealers, of the log."""
+        if column not in {"operator", "dealer"}:
+            raise ValueError(column)
+        # One step for each name along the index, not one for each row.
+        query = (
+            f"WITH RECURSIVE names (name) AS ("  # noqa: S608 - one of two names
+            f" SELECT min({column}) FROM entry WHERE {column} IS NOT NULL UNION ALL"
+            f" SELECT (SELECT min({column}) FROM entry WHERE {column} > name) FROM names"
+            f" WHERE name IS NOT NULL"
+            f") SELECT name FROM names WHERE name IS NOT NULL LIMIT 500"
+        )
+        return [row[0] for row in self._run(query, ())]
+
+    def entries(
+        self, wanted: LogFilter, limit: int, cursor: Cursor | None = None
+    ) -> list[dict[str, Any]]:
+        """
+        Return irregularities and decisions, newest first.
+
+        Raises:
+            SearchTimeoutError: It took too long.
+        """
+        search = _Search()
+        if wanted.table is not None:
+            search.among("entry.journal", self._journals(wanted.table))
+        search.equal("entry.shoe", wanted.shoe)
+        if wanted.round is not None:
+            search.add(f"entry.round & {_ROUND_MASK} = ?", wanted.round)
+        for name in ("kind", "severity", "operator", "dealer"):
+            search.equal(f"entry.{name}", getattr(wanted, name))
+        if wanted.open_only:
+            search.add("entry.closed IS NULL")
+        search.times("entry.at", wanted)
+        search.after("entry.at, entry.id", cursor)
+        query = (
+            f"SELECT {_ENTRY_COLUMNS} FROM entry LEFT JOIN event ON event.id = entry.source"  # noqa: S608 - our own names
+            f"{search.where} ORDER BY entry.at DESC, entry.id DESC LIMIT {limit:d}"
+        )
+        return [self._entry(row) for row in self._run(query, search.values)]
+
+    def rounds(
+        self, wanted: LogFilter, limit: int, cursor: Cursor | None = None
+    ) -> list[dict[str, Any]]:
+        """
+        Return rounds, newest first.
+
+        Raises:
+            SearchTimeoutError: It took too long.
+        """
+        if wanted.cards:
+            return self._rounds_with_cards(wanted, limit, cursor)
+        search = _Search()
+        index = "INDEXED BY round_at"
+        if wanted.table is not None:
+            journals = self._journals(wanted.table)
+            if wanted.shoe is not None and len(journals) == 1:
+                first = round_id(journals[0], wanted.shoe, 0)
+                search.add("round.id BETWEEN ? AND ?", first, first + _ROUND_MASK)
+                index = "NOT INDEXED"
+            else:
+                search.among(f"round.id >> {SEQ_BITS}", journals)
+                index = "INDEXED BY round_journal" if len(journals) == 1 else index
+        if wanted.mark is not None:
+            search.add("round.marks > 0")
+            search.add("round.marks & ? <> 0", int(wanted.mark))
+            index = "INDEXED BY round_marked" if index != "NOT INDEXED" else index
+        elif wanted.round is not None and index != "NOT INDEXED":
+            index = "INDEXED BY round_number"
+        search.equal("round.number", wanted.round)
+        self._add_common(search, wanted, "round.at")
+        search.after("round.at, round.id", cursor)
+        query = (
+            f"SELECT {_ROUND_COLUMNS} FROM round {index}{search.where}"  # noqa: S608 - our own names
+            f" ORDER BY round.at DESC, round.id DESC LIMIT {limit:d}"
+        )
+        return [self._round(row) for row in self._run(query, search.values)]
+
+    def _rounds_with_cards(
+        self, wanted: LogFilter, limit: int, cursor: Cursor | None
+    ) -> list[dict[str, Any]]:
+        search = _Search()
+        mask = card_mask(wanted.cards)
+        search.equal("found.card", CARD_NUMBERS[wanted.cards[0]])
+        search.add("found.mask & ? = ?", mask, mask)
+        if wanted.table is not None:
+            search.among(f"found.round >> {SEQ_BITS}", self._journals(wanted.table))
+        for card, count in Counter(wanted.cards).items():
+            if count > 1:
+                text = "replace(' ' || round.player || ' ' || round.banker || ' ', ' ', '  ')"
+                search.add(
+                    f"length({text}) - length(replace({text}, ?, '')) >= ?",
+                    f" {card} ",
+                    count * (len(card) + 2),
+                )
+        search.equal("round.number", wanted.round)
+        if wanted.mark is not None:
+            search.add("round.marks & ? <> 0", int(wanted.mark))
+        self._add_common(search, wanted, "found.at")
+        search.after("found.at, found.round", cursor)
+        query = (
+            f"SELECT {_ROUND_COLUMNS} FROM round_card AS found CROSS JOIN round"  # noqa: S608
+            f" ON round.id = found.round{search.where}"
+            f" ORDER BY found.at DESC, found.round DESC LIMIT {limit:d}"
+        )
+        return [self._round(row) for row in self._run(query, search.values)]
+
+    @staticmethod
+    def _add_common(search: _Search, wanted: LogFilter, at: str) -> None:
+        if wanted.shoe is not None:
+            search.add(f"round.id >> {ROUND_BITS} & {_SHOE_MASK} = ?", wanted.shoe)
+        search.equal("round.outcome", wanted.outcome)
+        search.times(at, wanted)
+
+    def round(self, table: str, shoe: int, number: int) -> dict[str, Any] | None:
+        """Return a round with all its events and entries, and its neighbours; None if unknown."""
+        for journal in self._journals(table):
+            key = round_id(journal, shoe, number)
+            query = f"SELECT {_ROUND_COLUMNS} FROM round WHERE id = ?"  # noqa: S608
+            rows = self._run(query, (key,))
+            if rows:
+                return self._whole_round(key, self._round(rows[0]))
+        return None
+
+    def _whole_round(self, key: int, found: dict[str, Any]) -> dict[str, Any]:
+        query = "SELECT id, at, type, data FROM event WHERE round = ? ORDER BY id"
+        found["events"] = [
+            {
+                "seq": row[0] & ((1 << SEQ_BITS) - 1),
+                "at": row[1],
+                "type": row[2],
+                "data": _decode(row[3]),
+                "shoe": found["shoe"],
+                "round": found["round"],
+            }
+            for row in self._run(query, (key,))
+        ]
+        query = (
+            f"SELECT {_ENTRY_COLUMNS} FROM entry LEFT JOIN event ON event.id = entry.source"  # noqa: S608
+            " WHERE entry.journal = ? AND entry.round = ? ORDER BY entry.id"
+        )
+        rows = self._run(query, (key >> SEQ_BITS, key))
+        found["entries"] = [self._entry(row) for row in rows]
+        for name, query in (
+            ("before", "SELECT max(id) FROM round WHERE id < ? AND id > ?"),
+            ("after", "SELECT min(id) FROM round WHERE id > ? AND id < ?"),
+        ):
+            shoe = key & ~_ROUND_MASK
+            end = shoe if name == "before" else shoe + _ROUND_MASK
+            other = self._run(query, (key, end))[0][0]
+            found[name] = None if other is None else other & _ROUND_MASK
+        return found
+
+    def incomplete(self, wanted: str | None, most: int = 20) -> list[dict[str, Any]]:
+        """
+        Return what may be missing: tables, with the times between which their events are not
+        known to be complete.
+        """
+        found = []
+        for table in self.tables():
+            if wanted is not None and wanted not in {table.key, table.key.partition(".")[2]}:
+                continue
+            for first, last in self._gaps(table.journals[0]):
+                found.append(
+                    {
+                        "table": table.key,
+                        "from": self._time(table.journals[0], first, "before"),
+                        "to": self._time(table.journals[0], last, "after"),
+                    }
+                )
+                if len(found) == most:
+                    return found
+        return found
+
+    def _gaps(self, journal: int) -> list[SeqRange]:
+        head = self._run("SELECT head FROM journal WHERE id = ?", (journal,))[0][0]
+        return missing_ranges(self._db, journal, head)
+
+    def _time(self, journal: int, seq: int, side: str) -> int | None:
+        low, high = journal << SEQ_BITS, (journal + 1) << SEQ_BITS
+        key = low | seq
+        if side == "before":
+            query = "SELECT at FROM event WHERE id < ? AND id > ? ORDER BY id DESC LIMIT 1"
+            rows = self._run(query, (key, low))
+        else:
+            query = "SELECT at FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT 1"
+            rows = self._run(query, (key, high))
+        return rows[0][0] if rows else None
+
+    def _journals(self, table: str) -> tuple[int, ...]:
+        found = [
+            each.journals
+            for each in self.tables()
+            if table in {each.key, each.key.partition(".")[2]}
+        ]
+        return tuple(journal for journals in found for journal in journals) or (-1,)
+
+    def _run(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        until = time.monotonic() + QUERY_LIMIT_S
+        self._db.set_progress_handler(lambda: time.monotonic() > until, _PROGRESS_STEPS)
+        try:
+            return self._db.execute(query, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "interrupted" in str(error):
+                raise SearchTimeoutError from error
+            raise
+
+    def _entry(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        key, journal, at, shoe, round_key = row[:5]
+        closed = row[7]
+        return {
+            "id": key & ((1 << SEQ_BITS) - 1),
+            "cursor": [at, key],
+            "table": self.key_of(journal),
+            "at": at,
+            "shoe": shoe,
+            "round": None if round_key is None else round_key & _ROUND_MASK,
+            "kind": row[5],
+            "severity": row[6],
+            "closed": closed,
+            "seconds": None if closed is None or row[6] == 0 else (closed - at) / 1_000_000,
+            "action": row[8],
+            "operator": row[9],
+            "dealer": row[10],
+            "reason": row[11],
+            "authority": row[12],
+            "section": row[13],
+            "verified": None if row[14] is None else bool(row[14]),
+            "data": None if row[15] is None else _decode(row[15]),
+        }
+
+    def _round(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        key, marks = row[0], RoundMark(row[4])
+        return {
+            "cursor": [row[1], key],
+            "table": self.key_of(key >> SEQ_BITS),
+            "shoe": key >> ROUND_BITS & _SHOE_MASK,
+            "round": key & _ROUND_MASK,
+            "at": row[1],
+            "ended": row[2],
+            "outcome": row[3],
+            "marks": [mark.name.lower() for mark in RoundMark if mark in marks and mark.name],
+            "player": row[5].split(),
+            "banker": row[6].split(),
+            "player_total": row[7],
+            "banker_total": row[8],
+            "kind": row[9],
+        }
+
+
+def missing_ranges(connection: sqlite3.Connection, journal: int, head: int) -> list[SeqRange]:
+    """Return the ranges of a journal that are not known to be complete, newest first."""
+    query = "SELECT first, last FROM coverage WHERE journal = ? ORDER BY first DESC"
+    missing, upper = [], head
+    for first, last in connection.execute(query, (journal,)):
+        if last < upper:
+            missing.append(SeqRange(last + 1, upper))
+        upper = min(upper, first - 1)
+    if upper >= 1:
+        missing.append(SeqRange(1, upper))
+    return missing
+
+
+def newest_journals(connection: sqlite3.Connection) -> list[tuple[int, str, str, int]]:
+    """Return number, site, table and head of the newest journal of every table."""
+    query = "SELECT id, site, name, head FROM journal ORDER BY latest, id"
+    found = {(row[1], row[2]): row for row in connection.execute(query)}
+    return [found[key] for key in sorted(found)]
+
+
+@contextlib.contextmanager
+def open_log(path: Path) -> Iterator[LogReader]:
+    """
+    Open the log for some searches.
+
+    Raises:
+        sqlite3.Error: It cannot be opened, or is damaged.
+    """
+    connection = connect_read_only(path)
+    try:
+        yield LogReader(connection)
+    finally:
+        connection.close()
