@@ -21,6 +21,7 @@ from tests.brokers import wait_for
 from tests.browser.chrome import Watched, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
 from tests.browser.test_corrections import play
+from tests.browser.test_page_standards import assert_accessible
 from tests.display.test_order_routes import OPERATORS, OTHER_PIN, PIN
 from tests.volume import volume
 
@@ -116,6 +117,7 @@ def test_a_misdeal_is_resolved_in_three_taps(
     hand.log_in()
     assert hand.step("preview") == "preview"
     assert hand.page.locator(".would li").count() > 0
+    assert_accessible(hand.page)
     hand.tap("#sheet-do")
     hand.step("done")
     hand.tap("#sheet-do")

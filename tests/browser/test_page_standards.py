@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+import axe_playwright_python
 import pytest
 from calmjs.parse import es5
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
@@ -32,6 +33,7 @@ SHEETS = sorted((Path(room.__file__).parent / "static").glob("*.css"))
 LIMIT = 150_000
 STAFF_LIMIT = 175_000
 TABLETS = ((768, 1024), (1024, 768))
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PAGES = ("/table/{0}", "/table/{0}/history", "/table/{0}/dealer", "/pit", "/pit/table/{0}", "/")
 # What browsers of 2016 do not know, in scripts and in style sheets.
 YOUNG_SCRIPT = re.compile(
@@ -84,6 +86,22 @@ def test_a_style_sheet_asks_for_nothing_young(sheet: Path) -> None:
     """
     text = re.sub(r"/\*.*?\*/", "", sheet.read_text(encoding="utf-8"), flags=re.DOTALL)
     assert not YOUNG_STYLE.search(text.replace(":focus:not(:focus-visible)", ""))
+
+
+def assert_accessible(page: Page) -> None:
+    """Axe-core finds no violation: contrast, names, roles, order, landmarks and more."""
+    page.evaluate(AXE)
+    found = page.evaluate("() => axe.run()")
+    assert len(found["passes"]) > 20
+    assert [(each["id"], each["nodes"][0]["target"]) for each in found["violations"]] == []
+
+
+@pytest.mark.parametrize("size", ["phone", "kiosk"])
+def test_a_page_shuts_nobody_out(stage: Stage, busy: Table, browser: Browser, size: str) -> None:
+    with watch(browser, size) as watched:
+        for path in PAGES:
+            open_page(stage, watched, path, busy)
+            assert_accessible(watched.page)
 
 
 @pytest.mark.parametrize(("code", "path"), sample(product(languages(), PAGES), 3))

@@ -444,7 +444,7 @@ window.Shoe = Shoe;
       id: "sheet", "class": "sheet hidden", role: "dialog", "aria-modal": "true",
       "aria-labelledby": "sheet-title"
     }, Shoe.el("div", { "class": "sheet-box" }, [
-      Shoe.el("header", null, [Shoe.el("h2", { id: "sheet-title" }), close]),
+      Shoe.el("div", { "class": "sheet-head" }, [Shoe.el("h2", { id: "sheet-title" }), close]),
       Shoe.el("div", { id: "sheet-body" })
     ]));
     document.body.appendChild(box);
