@@ -253,5 +253,17 @@ def _profile_steps(answers: Answers) -> list[str]:
 
 def _board(answers: Answers) -> str:
     if answers.has_display:
-        return f"board     http://127.0.0.1:8080/table/{answers.site}.{answers.table}"
+        return f"board     http://127.0.0.1:8080/table/{answers.site}.{answers.table}{_orders(answers)}"
     return f"watch     shoe-daemon watch --config {_config_path(answers)}"
+
+
+def _orders(answers: Answers) -> str:
+    """Return where operators give orders, if they do: without TLS no page takes a PIN."""
+    if not answers.operators or not answers.has_broker:
+        return ""
+    if answers.tls_names and answers.display == "network":
+        return f"\norders    https://{answers.tls_names[0]}:8443/pit"
+    return (
+        "\norders    http://127.0.0.1:8080/pit, on this computer; for others --display network "
+        "and --tls NAME"
+    )

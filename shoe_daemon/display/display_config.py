@@ -150,13 +150,16 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 class DisplayTls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
-    Section ``[display.tls]``: the pages come over https only.
+    Section ``[display.tls]``: the pages over https.
 
     Attributes:
+        listen: Address and port for https, beside that of ``[display]``; None if that one has
+            https only.
         cert_file: The display's certificate (PEM), with those between it and the authority.
         key_file: Its key (PEM). Names are looked up as those of passwords.
     """
 
+    listen: str | None = None
     cert_file: Annotated[str, Meta(min_length=1)]
     key_file: Annotated[str, Meta(min_length=1)]
 
@@ -251,6 +254,13 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
                 f"display.time_zone: {self.time_zone!r}; expected a name such as Europe/Paris"
             ) from error
 
+    @property
+    def https_address(self) -> tuple[str, int] | None:
+        """Address and port for https beside `address`; None for none."""
+        if self.tls is None or self.tls.listen is None:
+            return None
+        return parse_listen(self.tls.listen, "display.tls.listen")
+
     def table_key(self, name: str) -> str:
         """Return the key of a table; its id, if any site may have it."""
         return name if "." in name or self.site is None else f"{self.site}.{name}"
@@ -258,7 +268,8 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def on_loopback(self) -> bool:
         """True when only this computer reaches the address."""
-        return is_loopback(self.address[0])
+        addresses = [self.address, *filter(None, [self.https_address])]
+        return all(is_loopback(host) for host, _port in addresses)
 
     @property
     def open_pit(self) -> bool:

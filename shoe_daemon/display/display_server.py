@@ -86,6 +86,7 @@ class Display:
         )
         self._http_app = HttpApp(setup, self.streams)
         self._metrics_address = _metrics_address(setup)
+        self._servers: dict[str, _Server] = {}
         self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
@@ -110,30 +111,19 @@ class Display:
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
         async with contextlib.AsyncExitStack() as stack:
-            listener = stack.enter_context(listening_socket(self._settings.address))
-            metrics = await stack.enter_async_context(self._serving_metrics())
-            server = _Server(
-                self._http_app.app(),
-                self._settings.streams + PAGE_CONNECTIONS,
-                self._setup.tls,
-            )
+            serving = [await stack.enter_async_context(each) for each in self._listeners()]
             self._start_history()
             self._feed.start()
-            serving = asyncio.create_task(server.serve(sockets=[listener]))
-            timer = asyncio.create_task(self._run_timer(server))
-            self._report_started(*listener.getsockname()[:2])
+            timer = asyncio.create_task(self._run_timer())
+            self._report_started()
             stopping = asyncio.create_task(self._stopping.wait())
-            # Server and timer end by themselves only on an error.
-            await asyncio.wait(
-                {serving, timer, stopping, *metrics}, return_when=asyncio.FIRST_COMPLETED
-            )
+            # Servers and timer end by themselves only on an error.
+            await asyncio.wait({*serving, timer, stopping}, return_when=asyncio.FIRST_COMPLETED)
             notify_systemd("STOPPING=1")
             self.streams.close()
             self._http_app.close()
-            server.should_exit = True
             stopping.cancel()
             timer.cancel()
-            await serving
         await asyncio.to_thread(self._feed.stop)
         await asyncio.to_thread(self._stop_history)
         _log.info("stopped")
@@ -150,26 +140,42 @@ class Display:
             self._requests.stop()
             self._history.stop()
 
-    @contextlib.asynccontextmanager
-    async def _serving_metrics(self) -> AsyncIterator[list[asyncio.Task[None]]]:
-        """Serve `/metrics` on a listener of its own within the block, if configured."""
-        if self._metrics_address is None:
-            yield []
-            return
-        # Displays without this listener need no extra.
-        from shoe_daemon.display.metrics import metrics_app  # noqa: PLC0415
+    def _listeners(self) -> Iterator[contextlib.AbstractAsyncContextManager[asyncio.Task[None]]]:
+        """Give a block for each address that is served."""
+        pages, most = self._http_app.app(), self._settings.streams + PAGE_CONNECTIONS
+        certificate, second = self._setup.tls, self._settings.https_address
+        main = certificate if second is None else None
+        yield self._serving(pages, self._settings.address, "display.listen", most, main)
+        if second is not None:
+            yield self._serving(pages, second, "display.tls.listen", most, certificate)
+        if self._metrics_address is not None:
+            # Displays without this listener need no extra.
+            from shoe_daemon.display.metrics import metrics_app  # noqa: PLC0415
 
-        with listening_socket(self._metrics_address, "metrics.listen") as listener:
-            server = _Server(metrics_app(self.tables, self.streams), METRICS_CONNECTIONS, None)
+            app = metrics_app(self.tables, self.streams)
+            yield self._serving(app, self._metrics_address, "metrics.listen", METRICS_CONNECTIONS)
+
+    @contextlib.asynccontextmanager
+    async def _serving(
+        self,
+        app: ASGIApp,
+        address: tuple[str, int],
+        key: str,
+        connections: int,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> AsyncIterator[asyncio.Task[None]]:
+        """Serve an application within the block; `key` is where the address is configured."""
+        with listening_socket(address, key) as listener:
+            server = _Server(app, connections, certificate)
+            self._servers[_url(listener, encrypted=certificate is not None)] = server
             task = asyncio.create_task(server.serve(sockets=[listener]))
-            yield [task]
+            yield task
             server.should_exit = True
             await task
 
-    def _report_started(self, host: str, port: int) -> None:
-        named = f"[{host}]" if ":" in host else host
-        scheme = "http" if self._setup.tls is None else "https"
-        _log.info("started", url=f"{scheme}://{named}:{port}/")
+    def _report_started(self) -> None:
+        for url in self._servers:
+            _log.info("started", url=url)
         if self._settings.open_pit:
             _log.warning(
                 "pit_open", hint="other machines see the pit without a password: set [display.pit]"
@@ -215,7 +221,7 @@ class Display:
             last = faults.last[-1]
             _log.warning("message_invalid", topic=last.topic, what=last.what, total=faults.total)
 
-    async def _run_timer(self, server: _Server) -> None:
+    async def _run_timer(self) -> None:
         """Every second: publish changes that follow from the time, and notify the watchdog."""
         for tick in count(1):
             await asyncio.sleep(TIMER_INTERVAL_S)
@@ -225,7 +231,8 @@ class Display:
             self.streams.publish(changes)
             self.streams.publish_delayed()
             if tick % SWEEP_INTERVAL == 0:
-                server.close_idle_connections()
+                for server in self._servers.values():
+                    server.close_idle_connections()
             if self._feed.alive and now - self._feed.last_active < FEED_TIMEOUT_S:
                 notify_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
@@ -278,6 +285,12 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Install no signal handlers: the display has its own."""
         yield
+
+
+def _url(listener: socket.socket, *, encrypted: bool) -> str:
+    host, port = listener.getsockname()[:2]
+    named = f"[{host}]" if ":" in host else host
+    return f"{'https' if encrypted else 'http'}://{named}:{port}/"
 
 
 def _metrics_address(setup: DisplaySetup) -> tuple[str, int] | None:

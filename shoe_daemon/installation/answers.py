@@ -45,8 +45,8 @@ class Answers(Struct, frozen=True, kw_only=True):
             or ``simulated``.
         baudrate: Speed of the serial line in bit/s, if it differs from the driver's.
         broker: ``here``, or HOST[:PORT] of a broker elsewhere.
-        tls_names: Names and addresses by which other computers reach the broker here; its
-            certificate is made for them. Empty: no encrypted listener.
+        tls_names: Names and addresses by which other computers reach this one; the broker's
+            certificate, and that of the boards, is made for them. Empty: no encryption.
         ca_file: The authority of an encrypted broker elsewhere (PEM); ``system`` for those
             of this computer; None for an unencrypted connection.
         display: ``none``; ``local``: boards for browsers on this computer; ``network``: for

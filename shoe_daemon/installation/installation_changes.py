@@ -15,6 +15,7 @@ from shoe_daemon.installation.broker_accounts import add_accounts, new_password
 from shoe_daemon.installation.credentials import CredentialFolder
 from shoe_daemon.installation.file_writing import Change, Record, compare, description, write
 from shoe_daemon.installation.planned_files import (
+    CERTIFICATES,
     CONFIGS,
     MOSQUITTO,
     PlannedFile,
@@ -29,8 +30,7 @@ from shoe_daemon.password_hashes_and_throttle import hash_password
 __all__ = ["Installation", "prepare"]
 
 _ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
-_CERTIFICATES: Final = f"{MOSQUITTO}/certs"
-_SERVER: Final = f"{_CERTIFICATES}/broker.pem"
+_SERVER: Final = f"{CERTIFICATES}/broker.pem"
 
 
 class Installation(Struct, frozen=True):
@@ -192,17 +192,17 @@ def _certificate_files(answers: Answers, root: Path) -> list[PlannedFile]:
     if server is not None and set(answers.tls_names) <= certificates.names_of(server):
         return []
     files = []
-    ca, ca_key = (_read(root, f"{_CERTIFICATES}/{name}") for name in ("ca.pem", "ca.key"))
+    ca, ca_key = (_read(root, f"{CERTIFICATES}/{name}") for name in ("ca.pem", "ca.key"))
     if ca is None or ca_key is None:
         authority = certificates.make_authority(answers.site)
         files += [
-            PlannedFile(f"{_CERTIFICATES}/ca.pem", authority.certificate),
-            PlannedFile(f"{_CERTIFICATES}/ca.key", authority.key, 0o600, secret=True),
+            PlannedFile(f"{CERTIFICATES}/ca.pem", authority.certificate),
+            PlannedFile(f"{CERTIFICATES}/ca.key", authority.key, 0o600, secret=True),
         ]
     else:
         authority = certificates.KeyPair(ca, ca_key)
     pair = certificates.make_server_certificate(authority, answers.tls_names)
-    key_file = f"{_CERTIFICATES}/broker.key"
+    key_file = f"{CERTIFICATES}/broker.key"
     return [
         *files,
         PlannedFile(_SERVER, pair.certificate),

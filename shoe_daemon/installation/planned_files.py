@@ -13,13 +13,24 @@ from shoe_daemon.configured_files import ENCRYPTED_SUFFIX
 from shoe_daemon.installation.answers import SIMULATED, Answers, split_address
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 
-__all__ = ["CONFIGS", "MOSQUITTO", "PlannedFile", "Secrets", "plan_files", "simulator_port"]
+__all__ = [
+    "CERTIFICATES",
+    "CONFIGS",
+    "MOSQUITTO",
+    "PlannedFile",
+    "Secrets",
+    "plan_files",
+    "simulator_port",
+]
 
 CONFIGS: Final = "/etc/shoe-daemon"
 UNITS: Final = "/etc/systemd/system"
 MOSQUITTO: Final = "/etc/mosquitto"
+CERTIFICATES: Final = f"{MOSQUITTO}/certs"
+"""The certificate of this computer is the broker's and the display's."""
 
 _DISPLAY_PORT: Final = 8080
+_DISPLAY_TLS_PORT: Final = 8443
 _FIRST_SIMULATOR_PORT: Final = 4001
 _LOCALHOSTS: Final = ("127.0.0.1", "::1", "localhost")
 
@@ -238,6 +249,11 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
     lines = ["[Service]", *_password_lines("board", secrets)]
     if answers.display == "network":
         lines.append(f"LoadCredential=pit.hash:{CONFIGS}/pit.hash")
+        if answers.tls_names:
+            lines += [
+                f"LoadCredential=display.pem:{CERTIFICATES}/broker.pem",
+                f"LoadCredential=display.key:{CERTIFICATES}/broker.key",
+            ]
     elif answers.has_broker:
         lines += ["IPAddressDeny=any", "IPAddressAllow=localhost"]
     if _takes_orders(answers):
@@ -270,6 +286,13 @@ def _display_config(answers: Answers) -> str:
     ]
     if is_open:
         sections.append('[display.pit]\nuser = "pit"\npassword_file = "pit.hash"\n')
+    if is_open and answers.tls_names:
+        tls = {
+            "listen": f"{address}:{_DISPLAY_TLS_PORT}",
+            "cert_file": "display.pem",
+            "key_file": "display.key",
+        }
+        sections.append(f"[display.tls]\n{_keys(tls)}")
     if _takes_orders(answers):
         orders = {
             "operators_file": "operators.toml",

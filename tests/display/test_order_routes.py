@@ -6,8 +6,10 @@ or token is written down anywhere.
 from __future__ import annotations
 
 import json
+import ssl
+import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ from shoe_daemon.display.operator_sessions import (
 from shoe_daemon.installation.certificates import make_authority, make_server_certificate
 from tests.brokers import Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit
-from tests.display.display_process import Answer, Display
+from tests.display.display_process import PATIENCE, Answer, Display
 
 PIN, OTHER_PIN = "4711-geheim", "1234"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -385,43 +387,58 @@ def test_no_pin_and_no_token_is_written_down(place: Place, desk: Desk) -> None:
     assert "command_forwarded" in log
 
 
-class TestTls:
-    """A display with a certificate, as other computers see it."""
+@contextmanager
+def secured(folder: Path, https_port: int | None = None) -> Iterator[Display]:
+    """A display with a certificate; with a port, https is there, and http where it was."""
+    authority = make_authority("casino")
+    pair = make_server_certificate(authority, ["127.0.0.1", "board.casino.example"])
+    for name, text in (
+        ("ca.pem", authority.certificate),
+        ("display.pem", pair.certificate),
+        ("display.key", pair.key),
+        ("operators.toml", OPERATORS),
+    ):
+        (folder / name).write_text(text)
+    listen = "" if https_port is None else f'listen = "127.0.0.1:{https_port}"'
+    text = (
+        '[display]\nhosts = ["board.casino.example"]\n'
+        '[display.orders]\noperators_file = "operators.toml"\n'
+        f'[display.tls]\n{listen}\ncert_file = "display.pem"\nkey_file = "display.key"\n'
+    )
+    trusted = folder / "ca.pem" if https_port is None else None
+    with Display(folder, free_port(), text, trusted=trusted) as display:
+        yield display
 
-    @pytest.fixture
-    def secured(self, tmp_path: Path) -> Iterator[Display]:
-        authority = make_authority("casino")
-        pair = make_server_certificate(authority, ["127.0.0.1", "board.casino.example"])
-        for name, text in (
-            ("ca.pem", authority.certificate),
-            ("display.pem", pair.certificate),
-            ("display.key", pair.key),
-            ("operators.toml", OPERATORS),
-        ):
-            (tmp_path / name).write_text(text)
-        text = (
-            '[display]\nhosts = ["board.casino.example"]\n'
-            '[display.orders]\noperators_file = "operators.toml"\n'
-            '[display.tls]\ncert_file = "display.pem"\nkey_file = "display.key"\n'
-        )
-        with Display(tmp_path, free_port(), text, trusted=tmp_path / "ca.pem") as display:
-            yield display
 
-    def test_a_pin_is_taken_and_the_cookie_stays_on_tls(self, secured: Display) -> None:
-        desk = Desk(secured, "hall.table-1")
+def test_over_tls_a_pin_is_taken_and_the_cookie_stays_there(tmp_path: Path) -> None:
+    with secured(tmp_path) as display:
+        desk = Desk(display, "hall.table-1")
+        # Of the scheme http it would be another origin.
+        assert desk.log_in().status == 403
         # The name by which other computers know it: without TLS no PIN would be taken.
-        desk.origin = f"https://board.casino.example:{secured.port}"
-        host = f"board.casino.example:{secured.port}"
+        host = f"board.casino.example:{display.port}"
+        desk.origin = f"https://{host}"
         answer = desk.log_in(Host=host)
         assert answer.status == 200, answer.body
         assert "secure" in answer.headers["set-cookie"].lower()
-        session = secured.ask("/orders/session", Cookie=desk.cookie, Host=host)
-        assert told(session)["operator"] == "Maria"
-        assert "code" not in told(session)
+        session = told(display.ask("/orders/session", Cookie=desk.cookie, Host=host))
+        assert session["operator"] == "Maria"
+        assert "code" not in session
 
-    def test_plain_http_is_not_the_same_origin(self, secured: Display) -> None:
-        desk = Desk(secured, "hall.table-1")
-        assert desk.log_in().status == 403
+
+def test_boards_stay_on_http_beside_a_pit_on_https(tmp_path: Path) -> None:
+    port = free_port()
+    with secured(tmp_path, port) as display:
+        assert display.ask("/").status == 200
+        trusted = ssl.create_default_context(cafile=tmp_path / "ca.pem")
+        url = f"https://127.0.0.1:{port}/pit"
+        with urllib.request.urlopen(url, context=trusted, timeout=PATIENCE) as answer:
+            assert answer.status == 200
+        # The pit on http takes no PIN under a name that other computers use.
+        desk = Desk(display, "hall.table-1")
+        host = f"board.casino.example:{display.port}"
+        desk.origin = f"http://{host}"
+        assert told(desk.log_in(Host=host))["code"] == "plain_http"
 
 
 def test_a_proxy_with_tls_is_believed_where_it_is_configured(tmp_path: Path) -> None:

@@ -91,6 +91,19 @@ def test_operators_give_orders_on_the_displays_pages(tmp_path: Path) -> None:
         assert f"SetCredential={name}:" in drop_in.read_text()
 
 
+def test_tablets_reach_the_pit_over_tls(tmp_path: Path) -> None:
+    options = ("--display", "network", "--tls", "board.example", "--operator", "Maria")
+    written(tmp_path, *BARE, *options, typed="a long password\n4711\n")
+    text = (tmp_path / "etc/shoe-daemon/display.toml").read_text()
+    assert 'listen = "0.0.0.0:8443"' in text
+    # The unit hands both files over by these names.
+    drop_in = tmp_path / "etc/systemd/system/shoe-display.service.d/50-init.conf"
+    for name, source in (("display.pem", "broker.pem"), ("display.key", "broker.key")):
+        assert f'"{name}"' in text
+        assert f"LoadCredential={name}:/etc/mosquitto/certs/{source}" in drop_in.read_text()
+        assert (tmp_path / "etc/mosquitto/certs" / source).exists()
+
+
 def test_a_new_table_signs_its_journal(tmp_path: Path) -> None:
     output = written(tmp_path, *BARE)
     folder = tmp_path / "etc/shoe-daemon"
