@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from tests.brokers import PATIENCE, wait_for
+from tests.brokers import PATIENCE, free_port, wait_for
 from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
 
 __all__ = ["PATIENCE", "Answer", "Browser", "Display"]
@@ -71,7 +71,8 @@ class Display:
         self.config.write_text(f"[mqtt]\nport = {broker}\n{text}", encoding="utf-8")
         self.log = folder / "display.log"
         self.manager = ServiceManager(str(folder / "notify.sock"))
-        self.port = 0
+        # One that no outgoing connection takes while it is killed.
+        self.port = free_port()
         self._program = SHOE_DAEMON
         if patch:
             main = "from shoe_daemon.cli import main\nmain()"
