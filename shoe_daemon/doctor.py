@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -33,6 +34,9 @@ from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, BrokerProbe, BrokerP
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, TableIdentity, Topics
+from shoe_daemon.notify.notify_config import NotifySetup, RecipientSettings
+from shoe_daemon.notify.notify_service import load_state
+from shoe_daemon.notify.notify_service import topic_filters as notify_filters
 from shoe_daemon.table import RoundEnd, undetectable_kinds
 
 _SLOW_WRITE_S: Final = 0.05
@@ -107,6 +111,49 @@ def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
     yield from _display_broker(setup)
     if _KIOSK_ENABLED.is_symlink():
         yield examine_kiosk()
+
+
+def examine_notify(setup: NotifySetup) -> Iterator[Finding]:
+    """Check everything that notifications depend on. Nothing is sent to a recipient."""
+    for note in setup.notes:
+        yield Finding("file", "note", note)
+    config = setup.config
+    wanted = notify_filters(config)
+
+    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
+        refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
+        for topic_filter, reason in refused.items():
+            yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
+        if not refused:
+            probe.receive(_RETAINED_WAIT_S)
+            yield _received(len(wanted), len(probe.received))
+
+    yield from _test(config.mqtt, setup.notes, f"shoe-notify-{secrets.token_hex(4)}", check_rights)
+    states = load_state(setup.state_file) if os.access(setup.state_file, os.R_OK) else {}
+    for recipient in config.notify.to:
+        yield _reachable(recipient)
+        state = states.get(recipient.id)
+        if state is not None and state.error is not None and state.failing_since is not None:
+            since = dt.datetime.fromtimestamp(state.failing_since, dt.UTC)
+            text = f"{state.failures} attempts failed since {since:%Y-%m-%d %H:%M} UTC: "
+            yield Finding(f"to {recipient.id}", "bad", text + state.error)
+
+
+def _reachable(recipient: RecipientSettings) -> Finding:
+    about = f"to {recipient.id}"
+    if recipient.webhook is None:
+        return Finding(about, "note", "only `notify --test` shows whether a message arrives")
+    url = urlsplit(recipient.webhook)
+    address = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+    try:
+        socket.create_connection(address, ANSWER_TIMEOUT_S).close()
+    except OSError as error:
+        reason = one_line(error)
+        return Finding(about, "bad", f"{address[0]}:{address[1]} cannot be reached: {reason}")
+    if recipient.is_plain:
+        return Finding(about, "note", "the webhook answers; it is not encrypted: no https")
+    text = f"{address[0]}:{address[1]} answers; `notify --test` sends a message"
+    return Finding(about, "good", text)
 
 
 def examine_kiosk(root: Path = Path("/")) -> Finding:

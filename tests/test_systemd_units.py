@@ -14,6 +14,7 @@ UNIT = SYSTEMD / "shoe-daemon@.service"
 DISPLAY = SYSTEMD / "shoe-display.service"
 KIOSK = SYSTEMD / "shoe-kiosk.service"
 CAMERA = SYSTEMD / "40-camera.conf"
+NOTIFY = SYSTEMD / "shoe-notify.service"
 FAILURE = SYSTEMD / "shoe-failure@.service"
 SIMULATOR = SYSTEMD / "shoe-simulator@.service"
 RULES = SYSTEMD / "99-shoe-daemon.rules"
@@ -38,7 +39,7 @@ def root(tmp_path: Path) -> Path:
         program.chmod(0o755)
     units = tmp_path / "etc/systemd/system"
     units.mkdir(parents=True)
-    for unit in (UNIT, DISPLAY, KIOSK, SIMULATOR, FAILURE):
+    for unit in (UNIT, DISPLAY, NOTIFY, KIOSK, SIMULATOR, FAILURE):
         shutil.copy(unit, units)
     (units / "modprobe@.service").write_text("[Service]\nType=oneshot\nExecStart=/usr/bin/echo\n")
     for target in ("sysinit", "basic", "shutdown"):  # what every service leans on
@@ -53,7 +54,7 @@ def verify(root: Path, unit: Path = UNIT) -> subprocess.CompletedProcess[str]:
 
 @needs_analyze
 @pytest.mark.parametrize(
-    "unit", [UNIT, DISPLAY, KIOSK, SIMULATOR, FAILURE], ids=lambda unit: unit.stem
+    "unit", [UNIT, DISPLAY, NOTIFY, KIOSK, SIMULATOR, FAILURE], ids=lambda unit: unit.stem
 )
 def test_the_unit_is_clean(root: Path, unit: Path) -> None:
     answer = verify(root, unit)
@@ -99,8 +100,14 @@ def test_the_check_sees_a_mistake(root: Path, line: str, wrong: str) -> None:
 @needs_analyze
 @pytest.mark.parametrize(
     ("unit", "drop_in", "most"),
-    [(UNIT, None, 15), (UNIT, CAMERA, 20), (DISPLAY, None, 15), (SIMULATOR, None, 15)],
-    ids=["table", "camera", "display", "simulator"],
+    [
+        (UNIT, None, 15),
+        (UNIT, CAMERA, 20),
+        (DISPLAY, None, 15),
+        (NOTIFY, None, 15),
+        (SIMULATOR, None, 15),
+    ],
+    ids=["table", "camera", "display", "notify", "simulator"],
 )
 def test_the_exposure_stays_low(root: Path, unit: Path, drop_in: Path | None, most: int) -> None:
     """`most` is ten times the highest exposure; the figures of docs/security.md."""

@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "display": "shoe_daemon.cli.display_and_watch:display",
     "init": "shoe_daemon.cli.init:command",
     "run": "shoe_daemon.cli.run:command",
+    "notify": "shoe_daemon.cli.notify:command",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",

@@ -1,7 +1,8 @@
 """
 `shoe-daemon check-config` and `doctor`: check a configuration, and the equipment that it names.
 
-A file with a section ``[display]`` configures a display; any other file, a table.
+A file with a section ``[display]`` configures a display, one with ``[notify]`` notifications; any
+other file, a table.
 """
 
 from __future__ import annotations
@@ -23,16 +24,25 @@ from shoe_daemon.display.display_config import (
     load_display,
 )
 from shoe_daemon.display.languages import languages
-from shoe_daemon.doctor import Finding, examine, examine_display
+from shoe_daemon.doctor import Finding, examine, examine_display, examine_notify
 from shoe_daemon.errors import UserError
 from shoe_daemon.logging_setup import warnings_on_stderr
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.notify.notify_config import (
+    MAX_SEVERITY,
+    NotifySetup,
+    RecipientSettings,
+    is_notify,
+    load_notify,
+)
 from shoe_daemon.table import RoundEnd
 
 _SIGNS: Final = {"good": "ok", "note": "--", "bad": "!!"}
 
 
-@click.command("check-config", short_help="Check a table's configuration, or a display's.")
+@click.command(
+    "check-config", short_help="Check the configuration of a table, a display or notify."
+)
 @click.argument("file", type=click.Path(path_type=Path))
 def check_config(file: Path) -> None:
     """
@@ -44,6 +54,9 @@ def check_config(file: Path) -> None:
     if is_display(file):
         shown = load_display(file, inspecting=True)
         lines, notes = _display_lines(shown), shown.notes
+    elif is_notify(file):
+        notifying = load_notify(file, inspecting=True)
+        lines, notes = _notify_lines(notifying), notifying.notes
     else:
         setup = load_config(file, inspecting=True)
         lines, notes = _table_lines(setup), setup.notes
@@ -72,6 +85,32 @@ def _display_lines(setup: DisplaySetup) -> list[str]:
             if listen is not None
         ),
     ]
+
+
+def _notify_lines(setup: NotifySetup) -> list[str]:
+    mqtt, notify = setup.config.mqtt, setup.config.notify
+    return [
+        f"hears     {_broker(mqtt)}, topics {mqtt.prefix}/{notify.site or '+'}/+/alert/active",
+        f"hours     of {notify.time_zone or 'this computer'}",
+        f"keeps     {setup.state_file}",
+        *(f"sends     {each.id}: {_recipient(each)}" for each in notify.to),
+    ]
+
+
+def _recipient(recipient: RecipientSettings) -> str:
+    how = "by apprise" if recipient.webhook is None else f"to {recipient.webhook}"
+    tables = ", ".join(recipient.tables) or "all tables"
+    again = f"every {recipient.repeat_every} s" if recipient.repeat_every else "once"
+    parts = [
+        f"{how}, severity {recipient.severity} and above of {tables}, {again} until acknowledged",
+        f"at most {recipient.at_most} an hour",
+    ]
+    if recipient.quiet_hours:
+        hours = ", ".join(recipient.quiet_hours)
+        least = recipient.quiet_severity
+        only = "nothing" if least > MAX_SEVERITY else f"only severity {least} and above"
+        parts.append(f"{hours} {only}")
+    return "; ".join(parts)
 
 
 def _pit(display: DisplaySettings) -> str:
@@ -137,19 +176,20 @@ def _reader(reader: Reading) -> str:
     return f"reader    {reader.id}: {reader.driver.name} on {redact_url(reader.port)}{settings}"
 
 
-@click.command("doctor", short_help="Test all that a table, or a display, depends on.")
+@click.command("doctor", short_help="Test all that a table, a display or notify depends on.")
 @click.option(
     "--config",
     "file",
     type=click.Path(path_type=Path),
     required=True,
-    help="The configuration of a table or a display.",
+    help="The configuration of a table, a display or notify.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 def doctor(file: Path, *, as_json: bool) -> None:
     """
     Look at a table's disk, readers and broker, and say which irregularities its
-    equipment cannot detect; or at a display's address and broker.
+    equipment cannot detect; or at a display's address and broker; or at the broker
+    and the recipients of notifications, to whom nothing is sent.
 
     Logs in to the broker as the table or the display would, under another client id,
     and retains nothing there. Readers are opened and closed again: not while the
@@ -159,6 +199,8 @@ def doctor(file: Path, *, as_json: bool) -> None:
     with warnings_on_stderr():
         if is_display(file):
             examined = examine_display(load_display(file, inspecting=True))
+        elif is_notify(file):
+            examined = examine_notify(load_notify(file, inspecting=True))
         else:
             examined = examine(load_config(file, inspecting=True))
         for finding in examined:

@@ -136,6 +136,7 @@ class MqttFeed:
         *,
         timeouts: Timeouts | None = None,
         history: HistoryRecorder | None = None,
+        client: str = "shoe-display",
     ) -> None:
         """
         Args:
@@ -145,8 +146,9 @@ class MqttFeed:
             now: Returns the current time, RFC 3339.
             timeouts: Timeouts; None for the defaults.
             history: Receives the same messages and changes of the connection; None without.
+            client: Beginning of the client ids.
         """
-        self._history = history
+        self._history, self._client = history, client
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
         self._filters = topic_filters
@@ -188,7 +190,7 @@ class MqttFeed:
     def _run_connection(self) -> float:
         """Receive over one connection until it ends; return the delay before the next one."""
         accepted: float | None = None
-        reason = "the display stops"
+        reason = "the program stops"
         try:
             connection = self._open_connection()
             self._discovery = TableDiscovery(self._settings.prefix)
@@ -203,12 +205,12 @@ class MqttFeed:
             reason = str(error) or type(error).__name__
         except Exception:  # noqa: BLE001 - no unexpected error may end the thread
             _log.error("feed_failed", exc_info=True)
-            reason = "an error of the display itself; its log says more"
+            reason = "an error of the program itself; its log says more"
         return self._report_loss(reason, accepted)
 
     def _open_connection(self) -> Connection:
         # A unique client id: the broker disconnects the older of two clients with one id.
-        client_id = f"shoe-display-{secrets.token_hex(4)}"
+        client_id = f"{self._client}-{secrets.token_hex(4)}"
         connection = Connection(self._settings, client_id, None, self._timeouts.connect_s)
         connection.open()
         return connection

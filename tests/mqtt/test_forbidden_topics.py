@@ -29,6 +29,7 @@ FORBIDDEN_PUBLISHES = [
     ("pit-display", f"{OURS}/state"),
     # The log of the pit orders events again, and nothing else.
     *(("pit-log", f"{OURS}/{end}") for end in ("cmd/rule", "state")),
+    *(("notify", f"{OURS}/{end}") for end in ("cmd/acknowledge", "alert/active", "status")),
     # A table publishes for itself only, and gives no other an order.
     *(("table-7", f"{THEIRS}/{end}") for end in ("state", "status", "signature", "history")),
     *(("table-7", f"{THEIRS}/{end}") for end in ("cmd/void-round", "staff/event/x", "reply/1")),
@@ -51,6 +52,9 @@ FORBIDDEN_READS = [
     ("pit-display", f"{OURS}/staff/event/staff_card_dealt"),
     ("pit-display", f"{OURS}/staff/event/staff_composition"),
     *(("pit-log", f"{OURS}/{end}") for end in ("cmd/replay", "staff/event/staff_card_dealt")),
+    # Notifications know the public alerts, and no card.
+    *(("notify", f"{OURS}/{end}") for end in ("staff/alert/active", "state", "reply/1")),
+    *(("notify", f"{OURS}/event/{end}") for end in ("card_dealt", "irregularity")),
     # A table reads its own orders and documents, no other's.
     *(("table-7", f"{THEIRS}/{end}") for end in ("cmd/rule", "state", "status", "signature")),
     *(("table-7", f"{THEIRS}/{end}") for end in ("reply/1", "staff/alert/active", "roads")),
@@ -75,6 +79,7 @@ ALLOWED_READS = [
     ("pit-display", f"{OURS}/staff/alert/active"),
     ("table-7", f"{OURS}/cmd/rule"),
     ("pit-log", f"{OURS}/reply/1"),
+    ("notify", f"{OURS}/alert/active"),
     ("pit", f"{OURS}/staff/event/staff_card_dealt"),
     ("pit", f"{OURS}/reply/1"),
 ]
@@ -88,7 +93,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
     broker = SampleBroker(tmp_path_factory.mktemp("broker"))
     rights = broker.folder / "shoe.acl"
     rights.write_text(f"{rights.read_text('utf-8')}\n{_AUDITOR}", "utf-8")
-    for account in ("pit-display", "pit-log", "auditor"):
+    for account in ("pit-display", "pit-log", "notify", "auditor"):
         broker.add_account(account)
     with broker:
         yield broker
@@ -98,7 +103,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
 def clients(broker: SampleBroker) -> Iterator[dict[str, Listener]]:
     """All accounts, each subscribed to everything that exists."""
     with ExitStack() as stack:
-        names = (*ACCOUNTS, "pit-display", "pit-log", "auditor")
+        names = (*ACCOUNTS, "pit-display", "pit-log", "notify", "auditor")
         yield {name: stack.enter_context(broker.listen(name)) for name in names}
 
 
@@ -110,7 +115,8 @@ def _delivered(clients: dict[str, Listener], sender: str, topic: str, reader: st
     """Return whether a message arrives before another one that was sent after it."""
     payload = f"{sender} {topic} {reader}".encode()
     clients[sender].publish(topic, payload)  # returns when the broker has judged it
-    end = {"table-7": "cmd/end", "pit-log": "reply/end"}.get(reader, "state")
+    ends = {"table-7": "cmd/end", "pit-log": "reply/end", "notify": "status"}
+    end = ends.get(reader, "state")
     clients["auditor"].publish(f"{OURS}/{end}", payload + b" end")
     wait_for(lambda: _has(clients[reader], payload + b" end"), f"the end of {payload!r}")
     return _has(clients[reader], payload)

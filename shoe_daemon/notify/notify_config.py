@@ -1,0 +1,260 @@
+"""The configuration of `notify`: one TOML file, checked by types."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from shoe_daemon.configured_files import note_fault, note_missing_credential, read_secret
+from shoe_daemon.display.display_config import TABLE_NAME
+from shoe_daemon.errors import UserError
+from shoe_daemon.http_security import is_loopback
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.notify.decisions import QuietHours, RecipientRules
+from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
+
+__all__ = [
+    "MAX_SEVERITY",
+    "NotifyConfig",
+    "NotifySetup",
+    "RecipientSettings",
+    "is_notify",
+    "load_notify",
+]
+
+SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
+SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
+"""``StateDirectory`` of ``shoe-notify.service``, whose configuration is in `SERVICE_CONFIGS`."""
+
+MAX_SEVERITY: Final = 5
+
+STATE_NAME: Final = "notify-state.json"
+
+Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
+Severity = Annotated[int, Meta(ge=1, le=MAX_SEVERITY)]
+
+
+class RecipientSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    One ``[[notify.to]]``: a recipient, by exactly one of `webhook` and `address_file`.
+
+    Attributes:
+        id: Its name in the log, the status and the messages.
+        webhook: Address that receives JSON by POST.
+        secret_file: Its first line is the secret of the webhook's signature. Without a leading
+            slash, among the unit's credentials first, then beside the configuration.
+        address_file: Its first line is an address of apprise, such as ``mailto://…``; looked up
+            as `secret_file`. Needs the extra `notify`.
+        severity: Irregularities of this severity and above are sent.
+        tables: Only these tables; empty for all.
+        quiet_hours: Times of day such as ``"22:00-08:00"`` in which only severe ones are sent.
+        quiet_severity: The severity from which quiet hours do not count; 6 for none.
+        repeat_every: Seconds after which an irregularity that is still open is sent again; 0 for
+            never.
+        at_most: Limit on the messages within any hour.
+    """
+
+    id: Name
+    webhook: str | None = None
+    secret_file: str | None = None
+    address_file: str | None = None
+    severity: Severity = 2
+    tables: tuple[str, ...] = ()
+    quiet_hours: tuple[str, ...] = ()
+    quiet_severity: Annotated[int, Meta(ge=1, le=6)] = 4
+    repeat_every: Annotated[int, Meta(ge=0, le=86_400)] = 300
+    at_most: Annotated[int, Meta(ge=1, le=1000)] = 30
+
+    @property
+    def rules(self) -> RecipientRules:
+        """The same for `decisions`; the quiet hours must be valid."""
+        hours = (QuietHours.parse(each) for each in self.quiet_hours)
+        return RecipientRules(
+            id=self.id,
+            severity=self.severity,
+            tables=self.tables,
+            quiet_hours=tuple(each for each in hours if each is not None),
+            quiet_severity=self.quiet_severity,
+            repeat_every=self.repeat_every,
+            at_most=self.at_most,
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """True if messages leave this computer unencrypted."""
+        url = urlsplit(self.webhook or "")
+        return url.scheme == "http" and not is_loopback(url.hostname or "")
+
+
+class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[notify]``.
+
+    Attributes:
+        site: The only site; None for all that the broker lets us read.
+        time_zone: Time zone of the quiet hours, as ``Europe/Paris``; None for the computer's.
+        to: The recipients.
+    """
+
+    site: Name | None = None
+    time_zone: str | None = None
+    to: tuple[RecipientSettings, ...] = ()
+
+    @property
+    def zone(self) -> ZoneInfo | None:
+        """The time zone of the quiet hours; None for that of the computer."""
+        if self.time_zone is None:
+            return None
+        try:
+            return ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise UserError(
+                f"notify.time_zone: {self.time_zone!r}; expected a name such as Europe/Paris"
+            ) from error
+
+
+class NotifyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The whole file.
+
+    Attributes:
+        mqtt: The broker; the same keys as for a table.
+        notify: Everything else.
+    """
+
+    mqtt: MqttSettings = MqttSettings()
+    notify: NotifySettings
+
+
+class NotifySetup(Struct, frozen=True):
+    """
+    A checked configuration.
+
+    Attributes:
+        config: The configuration.
+        folder: Folder of relative paths.
+        state_file: What was sent, kept over restarts.
+        notes: Credentials that only the service can read, and faults that are reported once it
+            runs.
+    """
+
+    config: NotifyConfig
+    folder: Path
+    state_file: Path
+    notes: tuple[str, ...] = ()
+
+
+def is_notify(path: Path) -> bool:
+    """Return whether a file is a configuration of `notify`; False for an unreadable file."""
+    try:
+        return "notify" in read_toml(path, "a configuration")
+    except UserError:
+        return False
+
+
+def load_notify(path: Path, *, inspecting: bool = False, serving: bool = False) -> NotifySetup:
+    """
+    Read and check a configuration and all files that it names.
+
+    Args:
+        path: The file.
+        inspecting: Report a missing credential of the service as a note, not as an error.
+        serving: The program starts: a fault of a secret or of the broker's files is a note, as
+            each attempt reports it.
+
+    Raises:
+        UserError: The first error: file, key, value and what is expected.
+    """
+    mapping: dict[str, Any] = read_toml(path, "a configuration of notify")
+    try:
+        config = convert_toml(NotifyConfig, mapping, str(path))
+        return _set_up(config, path, inspecting=inspecting, serving=serving)
+    except UserError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {plain_error(reason)}") from error
+
+
+def _set_up(config: NotifyConfig, path: Path, *, inspecting: bool, serving: bool) -> NotifySetup:
+    folder = path.parent
+    notes: list[str] = []
+    attempt = partial(note_missing_credential, notes, inspecting=inspecting)
+    tolerate = partial(note_fault, notes, serving=serving)
+    config.mqtt.check_keys()
+    with tolerate(), attempt():
+        config.mqtt.password(folder)
+    with tolerate(), attempt():
+        config.mqtt.tls_context(folder)
+    config = replace(config, mqtt=config.mqtt.beside(folder))
+    try:
+        Topics("site", "table", config.mqtt.prefix)
+    except UserError as error:
+        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+    _ = config.notify.zone
+    if not config.notify.to:
+        raise UserError("notify.to: none; expected at least one section [[notify.to]]")
+    seen: set[str] = set()
+    for recipient in config.notify.to:
+        place = f"notify.to {recipient.id!r}"
+        if recipient.id in seen:
+            raise UserError(f"{place}: given twice; expected each id once")
+        seen.add(recipient.id)
+        _check_recipient(recipient, place)
+        secret = recipient.secret_file or recipient.address_file
+        if secret is not None:
+            with tolerate(), attempt():
+                read_secret(secret, folder, place)
+    return NotifySetup(config, folder, _state_file(path, inspecting=inspecting), tuple(notes))
+
+
+def _check_recipient(recipient: RecipientSettings, place: str) -> None:
+    if (recipient.webhook is None) == (recipient.address_file is None):
+        raise UserError(f"{place}: expected exactly one of webhook and address_file")
+    if recipient.webhook is None:
+        if recipient.secret_file is not None:
+            raise UserError(f"{place}: secret_file: only a webhook has a signature")
+        if find_spec("apprise") is None:
+            raise UserError(
+                f"{place}: address_file: needs apprise: pip install 'shoe-daemon[notify]'"
+            )
+    else:
+        if recipient.secret_file is None:
+            raise UserError(f"{place}: secret_file: missing; expected the file of a secret")
+        _check_url(recipient.webhook, f"{place}: webhook")
+    for hours in recipient.quiet_hours:
+        if QuietHours.parse(hours) is None:
+            raise UserError(
+                f"{place}: quiet_hours: {hours!r}; expected two times such as 22:00-08:00"
+            )
+    for table in recipient.tables:
+        if not TABLE_NAME.fullmatch(table):
+            raise UserError(f"{place}: tables: {table!r}; expected a table's id, or SITE.TABLE")
+
+
+def _check_url(text: str, place: str) -> None:
+    try:
+        url = urlsplit(text)
+        valid = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port or 1) > 0
+    except ValueError:
+        valid = False
+    else:
+        if url.username is not None or url.password is not None:
+            raise UserError(f"{place}: contains a password; expected none: messages are signed")
+    if not valid or any(each.isspace() or not each.isascii() for each in text):
+        raise UserError(f"{place}: {text!r}; expected https://HOST/PATH")
+
+
+def _state_file(path: Path, *, inspecting: bool) -> Path:
+    # systemd separates several folders by colons; ours is the first.
+    state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
+    if not state and inspecting and path.absolute().parent == SERVICE_CONFIGS:
+        state = str(SERVICE_STATE)
+    return (Path(state) if state else path.parent.absolute()) / STATE_NAME

@@ -1,0 +1,280 @@
+"""The running program: receives alerts, asks `decisions`, and sends on a thread per recipient."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from shoe_daemon.display.message_validation import InvalidMessage, decode, parse_topic
+from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
+from shoe_daemon.display.table_model import Link, Message
+from shoe_daemon.errors import describe_exception
+from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.topics import ALERTS, STATUS
+from shoe_daemon.notify.decisions import Decisions, Notification, OpenAlert, RecipientState
+from shoe_daemon.notify.notify_config import NotifyConfig, NotifySetup
+from shoe_daemon.notify.senders import Sender, SendError, make_sender
+from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.systemd_notify import notify_systemd
+from shoe_daemon.table import from_microseconds
+
+__all__ = ["Notifier", "load_state", "send_test", "topic_filters"]
+
+_log = structlog.get_logger(__name__)
+
+_INTERVAL_S: Final = 1.0
+FEED_TIMEOUT_S: Final = 30.0
+"""Inactivity after which the MQTT thread counts as hung."""
+
+READY_TIMEOUT_S: Final = 2.0
+
+
+class StateFile(Struct):
+    """What was sent, as it is stored."""
+
+    recipients: dict[str, RecipientState] = {}
+
+
+class Result(NamedTuple):
+    """The end of an attempt; `error` is None for success."""
+
+    notification: Notification
+    error: str | None
+
+
+class Notifier:
+    """
+    The program; `run` works on the calling thread.
+
+    Alerts are sent only while the broker is connected: without it nobody knows what is still
+    open.
+    """
+
+    def __init__(self, setup: NotifySetup, *, timeouts: Timeouts | None = None) -> None:
+        config = setup.config
+        for note in setup.notes:
+            _log.error("file_unusable", reason=note)
+        self._zone = config.notify.zone
+        self._state_file = setup.state_file
+        rules = [each.rules for each in config.notify.to]
+        self.decisions = Decisions(rules, load_state(setup.state_file))
+        self._wake: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._workers = {
+            each.id: _Worker(each.id, make_sender(each, setup.folder, self._zone), self._wake.put)
+            for each in config.notify.to
+        }
+        self._messages = CoalescingQueue(lambda: self._wake.put(None))
+        self._feed = MqttFeed(
+            config.mqtt,
+            topic_filters(config),
+            self._messages,
+            _now_text,
+            timeouts=timeouts,
+            client="shoe-notify",
+        )
+        self._prefix = config.mqtt.prefix
+        self._names: dict[tuple[str, str], str | None] = {}
+        self._link = Link()
+        self._may_log = LogRateLimit()
+        self._stopping = False
+
+    def run(self) -> None:
+        """Work until `stop`."""
+        for worker in self._workers.values():
+            worker.start()
+        self._feed.start()
+        _log.info("notifier_started", recipients=list(self._workers))
+        notify_systemd("READY=1", f"STATUS={self.summary}", timeout_s=READY_TIMEOUT_S)
+        while not self._stopping:
+            try:
+                result = self._wake.get(timeout=_INTERVAL_S)
+            except queue.Empty:
+                result = None
+            if result is not None:
+                self._finish(result)
+            self._receive()
+            if self._link.connected:
+                self._send()
+            if self._feed.alive and time.monotonic() - self._feed.last_active < FEED_TIMEOUT_S:
+                notify_systemd("WATCHDOG=1", f"STATUS={self.summary}")
+        notify_systemd("STOPPING=1")
+        self._feed.stop()
+        _log.info("stopped")
+
+    def stop(self) -> None:
+        """Let `run` return, from any thread or a signal handler."""
+        self._stopping = True
+        self._wake.put(None)
+
+    @property
+    def summary(self) -> str:
+        """The state on one line, for systemd: the failing recipients first."""
+        states = self.decisions.states
+        parts = [
+            f"{name} FAILS ({state.failures} attempts): {state.error}"
+            for name, state in states.items()
+            if state.error is not None
+        ]
+        if not self._link.connected:
+            reason = f": {self._link.detail}" if self._link.detail else ""
+            parts.append(f"no broker, nothing is sent{reason}")
+        now = self._now()
+        waiting = {name: len(self.decisions.due(name, now)) for name in states}
+        parts.append(f"{self.decisions.open_count} open alerts")
+        parts += [f"{count} wait for {name}" for name, count in waiting.items() if count]
+        return ", ".join(parts)
+
+    def _now(self) -> dt.datetime:
+        return dt.datetime.now(dt.UTC).astimezone(self._zone)
+
+    def _receive(self) -> None:
+        more = True
+        while more:
+            batch = self._messages.take()
+            more = batch.more
+            self._apply(batch)
+
+    def _apply(self, batch: QueuedMessages) -> None:
+        if batch.link is not None:
+            self._link = batch.link
+            if not self._link.connected:
+                self.decisions.forget_open()
+        for message in batch.messages:
+            try:
+                self._apply_message(message)
+            except InvalidMessage as error:
+                if self._may_log("message_invalid", time.monotonic()):
+                    _log.warning("message_invalid", topic=message.topic[:200], what=str(error))
+        if batch.known_tables is not None:
+            self.decisions.keep_tables(batch.known_tables)
+
+    def _apply_message(self, message: Message) -> None:
+        topic = parse_topic(message.topic, self._prefix)
+        table = topic.site, topic.table
+        if topic.kind not in {ALERTS, STATUS}:
+            raise InvalidMessage("no topic of a subscription")
+        if not message.payload:
+            if topic.kind == ALERTS:
+                self.decisions.set_alerts(*table, ())
+            return
+        body = decode(topic, message.payload).body
+        if topic.kind == STATUS:
+            self._names[table] = body.name
+            return
+        name = self._names.get(table)
+        alerts = [OpenAlert(*table, alert, name) for alert in body.alerts]
+        self.decisions.set_alerts(*table, alerts, complete=body.omitted == 0)
+
+    def _send(self) -> None:
+        now = self._now()
+        for name, worker in self._workers.items():
+            if worker.busy:
+                continue
+            notification = self.decisions.take(name, now)
+            if notification is not None:
+                worker.send(notification)
+
+    def _finish(self, result: Result) -> None:
+        notification, error = result
+        name = notification.recipient
+        self.decisions.finish(notification, self._now(), error)
+        self._workers[name].busy = False
+        if error is not None:
+            if self._may_log(f"notification_failed {name}", time.monotonic()):
+                failures = self.decisions.states[name].failures
+                _log.error("notification_failed", recipient=name, reason=error, failures=failures)
+        else:
+            self._may_log.reset(f"notification_failed {name}")
+            keys = [due.open.key for due in notification.alerts]
+            _log.info("notification_sent", recipient=name, alerts=keys)
+        self._save_state()
+
+    def _save_state(self) -> None:
+        content = msgspec.json.encode(StateFile(self.decisions.states))
+        new = self._state_file.with_name(f".{self._state_file.name}.new")
+        try:
+            new.write_bytes(content)
+            os.replace(new, self._state_file)  # noqa: PTH105 - as its manual names it
+        except OSError as error:
+            if self._may_log("state_not_saved", time.monotonic()):
+                _log.error("state_not_saved", reason=describe_exception(error))
+
+
+class _Worker:
+    """
+    Sends to one recipient on a thread of its own: a slow recipient delays no other.
+
+    Attributes:
+        busy: A notification is being sent, or its result was not yet recorded.
+    """
+
+    def __init__(self, name: str, sender: Sender, on_result: Callable[[Result], None]) -> None:
+        self.busy = False
+        self._sender, self._on_result = sender, on_result
+        self._queue: queue.SimpleQueue[Notification] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=f"to-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def send(self, notification: Notification) -> None:
+        """Send a notification; `on_result` is called with the result."""
+        self.busy = True
+        self._queue.put(notification)
+
+    def _run(self) -> None:
+        while True:
+            notification = self._queue.get()
+            self._on_result(Result(notification, _attempt(self._sender, notification)))
+
+
+def _attempt(sender: Sender, notification: Notification) -> str | None:
+    """Send; return the reason of a failure, or None."""
+    try:
+        sender.send(notification)
+    except SendError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - the thread must not end
+        _log.error("sender_failed", exc_info=True)
+        return f"an error of the program itself: {type(error).__name__}; its log says more"
+    return None
+
+
+def topic_filters(config: NotifyConfig) -> list[str]:
+    """Return the subscriptions: public alerts, and the names of tables. Nothing for staff."""
+    root = f"{config.mqtt.prefix}/{config.notify.site or '+'}/+"
+    return [f"{root}/{STATUS}", f"{root}/{ALERTS}"]  # names come first
+
+
+def load_state(path: Path) -> dict[str, RecipientState]:
+    """Return what was sent in earlier starts; nothing if the file is missing or damaged."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=StateFile).recipients
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        _log.warning("state_not_loaded", file=str(path), reason=describe_exception(error))
+        return {}
+
+
+def send_test(setup: NotifySetup) -> Iterable[tuple[str, str | None]]:
+    """Send a test to each recipient; give its id, and the reason of a failure or None."""
+    for each in setup.config.notify.to:
+        sender = make_sender(each, setup.folder, setup.config.notify.zone)
+        yield each.id, _attempt(sender, Notification(each.id, ()))
+
+
+def _now_text() -> str:
+    return from_microseconds(time.time_ns() // 1000)

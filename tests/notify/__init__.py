@@ -1,0 +1,1 @@
+"""Notifications: who is told when, and how."""
