@@ -13,6 +13,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -20,13 +21,19 @@ from typing import Final
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from drivers.simulators.angel_eye_dealing import Scene
+from drivers.simulators.angel_eye_dealing import Scene, Settings
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.display.languages import languages
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.operators import hash_pin
+from shoe_daemon.report.shift_figures import Period
+from shoe_daemon.report.shift_html import shift_page
+from shoe_daemon.report.shift_report import read_shift
+from shoe_daemon.table.observations import Link
 from tests.brokers import wait_for
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
+from tests.report.report_shoes import START, Writer
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"
@@ -65,6 +72,9 @@ pin = "{pin}"
 _SQUEEZED: Final = "VIP 9"
 """A table whose cards stay face down until the result."""
 
+_DEALERS: Final = ("Ann Lee", "Bo Chan", "Ann Lee", "Bo Chan", "Ann Lee")
+_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.MISREAD)
+
 _COLOURS: Final = 255
 _GAP: Final = 16
 """Pixels between pictures beside each other."""
@@ -87,6 +97,7 @@ def main() -> None:
             (place / "operators.toml").write_text(_OPERATORS.format(pin=hash_pin(_PIN)))
             with set_stage(place, text) as stage:
                 take(stage, browser, house)
+        _shift(Path(folder), browser)
 
 
 def _house(folder: Path, name: str, style: str = "face_up") -> Path:
@@ -190,6 +201,24 @@ def _orders(stage: Stage, browser: Browser, house: Path) -> None:
         phone.click("#sheet-do")
         phone.wait_for_selector('[data-step="done"]')
         _save(_beside([*steps, _picture(phone)]), "pit-order")
+
+
+def _shift(folder: Path, browser: Browser) -> None:
+    """Take the first page of the report on a shift with faults and two dealers."""
+    path = folder / "journal.db"
+    with Writer(path) as writer:
+        writer.session("chickasaw", hold_from=3)
+        writer.say(Link(up=True))
+        for number, dealer in enumerate(_DEALERS):
+            writer.order("dealer", dealer=dealer)
+            writer.deal(Settings(shoes=1, seed=SEED + number, faults=_FAULTS, fault_rate=0.08))
+            writer.say(Link(up=number != 1), after=150)
+    period = Period(START, writer.now, UTC)
+    page_file = folder / "shift.html"
+    page_file.write_text(shift_page(read_shift([path], period), UTC), encoding="utf-8")
+    with watch(browser, device_scale_factor=1) as watched:
+        watched.page.goto(page_file.as_uri())
+        _take(watched.page, "shift-report", (860, 1250))
 
 
 def _trouble(tables: list[Table]) -> None:

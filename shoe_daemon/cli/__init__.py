@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "init": "shoe_daemon.cli.init:command",
     "run": "shoe_daemon.cli.run:command",
     "notify": "shoe_daemon.cli.notify:command",
+    "report": "shoe_daemon.cli.report:command",
     "replay": "shoe_daemon.cli.replay:command",
     "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",

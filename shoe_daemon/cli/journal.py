@@ -158,7 +158,7 @@ def shoe(  # noqa: PLR0913 - as many as there are options
     if html is not None:
         from shoe_daemon.report.html_report import shoe_page
 
-        _write_page(html, shoe_page(found))
+        write_page(html, shoe_page(found))
         click.echo(f"{html}: the report on shoe {found.shoe}", err=as_json)
     if as_json:
         click.echo(msgspec.json.encode(found, order="sorted"))
@@ -182,8 +182,8 @@ def _red(found: re.Match[str]) -> str:
     return click.style(found[0], fg="red")
 
 
-def _write_page(path: Path, page: str) -> None:
-    # Atomically, and without access for other users, as the journal.
+def write_page(path: Path, page: str) -> None:
+    """Write a page atomically, without access for other users, as the journal."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from shoe_daemon.game import Card, IrregularityKind, Slot
-from shoe_daemon.report.shoe_events import CausedEvent
+from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.table import Event, events
 
 Role = Literal["burn", "play", "excess"]

@@ -8,8 +8,11 @@ little from that of a real shoe.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from math import exp, lgamma, log, log1p, perm
+from functools import cache
+from math import exp, lgamma, log, log1p, perm, sqrt
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -25,6 +28,8 @@ _CHANCE_TEXTS: Final = (
     (0.0, "very rare"),
 )
 _ROUNDING: Final = 1e-9
+_Z_95: Final = 1.959963984540054
+"""Standard deviations on both sides of the mean that hold 95 % of a normal distribution."""
 
 
 class Expectation(Struct, frozen=True):
@@ -50,11 +55,13 @@ class Expectation(Struct, frozen=True):
     words: str
 
 
-def expectation(name: str, found: int, rounds: int, share: Fraction) -> Expectation:
-    """Compare a count with its probability."""
+def expectation(
+    name: str, found: int, rounds: int, share: Fraction, thing: str = "shoe"
+) -> Expectation:
+    """Compare a count with its probability; `thing` is what was counted, for `words`."""
     chance = two_sided(found, rounds, float(share))
     text = f"{share.numerator}/{share.denominator}"
-    words = chance_text(chance) if rounds else "no rounds"
+    words = chance_text(chance, thing) if rounds else "no rounds"
     return Expectation(
         name, found, rounds, text, round(float(rounds * share), 2), round(chance, 6), words
     )
@@ -72,12 +79,26 @@ def _log_binomial(found: int, rounds: int, share: float) -> float:
     return ways + found * log(share) + (rounds - found) * log1p(-share)
 
 
-def chance_text(chance: float) -> str:
-    """Describe how unusual an event of this probability is."""
+def confidence_interval(found: int, rounds: int) -> tuple[float, float]:
+    """
+    Return the limits between which the share of `found` lies with 95 % confidence (Wilson).
+
+    Without rounds the share may be anything: 0 to 1.
+    """
+    if not rounds:
+        return 0.0, 1.0
+    share, weight = found / rounds, _Z_95**2 / rounds
+    middle = (share + weight / 2) / (1 + weight)
+    half = sqrt(weight * (share * (1 - share) + weight / 4)) / (1 + weight)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def chance_text(chance: float, thing: str = "shoe") -> str:
+    """Describe how unusual an event of this probability is: ``rare, 1 shoe in 240``."""
     word = next(word for limit, word in _CHANCE_TEXTS if chance >= limit)
     if chance >= _CHANCE_TEXTS[1][0]:
         return word
-    return f"{word}, 1 shoe in {_round_number(chance)}"
+    return f"{word}, 1 {thing} in {_round_number(chance)}"
 
 
 def _round_number(chance: float) -> str:
@@ -88,7 +109,8 @@ def _round_number(chance: float) -> str:
     return f"{round(number, -digits):,}"
 
 
-def odds_of(decks: int) -> dict[str, Fraction]:
+@cache
+def odds_of(decks: int) -> Mapping[str, Fraction]:
     """Return the exact probabilities of outcomes, naturals and pairs in one round."""
     total = perm(CARDS_PER_DECK * decks, CARDS_PER_DRAW)
     counts = dict.fromkeys(("banker", "player", "tie", "natural", "player_pair", "banker_pair"), 0)
@@ -97,4 +119,4 @@ def odds_of(decks: int) -> dict[str, Fraction]:
         counts["natural"] += count * (shape.player.natural or shape.banker.natural)
         counts["player_pair"] += count * shape.player.pair
         counts["banker_pair"] += count * shape.banker.pair
-    return {name: Fraction(count, total) for name, count in counts.items()}
+    return MappingProxyType({name: Fraction(count, total) for name, count in counts.items()})

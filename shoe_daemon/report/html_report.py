@@ -21,25 +21,29 @@ from shoe_daemon.report.report_model import Incident, Proof, RoundLine, ShoeRepo
 from shoe_daemon.report.wording import plain
 from shoe_daemon.table import HandResult
 
+_TEMPLATES: Final = ("page.html", "shift.html")
+"""The page of both reports with the blocks of one shoe, and those of a shift."""
+
 _BLOCK: Final = re.compile(r"^<!-- block: (\w+) -->\n", re.MULTILINE)
 
 
 class Html(str):
-    """Markup made by `_fill`, already escaped."""
+    """Markup made by `fill`, already escaped."""
 
     __slots__ = ()
 
 
 @cache
 def _blocks() -> dict[str, Template]:
-    """Read the template's blocks by name."""
-    text = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    _, *parts = _BLOCK.split(text)
+    """Read the blocks of the templates by name."""
+    files = resources.files(__package__)
+    texts = (files.joinpath(name).read_text(encoding="utf-8") for name in _TEMPLATES)
+    _, *parts = _BLOCK.split("".join(texts))
     names, bodies = parts[::2], parts[1::2]
     return {each: Template(body.strip("\n")) for each, body in zip(names, bodies, strict=True)}
 
 
-def _fill(block: str, **values: object) -> Html:
+def fill(block: str, **values: object) -> Html:
     """
     Fill a block. All values except `Html` are escaped.
 
@@ -53,12 +57,14 @@ def _fill(block: str, **values: object) -> Html:
     return Html(_blocks()[block].substitute(safe))
 
 
-def _joined(parts: Iterable[Html]) -> Html:
+def joined(parts: Iterable[Html]) -> Html:
     """Join markup."""
     return Html("\n".join(parts))
 
 
-_NOTHING: Final = Html("")
+NOTHING: Final = Html("")
+"""No markup."""
+
 _AS_TEXT: Final = "\ufe0e"
 """Variation selector: show the suit as text, not as an emoji."""
 _RED: Final = ("H", "D")
@@ -71,27 +77,42 @@ _NOT_IN_CSS: Final = re.compile(r"[^\w ,./-]")
 
 def shoe_page(report: ShoeReport) -> str:
     """Render a report as one HTML page."""
-    return _fill(
-        "page",
-        shoe=report.shoe,
-        site=report.site,
-        table=report.table,
-        title=wording.title(report),
-        rules=wording.rules(report),
-        staff=wording.FOR_STAFF,
+    name, where = f"Shoe {report.shoe}", f"{report.site} / {report.table}"
+    body = fill(
+        "shoe",
         source=wording.SOURCE,
         keys=_keys(report),
-        expectations=_joined(map(_expectation, report.expectations)),
+        expectations=joined(map(_expectation, report.expectations)),
         beads=_beads(report.rounds),
         composition=_composition(report),
         none="" if report.incidents else ": none",
         incidents=_incidents(report.incidents),
         changes=_changes(report),
-        rounds=_joined(map(_round, report.rounds)),
-        proof=_NOTHING if report.proof is None else _proof(report.proof),
-        signatures=_joined(_fill("signature", signer=each) for each in wording.SIGNERS),
-        footer=_css_text(f"Shoe {report.shoe}, {report.site} / {report.table}"),
+        rounds=joined(map(_round, report.rounds)),
+        proof=NOTHING if report.proof is None else proof_block(report.proof, "Proof"),
+        signatures=signatures(wording.SIGNERS),
     )
+    return page(name, where, (wording.title(report), wording.rules(report)), body)
+
+
+def page(name: str, where: str, lines: tuple[str, str], body: Html, style: Html = NOTHING) -> str:
+    """Put a report on its page, with two lines below its place; `style` is for its own parts."""
+    return fill(
+        "page",
+        name=name,
+        where=where,
+        title=lines[0],
+        rules=lines[1],
+        staff=wording.FOR_STAFF,
+        body=body,
+        style=style,
+        footer=_css_text(f"{name}, {where}"),
+    )
+
+
+def signatures(signers: Iterable[str]) -> Html:
+    """Render the lines for signatures."""
+    return joined(fill("signature", signer=each) for each in signers)
 
 
 def _css_text(text: str) -> str:
@@ -99,10 +120,11 @@ def _css_text(text: str) -> str:
     return _NOT_IN_CSS.sub("·", text)
 
 
-def _proof(proof: Proof) -> Html:
-    rows = wording.proof_rows(proof)
-    lines = _joined(_fill("proof_row", name=name, value=value) for name, value in rows)
-    return _fill("proof", bad="open" if proof.refuted else "", rows=lines)
+def proof_block(proof: Proof, title: str, of: str = "shoe") -> Html:
+    """Render the proof of a journal."""
+    rows = wording.proof_rows(proof, of)
+    lines = joined(fill("proof_row", name=name, value=value) for name, value in rows)
+    return fill("proof", title=title, bad="open" if proof.refuted else "", rows=lines)
 
 
 def _keys(report: ShoeReport) -> Html:
@@ -110,8 +132,8 @@ def _keys(report: ShoeReport) -> Html:
     pause = (
         wording.NONE if tempo.longest_pause is None else wording.span(tempo.longest_pause.seconds)
     )
-    out = _fill("unit", value=cards.out, unit=f"of {cards.cards}")
-    begun = _fill("unit", value=counts.counted, unit=f"of {counts.begun}")
+    out = fill("unit", value=cards.out, unit=f"of {cards.cards}")
+    begun = fill("unit", value=counts.counted, unit=f"of {counts.begun}")
     pairs: list[tuple[str, object]] = [
         ("rounds counted", begun),
         ("cards out", cards.out if cards.reshuffled else out),
@@ -120,12 +142,17 @@ def _keys(report: ShoeReport) -> Html:
         ("longest pause", pause),
         ("irregularities", len(report.incidents)),
     ]
-    return _joined(_fill("key", name=name, value=value) for name, value in pairs)
+    return keys(pairs)
+
+
+def keys(pairs: Iterable[tuple[str, object]]) -> Html:
+    """Render the key figures at the top of a page."""
+    return joined(fill("key", name=name, value=value) for name, value in pairs)
 
 
 def _expectation(each: Expectation) -> Html:
     full = each.rounds * _FULL or 1
-    return _fill(
+    return fill(
         "expectation",
         name=wording.COUNTED[each.name],
         found=each.found,
@@ -141,11 +168,11 @@ def _expectation(each: Expectation) -> Html:
 
 def _beads(rounds: Iterable[RoundLine]) -> Html:
     beads = [
-        _fill("bead", kind=_kind(line.outcome), letter=_LETTERS[line.outcome])
+        fill("bead", kind=_kind(line.outcome), letter=_LETTERS[line.outcome])
         for line in rounds
         if line.counts
     ]
-    return _fill("beads", beads=_joined(beads)) if beads else _NOTHING
+    return fill("beads", beads=joined(beads)) if beads else NOTHING
 
 
 def _kind(outcome: Outcome | None) -> str:
@@ -154,12 +181,12 @@ def _kind(outcome: Outcome | None) -> str:
 
 def _composition(report: ShoeReport) -> Html:
     cards = report.composition
-    lines = [_fill("sentence", text=text) for text in wording.composition(cards)]
+    lines = [fill("sentence", text=text) for text in wording.composition(cards)]
     if not cards.reshuffled:
-        ranks = _joined(_fill("rank", rank=rank) for rank in RANKS)
-        suits = _joined(_suit(report, suit) for suit in SUITS)
-        lines.append(_fill("grid", ranks=ranks, suits=suits, copies=report.decks))
-    return _joined(lines)
+        ranks = joined(fill("rank", rank=rank) for rank in RANKS)
+        suits = joined(_suit(report, suit) for suit in SUITS)
+        lines.append(fill("grid", ranks=ranks, suits=suits, copies=report.decks))
+    return joined(lines)
 
 
 def _suit(report: ShoeReport, suit: str) -> Html:
@@ -168,9 +195,9 @@ def _suit(report: ShoeReport, suit: str) -> Html:
     for rank in RANKS:
         face = rank + suit
         mark = "over" if face in cards.surplus else "short" if face in cards.missing else ""
-        cells.append(_fill("cell", mark=mark, count=cards.read[face]))
+        cells.append(fill("cell", mark=mark, count=cards.read[face]))
     sign = SUIT_SIGNS[suit] + _AS_TEXT
-    return _fill("suit", colour=_colour(suit), sign=sign, cells=_joined(cells))
+    return fill("suit", colour=_colour(suit), sign=sign, cells=joined(cells))
 
 
 def _colour(suit: str) -> str:
@@ -179,12 +206,12 @@ def _colour(suit: str) -> str:
 
 def _incidents(incidents: tuple[Incident, ...]) -> Html:
     if not incidents:
-        return _NOTHING
-    return _fill("incidents", rows=_joined(map(_incident, incidents)))
+        return NOTHING
+    return fill("incidents", rows=joined(map(_incident, incidents)))
 
 
 def _incident(each: Incident) -> Html:
-    return _fill(
+    return fill(
         "incident",
         time=wording.time(each.at),
         id=each.id,
@@ -198,9 +225,9 @@ def _incident(each: Incident) -> Html:
 
 def _changes(report: ShoeReport) -> Html:
     if not report.changes:
-        return _NOTHING
+        return NOTHING
     rows = (
-        _fill(
+        fill(
             "change",
             time=wording.time(each.at),
             round="" if each.round is None else each.round,
@@ -208,11 +235,11 @@ def _changes(report: ShoeReport) -> Html:
         )
         for each in report.changes
     )
-    return _fill("changes", rows=_joined(rows))
+    return fill("changes", rows=joined(rows))
 
 
 def _round(line: RoundLine) -> Html:
-    return _fill(
+    return fill(
         "round",
         off="" if line.counts else "off",
         number=line.number,
@@ -228,10 +255,10 @@ def _round(line: RoundLine) -> Html:
 
 
 def _cards(hand: HandResult) -> Html:
-    return _joined(map(_card, hand.cards))
+    return joined(map(_card, hand.cards))
 
 
 def _card(face: Card | None) -> Html:
     if face is None:
-        return _fill("card", colour="unread", card="?")
-    return _fill("card", colour=_colour(face.suit), card=card_text(face) + _AS_TEXT)
+        return fill("card", colour="unread", card="?")
+    return fill("card", colour=_colour(face.suit), card=card_text(face) + _AS_TEXT)

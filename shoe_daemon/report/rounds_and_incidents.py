@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Final
 
-from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind
+from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind, Outcome
 from shoe_daemon.report.cards_in_drawn_order import DrawnCard
+from shoe_daemon.report.caused_event import CausedEvent
+from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
 from shoe_daemon.report.report_model import Change, Incident, Person, RoundCounts, RoundLine
-from shoe_daemon.report.shoe_events import CausedEvent
 from shoe_daemon.table import Event, HandResult, RoundFinished, events, to_microseconds
 
 _NO_HAND: Final = HandResult((), None, None, None)
@@ -86,6 +90,8 @@ class RoundFold:
         else:
             _put(line, data.after)
             line.status = "finished"
+            if data.before is None:  # the first result of this round
+                line.ended_at = line.ended_at or event.at
 
     def _irregular(self, event: Event, data: events.Irregularity) -> None:
         number = event.round
@@ -120,6 +126,37 @@ def count_rounds(lines: list[RoundLine]) -> RoundCounts:
         revised=sum(line.revised for line in lines),
         without_wagers=sum(line.kind is not Kind.NORMAL for line in done),
     )
+
+
+def compare_with_odds(
+    rounds: Sequence[tuple[RoundLine, int]], decks: int, thing: str = "shoe"
+) -> Iterator[Expectation]:
+    """
+    Compare outcomes, naturals and pairs with the exact odds.
+
+    Args:
+        rounds: Counted rounds, each with the decks of its shoe.
+        decks: The decks to compare with where there are no rounds.
+        thing: What the rounds are from, for `Expectation.words`.
+    """
+    for name in odds_of(decks):
+        known = [(found, of) for line, of in rounds if (found := _has(line, name)) is not None]
+        by_decks = Counter(of for _, of in known) or Counter({decks: 1})
+        share = sum((odds_of(of)[name] * many for of, many in by_decks.items()), Fraction())
+        count = sum(found for found, _ in known)
+        yield expectation(name, count, len(known), share / by_decks.total(), thing)
+
+
+def _has(line: RoundLine, name: str) -> bool | None:
+    """Return whether a round has an outcome, a natural or a pair; None if unknown."""
+    if name == "natural":
+        either = {line.player.natural, line.banker.natural}
+        return True if True in either else None if None in either else False
+    if name == "player_pair":
+        return line.player.pair
+    if name == "banker_pair":
+        return line.banker.pair
+    return None if line.outcome is None else line.outcome is Outcome(name)
 
 
 class IncidentFold:

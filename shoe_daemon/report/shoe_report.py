@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.signatures import last_signature
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.report.cards_in_drawn_order import CardFold, DrawnCard
-from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
+from shoe_daemon.report.caused_event import CausedEvent
+from shoe_daemon.report.journal_events import ShoeSpan, events_in, find_span
 from shoe_daemon.report.report_model import (
     Incident,
     Pause,
@@ -33,10 +33,10 @@ from shoe_daemon.report.rounds_and_incidents import (
     ChangeFold,
     IncidentFold,
     RoundFold,
+    compare_with_odds,
     count_rounds,
 )
 from shoe_daemon.report.shoe_composition import compose
-from shoe_daemon.report.shoe_events import CausedEvent, ShoeSpan, events_in, find_span
 from shoe_daemon.table import Event, events, to_microseconds
 
 Progress = Callable[[int, int], None]
@@ -74,7 +74,7 @@ def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None)
     with open_read_only(path) as reader:
         span = find_span(reader, shoe)
         report = report_on(events_in(reader, span), replaced=span.end is not None)
-        return replace(report, proof=_prove(reader, span, progress))
+        return replace(report, proof=prove(reader, span, progress))
 
 
 def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeReport:
@@ -120,34 +120,17 @@ def report_on(caused: Iterable[CausedEvent], *, replaced: bool = False) -> ShoeR
         started_at=first.at,
         last_at=last.at,
         counts=count_rounds(lines),
-        expectations=tuple(_expectations(lines, started.decks)),
+        expectations=tuple(
+            compare_with_odds(
+                [(each, started.decks) for each in lines if each.counts], started.decks
+            )
+        ),
         composition=compose(started.decks, started.house, drawn, composition),
         incidents=tuple(incidents.incidents),
         changes=tuple(changes.changes),
         tempo=_tempo(drawn, lines, incidents.incidents),
         rounds=tuple(lines),
     )
-
-
-def _expectations(lines: list[RoundLine], decks: int) -> Iterable[Expectation]:
-    odds = odds_of(decks)
-    counted = [line for line in lines if line.counts]
-    outcomes = [line.outcome for line in counted if line.outcome is not None]
-    for outcome in (Outcome.BANKER, Outcome.PLAYER, Outcome.TIE):
-        found = outcomes.count(outcome)
-        yield expectation(outcome.value, found, len(outcomes), odds[outcome.value])
-    for name, known in (
-        ("natural", [_natural(line) for line in counted]),
-        ("player_pair", [line.player.pair for line in counted]),
-        ("banker_pair", [line.banker.pair for line in counted]),
-    ):
-        values = [each for each in known if each is not None]
-        yield expectation(name, sum(values), len(values), odds[name])
-
-
-def _natural(line: RoundLine) -> bool | None:
-    either = {line.player.natural, line.banker.natural}
-    return True if True in either else None if None in either else False
 
 
 def _tempo(cards: list[DrawnCard], lines: list[RoundLine], incidents: list[Incident]) -> Tempo:
@@ -177,8 +160,12 @@ def _longest_pause(cards: list[DrawnCard], moments: list[int]) -> Pause | None:
     return Pause(cards[place].at, gaps[place] / _SECOND, cards[place + 1].round)
 
 
-def _prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> Proof:
-    """Collect the proof of one shoe. Without `progress` the chain is not verified."""
+def prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> Proof:
+    """
+    Collect the proof of some events. Without `progress` the chain is not verified.
+
+    The journal holds at least one event before the span's end.
+    """
     connection = reader.connection
     end = _NO_END if span.end is None else span.end
     last, digest, observation = connection.execute(_LAST_EVENT, (end,)).fetchone()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Final
@@ -42,7 +42,7 @@ def shoe_text(report: ShoeReport) -> str:
     parts.append(_rounds(report.rounds))
     if report.proof is not None:
         parts.append(_proof(report.proof))
-    parts += [_signatures(), wrap(wording.FOR_STAFF, COLUMNS)]
+    parts += [signature_lines(wording.SIGNERS), wrap(wording.FOR_STAFF, COLUMNS)]
     return wording.plain("\n\n".join("\n".join(part) for part in parts))
 
 
@@ -60,40 +60,21 @@ def wrapped(text: str, first: str = "  ", others: str = "  ") -> list[str]:
 
 def _overview(counts: RoundCounts, tempo: Tempo) -> Iterator[str]:
     yield "OVERVIEW"
-    yield from _entry("Rounds", _how_rounds_ended(counts))
+    yield from entry("Rounds", wording.how_rounds_ended(counts))
     rate = f"{wording.number(tempo.rounds_per_hour)} rounds an hour"
     cards = f"{wording.number(tempo.cards_per_minute)} cards a minute"
-    yield from _entry("Pace", f"{rate}, {cards}, from the first card to the last result")
+    yield from entry("Pace", f"{rate}, {cards}, from the first card to the last result")
     pause = tempo.longest_pause
     if pause is not None:
         before = "" if pause.round is None else f", before a card of round {pause.round}"
         at = wording.time(pause.at)
-        yield from _entry("Pause", f"the longest {wording.span(pause.seconds)}, from {at}{before}")
-    if tempo.median_decision is not None and tempo.longest_decision is not None:
-        median, longest = wording.span(tempo.median_decision), wording.span(tempo.longest_decision)
-        done = wording.plural(tempo.decided_by_people, "irregularity").replace("ys", "ies")
-        text = f"{done} closed by people, half of them within {median}, the slowest {longest}"
-        yield from _entry("Decisions", text)
+        yield from entry("Pause", f"the longest {wording.span(pause.seconds)}, from {at}{before}")
+    if decisions := wording.decisions(tempo):
+        yield from entry("Decisions", decisions)
 
 
-def _how_rounds_ended(counts: RoundCounts) -> str:
-    others = [
-        f"{count} {text}"
-        for text, count in (
-            ("void", counts.void),
-            ("came to nothing", counts.aborted),
-            ("partial", counts.partial),
-            ("entered by hand", counts.entered),
-            ("with a card corrected", counts.corrected),
-            ("with a result changed", counts.revised),
-            ("without wagers", counts.without_wagers),
-        )
-        if count
-    ]
-    return ", ".join([f"{counts.begun} begun, {counts.counted} counted", *others])
-
-
-def _entry(term: str, text: str) -> list[str]:
+def entry(term: str, text: str) -> list[str]:
+    """Wrap a text behind its term."""
     return wrapped(text, f"  {term:<12}", " " * 14)
 
 
@@ -165,15 +146,17 @@ def _rounds(rounds: tuple[RoundLine, ...]) -> Iterator[str]:
 def _proof(proof: Proof) -> Iterator[str]:
     yield "PROOF"
     for name, value in wording.proof_rows(proof):
-        yield from _entry(name, value)
+        yield from entry(name, value)
 
 
-def _signatures() -> Iterator[str]:
+def signature_lines(signers: Sequence[str]) -> Iterator[str]:
+    """Yield lines for names, signatures and dates."""
+    width = max(12, *(len(each) + 1 for each in signers))
     yield "SIGNATURES"
-    yield f"  {'':<12}{'name':<24}{'signature':<28}date"
-    for signer in wording.SIGNERS:
+    yield f"  {'':<{width}}{'name':<24}{'signature':<28}date"
+    for signer in signers:
         yield ""
-        yield f"  {signer:<12}{'_' * 22:<24}{'_' * 26:<28}{'_' * 12}"
+        yield f"  {signer:<{width}}{'_' * 22:<24}{'_' * 26:<28}{'_' * 12}"
 
 
 def _hand(hand: HandResult) -> str:

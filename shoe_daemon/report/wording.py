@@ -13,9 +13,12 @@ from shoe_daemon.report.report_model import (
     Person,
     Proof,
     ProofSignature,
+    RoundCounts,
     RoundLine,
     ShoeReport,
+    Tempo,
 )
+from shoe_daemon.report.shift_figures import Figures
 from shoe_daemon.report.shoe_composition import Composition
 from shoe_daemon.table import HandResult, to_microseconds
 
@@ -252,12 +255,39 @@ def _copies(counts: dict[str, int], more: str = "") -> str:
     return ", ".join(f"{card_text(face)} {text}{more}" for face, text in times.items())
 
 
-def proof_rows(proof: Proof) -> list[tuple[str, str]]:
+def how_rounds_ended(counts: RoundCounts, all_of_them: str = "begun") -> str:
+    """Format the rounds of a shoe by how they ended."""
+    others = [
+        f"{count} {text}"
+        for text, count in (
+            ("void", counts.void),
+            ("came to nothing", counts.aborted),
+            ("partial", counts.partial),
+            ("entered by hand", counts.entered),
+            ("with a card corrected", counts.corrected),
+            ("with a result changed", counts.revised),
+            ("without wagers", counts.without_wagers),
+        )
+        if count
+    ]
+    return ", ".join([f"{counts.begun:,} {all_of_them}, {counts.counted:,} counted", *others])
+
+
+def decisions(tempo: Tempo | Figures) -> str:
+    """Format the time that people needed to decide; empty if they decided nothing."""
+    if tempo.median_decision is None or tempo.longest_decision is None:
+        return ""
+    median, longest = span(tempo.median_decision), span(tempo.longest_decision)
+    done = plural(tempo.decided_by_people, "irregularity").replace("ys", "ies")
+    return f"{done} closed by people, half of them within {median}, the slowest {longest}"
+
+
+def proof_rows(proof: Proof, of: str = "shoe") -> list[tuple[str, str]]:
     """Format the proof as rows of name and value."""
     rows = [
-        ("Events", f"{proof.first_event:,} to {proof.last_event:,} of the journal"),
+        ("Events", _numbers_of_events(proof)),
         ("Chain", _CHAIN[proof.chain].format(broken=proof.broken)),
-        ("Head", f"after the last event of this shoe: {proof.head}"),
+        ("Head", f"after the last event of this {of}: {proof.head}"),
     ]
     if proof.published is not None:
         rows.append(("Published", f"{_published_where(proof)}: {proof.published}"))
@@ -266,6 +296,12 @@ def proof_rows(proof: Proof) -> list[tuple[str, str]]:
     written = ", ".join(each or "not recorded" for each in proof.written_by) or "not recorded"
     rows.append(("Program", f"written by version {written}; report by {proof.reported_by}"))
     return rows
+
+
+def _numbers_of_events(proof: Proof) -> str:
+    if proof.first_event > proof.last_event:
+        return "none"
+    return f"{proof.first_event:,} to {proof.last_event:,} of the journal"
 
 
 def _signed(signed: ProofSignature) -> str:

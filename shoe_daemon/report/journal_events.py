@@ -9,7 +9,8 @@ import msgspec
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.journal_reader import JournalReader
-from shoe_daemon.table import Command, Event, decode_event
+from shoe_daemon.report.caused_event import CausedEvent
+from shoe_daemon.table import Command, decode_event
 
 _PAGE: Final = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""
@@ -24,23 +25,6 @@ _EVENTS: Final = """
       AND (:types IS NULL OR e.type IN (SELECT value FROM json_each(:types)))
     ORDER BY e.seq LIMIT :page
 """
-
-
-class CausedEvent(NamedTuple):
-    """
-    An event and its cause.
-
-    Attributes:
-        event: As stored in the journal.
-        observation: The id of the observation that caused it.
-        cause: The type of that observation.
-        order: That observation, if it is a command.
-    """
-
-    event: Event
-    observation: int
-    cause: str
-    order: Command | None
 
 
 class ShoeSpan(NamedTuple):

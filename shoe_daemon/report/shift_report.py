@@ -1,0 +1,149 @@
+"""The report on a shift, read from the journals of its tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from shoe_daemon import __version__
+from shoe_daemon.errors import UserError
+from shoe_daemon.journal import JournalReader
+from shoe_daemon.journal.journal_reader import open_read_only
+from shoe_daemon.report.journal_events import ShoeSpan, events_in, shoe_spans
+from shoe_daemon.report.report_model import Proof
+from shoe_daemon.report.shift_figures import (
+    FoldedTable,
+    Period,
+    ShiftReport,
+    TableEvents,
+    fold_table_events,
+    report_on_shift,
+)
+from shoe_daemon.report.shoe_report import Progress, prove
+from shoe_daemon.table import DealerChanged, ReaderStatus, to_microseconds
+
+_STATES_BEFORE: Final = """
+    SELECT max(seq) FROM event
+    WHERE type IN ('dealer_changed', 'reader_status') AND seq < ?
+    GROUP BY type, body ->> '$.data.source'
+"""
+_EVENT_FROM: Final = "SELECT seq, at FROM event WHERE seq >= ? ORDER BY seq LIMIT 1"
+_LAST_SHOE: Final = "SELECT ifnull(shoe, 0) FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1"
+_SILENCES: Final = """
+    SELECT s.at, (SELECT o.at FROM observation o WHERE o.id < s.id ORDER BY o.id DESC LIMIT 1)
+    FROM observation s WHERE s.type = 'session' ORDER BY s.id
+"""
+_NO_END: Final = 1 << 62
+
+
+def read_shift(
+    paths: Sequence[Path],
+    period: Period,
+    *,
+    wanted: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> ShiftReport:
+    """
+    Report on a shift from journals. Daemons may be writing them.
+
+    Args:
+        paths: One journal for each table.
+        period: The time of the shift.
+        wanted: Only these tables, as ``table`` or ``site/table``; all if empty.
+        progress: With it the chains are verified, and it is called with the observations done
+            and their total.
+
+    Raises:
+        UserError: No journal can be read, a table of `wanted` has none, or two journals are of
+            the same table.
+    """
+    tables: list[FoldedTable] = []
+    faults: list[str] = []
+    known: dict[tuple[str, str], Path] = {}
+    for path in dict.fromkeys(each.resolve() for each in paths):
+        try:
+            with open_read_only(path) as reader:
+                name = reader.identity.site, reader.identity.table
+                twice = name in known
+                if not twice and (not wanted or {name[1], "/".join(name)} & set(wanted)):
+                    tables.append(_read(reader, period, progress))
+        except UserError as error:
+            faults.append(str(error))
+            continue
+        if twice:  # its rounds would count twice
+            raise UserError(f"{known[name]} and {path} are both of {'/'.join(name)}")
+        known[name] = path
+    found = {text for site, table in known for text in (table, f"{site}/{table}")}
+    if (missing := [each for each in wanted if each not in found]) and not faults:
+        names = ", ".join(sorted("/".join(name) for name in known)) or "none"
+        raise UserError(f"--table {missing[0]}: no journal is of this table; there are: {names}")
+    if not tables:
+        raise UserError("; ".join(faults) or "no journals are given")
+    tables.sort(key=lambda each: (each.shift.site, each.shift.table))
+    return report_on_shift(tables, period, reported_by=__version__, not_included=faults)
+
+
+def _read(reader: JournalReader, period: Period, progress: Progress | None) -> FoldedTable:
+    connection = reader.connection
+    first = _first_from(connection, period.start)
+    end = _first_from(connection, period.end)
+    # A shoe that was under way is read from its start, as its decks and cards are needed.
+    before = [span.first for span in shoe_spans(reader) if span.first < first]
+    start = before[-1] if before else first
+    states = (
+        each
+        for (seq,) in connection.execute(_STATES_BEFORE, (start,)).fetchall()
+        for each in events_in(
+            reader, ShoeSpan(0, seq, seq + 1), (DealerChanged.type, ReaderStatus.type)
+        )
+    )
+    silences = list(_silences(connection))
+    identity = reader.identity
+    return fold_table_events(
+        TableEvents(
+            identity.site,
+            identity.table,
+            chain(states, events_in(reader, ShoeSpan(0, start, end))),
+            silences,
+            starts=sum(period.start <= at < period.end for _, at in silences[:-1]),
+            proof=_proof(reader, first, end, progress),
+        ),
+        period,
+    )
+
+
+def _proof(reader: JournalReader, first: int, end: int, progress: Progress | None) -> Proof | None:
+    found = reader.connection.execute(_LAST_SHOE, (end,)).fetchone()
+    # The first signature of that shoe or a later one covers the whole shift.
+    return None if found is None else prove(reader, ShoeSpan(found[0], first, end), progress)
+
+
+def _first_from(connection: sqlite3.Connection, at: int) -> int:
+    """Return the first event at `at` or later, by bisection; or the number after the last."""
+    low, high = connection.execute("SELECT min(seq), max(seq) + 1 FROM event").fetchone()
+    low, high = low or 0, high or 0
+    while low < high:
+        middle = (low + high) // 2
+        seq, moment = connection.execute(_EVENT_FROM, (middle,)).fetchone()
+        if to_microseconds(moment) >= at:
+            high = middle
+        else:
+            low = seq + 1
+    return int(low)
+
+
+def _silences(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """
+    Yield the times in which the daemon may have been off, in order.
+
+    They are the times before each start, back to the record before it, and the time after the
+    last record.
+    """
+    rows: Iterable[tuple[str, str | None]] = connection.execute(_SILENCES).fetchall()
+    for at, last in rows:
+        yield 0 if last is None else to_microseconds(last), to_microseconds(at)
+    found = connection.execute("SELECT at FROM observation ORDER BY id DESC LIMIT 1").fetchone()
+    yield to_microseconds(found[0]) if found else 0, _NO_END

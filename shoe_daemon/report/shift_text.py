@@ -1,0 +1,220 @@
+"""The report on a shift as text, 80 columns wide, and as a table for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import tzinfo
+from io import StringIO
+from typing import Final
+
+from shoe_daemon.game import IrregularityKind
+from shoe_daemon.report import shift_wording, wording
+from shoe_daemon.report.shift_figures import Availability, Figures, ShiftExpectation, ShiftReport
+from shoe_daemon.report.text_report import entry, headline, signature_lines, wrapped
+
+_NAME: Final = 17
+_BAR: Final = 50
+"""Characters of the longest bar."""
+
+_WIDTHS: Final = (6, 7, 6, 8, 5, 5, 5, 7, 6, 8)
+_OUTCOMES: Final = tuple(wording.COUNTED)
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def shift_text(report: ShiftReport, zone: tzinfo) -> str:
+    """Render a report; no line exceeds `COLUMNS`."""
+    parts: list[Iterable[str]] = [
+        [
+            *headline("SHIFT", shift_wording.where(report)),
+            *wrapped(shift_wording.title(report, zone), "", ""),
+        ],
+        _rows("OVERVIEW", shift_wording.overview(report)),
+        _expected(report),
+        _tables(report),
+    ]
+    if report.dealers:
+        parts.append(_dealers(report))
+    parts += [
+        _hours(report, zone),
+        _kinds(report),
+        _incidents(report, zone),
+        _readers(report, zone),
+        *_proofs(report),
+        signature_lines(shift_wording.SIGNERS),
+        wrapped(wording.FOR_STAFF, "", ""),
+    ]
+    return wording.plain("\n\n".join("\n".join(part) for part in parts if part))
+
+
+def _rows(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+    yield title
+    for name, text in rows:
+        yield from entry(name, text)
+
+
+def _expected(report: ShiftReport) -> Iterator[str]:
+    if not report.expectations:
+        yield "AGAINST THE ODDS"
+        yield from wrapped(shift_wording.odds_sentence(report))
+        return
+    heads = f"{'found':>7}{'expected':>10}{'share':>8}{'95 % limits':>14}{'odds':>9}"
+    yield f"{'AGAINST THE ODDS':<16}{heads}"
+    for each in report.expectations:
+        share, low, high = shift_wording.limits(each)
+        name = wording.COUNTED[each.name]
+        counts = f"{each.found:>7}{each.expected:>10.1f}{share + ' %':>8}"
+        chances = f"{f'{low} to {high}':>14}{wording.percentage(each) + ' %':>9}"
+        line = f"  {name:<14}{counts}{chances}  {each.words.partition(',')[0]}"
+        yield line.rstrip()
+    yield ""
+    yield from wrapped(shift_wording.odds_sentence(report))
+    yield from wrapped(shift_wording.SOURCE)
+
+
+def _table_head(title: str) -> str:
+    heads = zip(shift_wording.FIGURE_HEADS, _WIDTHS, strict=True)
+    return f"{title:<{_NAME}}" + "".join(f"{head:>{width}}" for head, width in heads)
+
+
+def _figures(name: str, figures: Figures) -> Iterator[str]:
+    cells = zip(shift_wording.figure_cells(figures), _WIDTHS, strict=True)
+    row = "".join(f"{cell:>{width}}" for cell, width in cells)
+    name = f"  {name}"
+    if len(name) >= _NAME:
+        yield from wrapped(name.strip())
+        name = ""
+    yield f"{name:<{_NAME}}{row}"
+
+
+def _tables(report: ShiftReport) -> Iterator[str]:
+    called = shift_wording.names(report)
+    yield _table_head("TABLES")
+    for each in report.tables:
+        yield from _figures(called[each.site, each.table], each.figures)
+    if len(report.tables) > 1:
+        yield from _figures("all", report.all)
+    yield ""
+    yield from wrapped(f"{shift_wording.PLAY} {shift_wording.HEADS_EXPLAINED}")
+
+
+def _dealers(report: ShiftReport) -> Iterator[str]:
+    yield _table_head("DEALERS")
+    for each in report.dealers:
+        yield from _figures(shift_wording.dealer(each), each.figures)
+    yield ""
+    yield from wrapped(shift_wording.DEALERS)
+
+
+def _hours(report: ShiftReport, zone: tzinfo) -> Iterator[str]:
+    yield "ROUNDS BY HOUR"
+    most = max((each.rounds for each in report.hours), default=0) or 1
+    for each in report.hours:
+        bar = "█" * round(_BAR * each.rounds / most)
+        label = shift_wording.hour_label(report, each.at, zone)
+        yield f"  {label}  {bar}{' ' if bar else ''}{each.rounds:,}"
+
+
+def _kinds(report: ShiftReport) -> Iterator[str]:
+    kinds = shift_wording.kinds(report)
+    yield "IRREGULARITIES BY KIND" if kinds else "IRREGULARITIES  none"
+    for name, severity, count, tables, dealers in kinds:
+        where = f"{tables}; {dealers}" if dealers else tables
+        yield from wrapped(where, f"  {count:>5}  {name} (severity {severity}): ", " " * 9)
+
+
+def _incidents(report: ShiftReport, zone: tzinfo) -> list[str]:
+    shown, more = shift_wording.listed(report)
+    if not shown and not more:
+        return []
+    lines = ["IRREGULARITIES OF SEVERITY 3 AND MORE, OR OPEN"]
+    for each in shown:
+        at = shift_wording.clock(report, each.incident.at, zone)
+        place = ", ".join(filter(None, shift_wording.incident_place(report, each)))
+        what = f"{place}: {wording.incident_title(each.incident)}"
+        indent = " " * (len(at) + 4)
+        lines += wrapped(f"{what} (severity {each.incident.severity})", f"  {at}  ", indent)
+        lines += wrapped(f"→ {wording.decision(each.incident)}", indent, f"{indent}  ")
+    return lines + (wrapped(more) if more else [])
+
+
+def _readers(report: ShiftReport, zone: tzinfo) -> Iterator[str]:
+    yield "READERS"
+    called = shift_wording.names(report)
+    for each in report.tables:
+        worked = shift_wording.availability(each.availability)
+        without = shift_wording.outages(report, each, zone)
+        yield from wrapped(f"{called[each.site, each.table]}: worked {worked}; without: {without}")
+    yield ""
+    yield from wrapped(shift_wording.READERS)
+
+
+def _proofs(report: ShiftReport) -> Iterator[Iterable[str]]:
+    called = shift_wording.names(report)
+    for each in report.tables:
+        rows = [("Events", "none")]
+        if each.proof is not None:
+            rows = wording.proof_rows(each.proof, "shift")
+        yield _rows(f"PROOF, {called[each.site, each.table]}", rows)
+
+
+def shift_csv(report: ShiftReport) -> str:
+    """
+    Render the figures as comma-separated values: a row for all, for each table and each dealer.
+
+    The columns are always the same.
+    """
+    out = StringIO()
+    writer = csv.DictWriter(out, list(_csv_row("", "", report.all, (), None)), lineterminator="\n")
+    writer.writeheader()
+    row = _csv_row("all", "", report.all, report.expectations, report.availability)
+    writer.writerow(row)
+    for table in report.tables:
+        name = f"{table.site}/{table.table}"
+        writer.writerow(
+            _csv_row("table", name, table.figures, table.expectations, table.availability)
+        )
+    for dealer in report.dealers:
+        name = "" if dealer.dealer is None else dealer.dealer
+        writer.writerow(_csv_row("dealer", name, dealer.figures, (), None))
+    return out.getvalue()
+
+
+def _csv_row(
+    scope: str,
+    name: str,
+    figures: Figures,
+    expectations: Sequence[ShiftExpectation],
+    availability: Availability | None,
+) -> dict[str, object]:
+    rounds = figures.rounds
+    row: dict[str, object] = {
+        "of": scope,
+        # A spreadsheet would compute a name that begins like a formula.
+        "name": wording.plain(f"'{name}" if name.startswith(_FORMULA) else name),
+        "hours": round(figures.seconds / 3600, 3),
+        "rounds": rounds.begun,
+        "rounds_counted": rounds.counted,
+        "rounds_per_hour": figures.rounds_per_hour,
+        "cards": figures.cards,
+        "cards_per_hour": figures.cards_per_hour,
+        "cards_unread": figures.unread,
+        "rounds_held": figures.held,
+        "rounds_void": rounds.void,
+        "rounds_aborted": rounds.aborted,
+        "rounds_partial": rounds.partial,
+        "results_entered": rounds.entered,
+        "results_changed": rounds.revised,
+        "decided_by_people": figures.decided_by_people,
+        "median_decision_s": figures.median_decision,
+        "longest_decision_s": figures.longest_decision,
+        "still_open": figures.still_open,
+        "available_least": round(availability.least, 5) if availability else None,
+        "available_most": round(availability.most, 5) if availability else None,
+    }
+    found = {each.name: each for each in expectations}
+    for each in _OUTCOMES:
+        row[each] = found[each].found if each in found else None
+        row[f"{each}_expected"] = found[each].expected if each in found else None
+    row["irregularities"] = figures.irregularities
+    return row | {kind.value: figures.kinds.get(kind, 0) for kind in IrregularityKind}

@@ -1,0 +1,263 @@
+"""Wording shared by the text and the page of the report on a shift."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from typing import Final
+
+from shoe_daemon.report import wording
+from shoe_daemon.report.shift_figures import (
+    CHARTED_BY_HOUR_S,
+    Availability,
+    DealerShift,
+    Figures,
+    Outage,
+    ShiftExpectation,
+    ShiftIncident,
+    ShiftReport,
+    TableShift,
+)
+from shoe_daemon.table import to_microseconds
+
+SIGNERS: Final = ("Shift manager", "Supervisor", "Auditor")
+SOURCE: Final = (
+    "The odds are exact, from all draws of the decks. Between the two limits the true share lies"
+    " with 95 % confidence (Wilson). Of six counts, one is unusual in every fourth shift by chance"
+    " alone: compare other shifts before you conclude anything."
+)
+PLAY: Final = (
+    "Hours are those in play: from card to card and result, without pauses of 15 minutes or more."
+    " A round counts where it ended, with all corrections up to the end of the shift."
+)
+DEALERS: Final = (
+    "An irregularity is counted for the dealer who had signed on when it was raised. Many of them"
+    " are the reader's or the player's doing: look at the list before you conclude anything."
+)
+READERS: Final = (
+    "A reader works while it is connected, reports no error and is not locked; an error that a"
+    " card too many causes counts until it is cleared. Nothing is recorded while the daemon is"
+    " off, nor while nothing happens: the time from the last record to a start of the daemon is"
+    " not known."
+)
+NOBODY: Final = "nobody signed on"
+MAX_LISTED: Final = 200
+"""Irregularities that are listed; the others are in the JSON."""
+
+MAX_OUTAGES: Final = 6
+"""Outages of a table that are listed: the longest."""
+
+_LISTED_FROM: Final = 3
+"""The lowest severity of a listed irregularity."""
+_ORDINARY: Final = 0.05
+_DAY_S: Final = 86_400
+
+
+def local(at: str, zone: tzinfo) -> str:
+    """Return a time in a zone, in the form of a timestamp without the zone."""
+    return datetime.fromisoformat(at).astimezone(zone).isoformat()[:19]
+
+
+def clock(report: ShiftReport, at: str, zone: tzinfo) -> str:
+    """Format a time of the shift, with its date where the shift is longer than a day."""
+    text = local(at, zone)
+    return wording.time(text) if seconds(report) <= _DAY_S else text[5:].replace("T", " ")
+
+
+def seconds(report: ShiftReport) -> float:
+    """Return the length of the shift."""
+    return (to_microseconds(report.end) - to_microseconds(report.start)) / 1_000_000
+
+
+def title(report: ShiftReport, zone: tzinfo) -> str:
+    """Format when the shift was."""
+    start, end = (local(at, zone) for at in (report.start, report.end))
+    until = wording.time(end)
+    if start[:10] != end[:10]:
+        until = f"{wording.day(end)}, {until}"
+    lasted = wording.span(seconds(report))
+    when = f"{wording.day(start)}, {wording.time(start)} to {until}"
+    return f"{when} ({lasted}), time zone {report.time_zone}"
+
+
+def where(report: ShiftReport) -> str:
+    """Format sites and tables."""
+    sites = ", ".join(dict.fromkeys(each.site for each in report.tables))
+    if len(report.tables) == 1:
+        return f"{sites} / {report.tables[0].table}"
+    return f"{sites}, {wording.plural(len(report.tables), 'table')}"
+
+
+def hours(figures: Figures) -> str:
+    """Format the time in play: ``7:42``."""
+    minutes = round(figures.seconds / 60)
+    return f"{minutes // 60}:{minutes % 60:02}"
+
+
+def percent(share: float) -> str:
+    """Format a share, rounded down: 99.96 % is not all the time."""
+    return f"{int(share * 1000 + 1e-6) / 10:.1f}"
+
+
+def availability(each: Availability) -> str:
+    """Format the share of the time with a working reader, ``97.1 %``; a range if unknown."""
+    least, most = percent(each.least), percent(each.most)
+    if each.most == 1 and not each.least:
+        return "not known"
+    return f"{least} %" if least == most else f"{least} to {most} %"
+
+
+def overview(report: ShiftReport) -> list[tuple[str, str]]:
+    """Format the sums as rows of name and sentence."""
+    figures, readers = report.all, report.availability
+    number, plural = wording.number, wording.plural
+    rounds = wording.how_rounds_ended(figures.rounds, "ended")
+    held = plural(figures.held, "result")
+    cards = f"{figures.cards:,} left the shoe, {figures.unread:,} of them with a face not known"
+    irregular = plural(figures.irregularities, "irregularity").replace("ys", "ies")
+    found = f"{irregular} raised, {figures.still_open:,} open at the end of the shift"
+    pace = f"{number(figures.rounds_per_hour)} rounds and {number(figures.cards_per_hour)} cards"
+    rows = [
+        ("Rounds", rounds),
+        ("Held", f"{held} waited for a person before publication"),
+        ("Pace", f"{pace} an hour at a table in play, in {hours(figures)} hours of play"),
+        ("Cards", cards),
+        ("Alerts", "; ".join(filter(None, [found, wording.decisions(figures)]))),
+        ("Readers", f"worked {availability(readers)} of the time; {_starts(readers)}"),
+    ]
+    return rows + [("Left out", text) for text in report.not_included]
+
+
+def _starts(readers: Availability) -> str:
+    return f"{wording.plural(readers.starts, 'start')} of the daemon"
+
+
+def odds_sentence(report: ShiftReport) -> str:
+    """Say in one or two sentences whether the outcomes are what the odds give."""
+    if not report.expectations:
+        return "No round was counted, so there is nothing to compare."
+    odd = [each for each in report.expectations if each.chance < _ORDINARY]
+    if not odd:
+        first = report.expectations[0]
+        name = wording.COUNTED[first.name]
+        return (
+            f"All counts are what chance gives: {name} {first.found:,} times in"
+            f" {wording.plural(first.rounds, 'round')}, and {first.expected:,.1f} were expected."
+        )
+    return " ".join(
+        f"{wording.COUNTED[each.name]} came {each.found:,} times in"
+        f" {wording.plural(each.rounds, 'round')}, and {each.expected:,.1f} were expected:"
+        f" {each.words}."
+        for each in odd
+    )
+
+
+def limits(each: ShiftExpectation) -> tuple[str, str, str]:
+    """Format the found share and its limits in percent."""
+    share = each.found / each.rounds if each.rounds else 0.0
+    return f"{100 * share:.1f}", f"{100 * each.low:.1f}", f"{100 * each.high:.1f}"
+
+
+def figure_cells(figures: Figures) -> list[str]:
+    """Format the figures that tables and dealers have in common, as in `FIGURE_HEADS`."""
+    done = figures.rounds
+    decision = figures.median_decision
+    return [
+        hours(figures),
+        f"{done.begun:,}",
+        wording.number(figures.rounds_per_hour),
+        "-" if figures.cards_per_hour is None else f"{figures.cards_per_hour:,.0f}",
+        *(f"{each:,}" for each in (done.void, figures.held, done.aborted)),
+        f"{figures.unread:,}",
+        f"{figures.irregularities:,}",
+        wording.NONE if decision is None else wording.span(decision),
+    ]
+
+
+PAGE_HEADS: Final = (
+    "hours", "rounds", "rounds/h", "cards/h", "void", "held", "lost", "unread", "irregular",
+    "decided",
+)  # fmt: skip
+"""The heads of `figure_cells` on paper, which has more room than the text."""
+
+FIGURE_HEADS: Final = (
+    "hours", "rounds", "/h", "cards/h", "void", "held", "lost", "unread", "irreg", "decided",
+)  # fmt: skip
+HEADS_EXPLAINED: Final = (
+    "Lost: rounds without a result. Unread: cards. Decided: half of people's decisions took no"
+    " longer."
+)
+
+
+def names(report: ShiftReport) -> dict[tuple[str, str], str]:
+    """Return how each table is called: with its site only where there are several sites."""
+    several = len({each.site for each in report.tables}) > 1
+    return {
+        (each.site, each.table): f"{each.site}/{each.table}" if several else each.table
+        for each in report.tables
+    }
+
+
+def dealer(each: DealerShift | ShiftIncident) -> str:
+    """Format the name of a dealer."""
+    return NOBODY if each.dealer is None else each.dealer
+
+
+def kinds(report: ShiftReport) -> list[tuple[str, int, int, str, str]]:
+    """Return irregularities by kind: name, severity, count, and the same by table and dealer."""
+    called = names(report)
+    rows = []
+    for kind, count in report.all.kinds.items():
+        mine = [each for each in report.incidents if each.incident.kind == kind]
+        tables = _counted([called[each.site, each.table] for each in mine])
+        dealers = _counted([dealer(each) for each in mine]) if report.dealers else ""
+        severity = max(each.incident.severity for each in mine)
+        rows.append((kind.replace("_", " "), severity, count, tables, dealers))
+    return rows
+
+
+def _counted(things: list[str]) -> str:
+    return ", ".join(f"{each}: {things.count(each)}" for each in sorted(set(things)))
+
+
+def listed(report: ShiftReport) -> tuple[list[ShiftIncident], str]:
+    """Return the irregularities to list, and a sentence about the others; empty without any."""
+    weighty = [
+        each
+        for each in report.incidents
+        if each.incident.severity >= _LISTED_FROM or each.incident.action is None
+    ]
+    shown = weighty[:MAX_LISTED]
+    left = len(report.incidents) - len(shown)
+    if not left:
+        return shown, ""
+    return shown, (
+        f"{left:,} more, of severity 1 or 2 and closed"
+        if len(shown) == len(weighty)
+        else f"{left:,} more"
+    ) + ": --json has all of them."
+
+
+def incident_place(report: ShiftReport, each: ShiftIncident) -> tuple[str, str]:
+    """Format table and shoe of an irregularity, and its dealer; empty where none signs on."""
+    table = names(report)[each.site, each.table]
+    shoe = "" if each.shoe is None else f", shoe {each.shoe}"
+    return f"{table}{shoe}", dealer(each) if report.dealers else ""
+
+
+def outages(report: ShiftReport, table: TableShift, zone: tzinfo) -> str:
+    """Format the longest times without a working reader."""
+    found = table.availability.outages
+    longest = sorted(found, key=lambda each: -each.seconds)[:MAX_OUTAGES]
+    shown = [_outage(report, each, zone) for each in found if each in longest]
+    more = len(found) - len(shown)
+    return "; ".join([*shown, *([f"and {more} shorter"] if more > 0 else [])]) or "none"
+
+
+def _outage(report: ShiftReport, each: Outage, zone: tzinfo) -> str:
+    return f"{clock(report, each.at, zone)} {each.cause} ({wording.span(each.seconds)})"
+
+
+def hour_label(report: ShiftReport, at: str, zone: tzinfo) -> str:
+    """Format the start of an hour, or of a day, of the chart."""
+    text = local(at, zone)
+    return text[5:10] if seconds(report) > CHARTED_BY_HOUR_S else text[11:16]
