@@ -135,8 +135,10 @@ def examine_notify(setup: NotifySetup) -> Iterator[Finding]:
         state = states.get(recipient.id)
         if state is not None and state.error is not None and state.failing_since is not None:
             since = dt.datetime.fromtimestamp(state.failing_since, dt.UTC)
-            text = f"{state.failures} attempts failed since {since:%Y-%m-%d %H:%M} UTC: "
-            yield Finding(f"to {recipient.id}", "bad", text + state.error)
+            text = (
+                f"fails since {since:%Y-%m-%d %H:%M} UTC, attempt {state.failures}: {state.error}"
+            )
+            yield Finding(f"to {recipient.id}", "bad", text)
 
 
 def _reachable(recipient: RecipientSettings) -> Finding:

@@ -122,7 +122,7 @@ class Notifier:
         """The state on one line, for systemd: the failing recipients first."""
         states = self.decisions.states
         parts = [
-            f"{name} FAILS ({state.failures} attempts): {state.error}"
+            f"{name} FAILS (attempt {state.failures}): {state.error}"
             for name, state in states.items()
             if state.error is not None
         ]

@@ -15,11 +15,31 @@ pytestmark = pytest.mark.timeout(900)
 DAEMON = "shoe-daemon@table-1.service"
 SIMULATOR = "shoe-simulator@table-1.service"
 DISPLAY = "shoe-display.service"
+NOTIFY = "shoe-notify.service"
 UNITS = ("mosquitto.service", SIMULATOR, DAEMON, DISPLAY)
 INIT = (
     "shoe-daemon init --yes --site casino --table table-1 --reader simulated --display local "
     "--round-wait 60"
 )
+
+METRICS = """
+[metrics]
+textfile = "/run/shoe-daemon/table-1/table-1.prom"
+health_file = "/run/shoe-daemon/table-1/health.json"
+"""
+WEBHOOK = """
+[mqtt]
+username = "notify"
+password_file = "notify.password"
+[[notify.to]]
+id = "floor"
+webhook = "http://127.0.0.1:9/"
+secret_file = "floor.secret"
+severity = 1
+"""
+ALERT = """{"schema":"1.0","seq":1,"session":"s","alerts":[{"at":"2026-11-23T11:00:01.000Z",
+"data":{"card":null,"detail":"A test.","id":1,"kind":"wrong_hand","proposals":[],"severity":3,
+"slot":null},"round":1,"shoe":1}]}"""
 
 FAST_SHOE = """[Service]
 ExecStart=
@@ -89,3 +109,36 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebia
             assert f"{key}: " in line
             assert lacks in line
     assert "shoe: ok" in show(booted, "StatusText")
+
+
+def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian) -> None:
+    booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
+    booted.run(INIT)
+    booted.run(f"echo '{METRICS}' >> /etc/shoe-daemon/table-1.toml; systemctl restart {DAEMON}")
+    folder = "/run/shoe-daemon/table-1"
+    booted.wait(f"test -e {folder}/table-1.prom -a -e {folder}/health.json")
+    as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    assert "shoe_cards_total" in booted.run(f"{as_nobody} cat {folder}/*.prom")
+    assert json.loads(booted.run(f"{as_nobody} cat {folder}/health.json"))["table"] == "table-1"
+    booted.run(f"systemctl stop {DAEMON}; test ! -e {folder}")
+
+    # A reload needs /bin/kill, which this tree lacks.
+    booted.run(
+        "sh /usr/share/shoe-daemon/samples/make-accounts.sh notify; systemctl restart mosquitto; "
+        "echo secret > /etc/shoe-daemon/floor.secret; "
+        f"echo '{WEBHOOK}' > /etc/shoe-daemon/notify.toml; systemctl start {NOTIFY}"
+    )
+    publish = (
+        "mosquitto_pub -V 5 -h 127.0.0.1 -r -t shoe/v1/casino/table-1/alert/active -u table-1"
+    )
+    decrypt = "systemd-creds decrypt --name=table-1.password"
+    booted.run(
+        f"{publish} -P \"$({decrypt} /etc/shoe-daemon/table-1.password.cred)\" -m '{ALERT}'"
+    )
+    booted.wait(f'systemctl show --property StatusText {NOTIFY} | grep -q "floor FAILS"')
+    assert "connection refused" in show(booted, "StatusText", NOTIFY)
+    assert "refused" in booted.run("cat /var/lib/private/shoe-notify/notify-state.json")
+    # A person learns it from `doctor` too, without the environment of the service.
+    told = booted.run("shoe-daemon doctor --config /etc/shoe-daemon/notify.toml || true")
+    assert "fails since" in told
+    assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={NOTIFY}")
