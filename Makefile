@@ -30,10 +30,10 @@ venv: .venv/.stamp
 	@python=$$(tools/find_python.sh $(PYTHON)) && $$python tools/prepare.py venv
 
 run: venv
-	@$(BIN)/shoe-daemon demo
+	@$(BIN)/shoe-daemon demo $(ARGS)
 
 run-camera: venv
-	@$(BIN)/shoe-daemon demo --camera
+	@$(BIN)/shoe-daemon demo --camera $(ARGS)
 
 # ARGS is passed to pytest: make test ARGS="-k tableau"; ARGS="-n 0" runs one test after another.
 # Many tests wait for a process or a deadline: more workers than processors use that time.

@@ -87,6 +87,11 @@ _FAULT_RATE_ALL: Final = 0.4
     help="A simulated camera reads the cards instead of the shoe; the table is dealt at its own "
     "pace.",
 )
+@click.option(
+    "--decide",
+    is_flag=True,
+    help="You are the supervisor: misdeals wait for you on the pit's page.",
+)
 @click.option("--plain", is_flag=True, help="Lines instead of a picture.")
 @click.option(
     "--keep",
@@ -115,6 +120,12 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     faults = tuple(Fault) if every else tuple(map(Fault, named))
     if wishes["camera"]:
         faults = _camera_faults(faults)
+    if wishes["decide"]:
+        require_modules(
+            ("argon2", "starlette", "uvicorn"),
+            "--decide needs {}, an extra: pip install 'shoe-daemon[display,pins]'",
+        )
+        wishes["board"] = True
     if wishes["fault_rate"] is None:
         wishes["fault_rate"] = _FAULT_RATE_ALL if every else _FAULT_RATE
     settings = DemoSettings(faults=faults, mode=Mode(wishes.pop("mode")), **wishes)

@@ -42,9 +42,6 @@ CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fau
 
 _POLL_S: Final = 0.02
 _LOST_AFTER_S: Final = 5.0
-_MAX_WAIT_S: Final = 15.0
-"""Seconds after which the game goes on without a decision."""
-
 _NEEDS_SUPERVISOR: Final = frozenset(
     {Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE}
 )
@@ -99,10 +96,12 @@ class WaitConditions(NamedTuple):
     Attributes:
         ready: The reader has opened and flushed its line.
         decided: Every report is processed, and no decision is open.
+        longest_s: Seconds after which the game goes on without a decision.
     """
 
     ready: Callable[[], bool]
     decided: Callable[[], bool]
+    longest_s: float = 15.0
 
 
 class DealerThread(ABC):
@@ -201,7 +200,7 @@ class Dealer(DealerThread):
     def _await_decision(self) -> None:
         """Wait while the supervisor decides; everything that follows is delayed by as much."""
         began = time.monotonic()
-        until = began + _MAX_WAIT_S
+        until = began + self._conditions.longest_s
         while not self._conditions.decided() and time.monotonic() < until:
             if self._stopping.wait(_POLL_S):
                 return
@@ -294,7 +293,7 @@ class CameraDealer(DealerThread):
         elif self._decided_since is None:
             self._decided_since = now
         sure = self._decided_since is not None and now - self._decided_since >= _DECIDED_S
-        if sure or now - self._waits_since >= _MAX_WAIT_S:
+        if sure or now - self._waits_since >= self._conditions.longest_s:
             self._waits_since = self._decided_since = None
             return True
         return False

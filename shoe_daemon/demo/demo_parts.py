@@ -21,7 +21,7 @@ from shoe_daemon.demo.dealer import (
     DealerThread,
     WaitConditions,
 )
-from shoe_daemon.demo.display_process import DisplayProcess, has_display
+from shoe_daemon.demo.display_process import OPERATOR, PIN, DisplayProcess, has_display
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder, Subscriber, SupervisorClient
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, shoe_of
 from shoe_daemon.demo.result_check import ResultCheck
@@ -46,6 +46,9 @@ _REVEAL_AFTER_S: Final = 0.5
 
 _DECISION_S: Final = 6.0
 """Seconds at real pace that the supervisor needs for a decision."""
+
+_PERSON_S: Final = 600.0
+"""Seconds that a person has for one; then the scripted supervisor decides."""
 
 
 class News(Struct, frozen=True):
@@ -88,6 +91,9 @@ class DemoRunner:
         self.seed = shoe.seed
         broker = parts.enter_context(EmbeddedBroker(settings.port))
         conditions = WaitConditions(lambda: self.health.reader_up, lambda: self._decided)
+        decision_s = _DECISION_S / settings.speed if settings.speed else 0
+        if settings.decide:
+            conditions, decision_s = conditions._replace(longest_s=_PERSON_S), _PERSON_S
         self._line: CountingLine | None = None
         page = ""
         if settings.camera:
@@ -107,8 +113,10 @@ class DemoRunner:
         everything = topics.root + "/#"
         address = (broker.host, broker.port)
         board = self._start_board(settings, address, folder, parts)
+        decide = f"{board[0]}/pit/table/{TABLE} as {OPERATOR}, PIN {PIN}" if board[0] else ""
         self.addresses = Addresses(
-            reader.port, str(setup.journal), *address, everything, *board, page
+            *(reader.port, str(setup.journal), *address, everything, *board, page),
+            decide if settings.decide else "",
         )
         self.subscriber = parts.enter_context(Subscriber(*address, everything))
         self.supervisor = parts.enter_context(
@@ -116,7 +124,7 @@ class DemoRunner:
                 address,
                 topics,
                 AutoSupervisor(lambda: self.dealer.on_table),
-                decision_s=_DECISION_S / settings.speed if settings.speed else 0,
+                decision_s=decision_s,
                 on_answer=lambda answered: self._put(News(answered=answered)),
             )
         )
@@ -135,7 +143,9 @@ class DemoRunner:
             return "", "no board for a browser, as told"
         if not has_display():
             return "", NO_BOARD
-        self._board = parts.enter_context(DisplayProcess(broker, folder))
+        self._board = parts.enter_context(
+            DisplayProcess(broker, folder, takes_orders=settings.decide)
+        )
         return self._board.url, ""
 
     def __enter__(self) -> Self:

@@ -21,6 +21,8 @@ from typing import Any, Final, Self
 
 __all__ = [
     "HOST",
+    "OPERATOR",
+    "PIN",
     "DisplayProcess",
     "end_child",
     "end_with_parent",
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 HOST: Final = "127.0.0.1"
+OPERATOR: Final = "You"
+PIN: Final = "1234"
 
 _PREFERRED_PORT: Final = 8080
 _EXTRAS: Final = ("starlette", "uvicorn")
@@ -100,11 +104,14 @@ class DisplayProcess:
         url: Its URL without a path.
     """
 
-    def __init__(self, broker: tuple[str, int], folder: Path) -> None:
+    def __init__(
+        self, broker: tuple[str, int], folder: Path, *, takes_orders: bool = False
+    ) -> None:
         """
         Args:
             broker: Host and port.
             folder: Folder of its configuration and log.
+            takes_orders: Whether `OPERATOR` may give orders on its pages.
         """
         host, port = broker
         self._port = free_port(_PREFERRED_PORT)
@@ -112,9 +119,16 @@ class DisplayProcess:
         self._configuration = folder / "display.toml"
         self._configuration.write_text(
             f'[mqtt]\nhost = "{host}"\nport = {port}\nprotocol = "3.1.1"\n'
-            f'[display]\nlisten = "{HOST}:{self._port}"\n',
+            f'[display]\nlisten = "{HOST}:{self._port}"\n'
+            + ('[display.orders]\noperators_file = "operators.toml"\n' if takes_orders else ""),
             encoding="utf-8",
         )
+        if takes_orders:
+            # Its extra is asked for before.
+            from shoe_daemon.operators import hash_pin  # noqa: PLC0415
+
+            text = f'[[operator]]\nname = "{OPERATOR}"\npin = "{hash_pin(PIN)}"\n'
+            (folder / "operators.toml").write_text(text, encoding="utf-8")
         self._log = folder / "display.log"
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -47,6 +47,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         port: Preferred port of the broker.
         board: Start a display for browsers if it is installed.
         camera: A simulated camera reads the cards, instead of the shoe.
+        decide: Irregularities wait for a person on the pit's page.
         plain: Lines instead of a picture, on a terminal too.
         keep: Folder for the journal; None for a temporary folder.
     """
@@ -62,6 +63,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     port: int = 1883
     board: bool = True
     camera: bool = False
+    decide: bool = False
     plain: bool = False
     keep: Path | None = None
 

@@ -142,6 +142,8 @@ def _introduce(runner: DemoRunner, settings: DemoSettings) -> None:
     click.echo(f"to watch: {addresses.subscribe}")
     if addresses.board:
         click.echo(f"Board:    {addresses.table_page}   Pit: {addresses.pit_page}")
+        if addresses.decide:
+            click.echo(f"Decide:   {addresses.decide}")
     else:
         click.echo(addresses.no_board)
     if addresses.camera:

@@ -154,6 +154,8 @@ def _board(view: DemoView, room: int) -> str:
     whole = f"Board: {addresses.table_page}   Pit: {addresses.pit_page}"
     if addresses.camera:
         whole = f"Board: {addresses.table_page}   Camera: {addresses.camera}"
+    if addresses.decide:
+        whole = f"You decide: {addresses.decide}"
     return whole if len(whole) <= room else f"Board: {addresses.table_page}   Pit: …/pit"
 
 

@@ -86,6 +86,7 @@ class Addresses(Struct, frozen=True):
         board: URL of the display without a path; empty without a display.
         no_board: Reason why there is no display.
         camera: URL of the camera's preview; empty without a camera.
+        decide: Where a person decides, and as whom; empty if the scripted supervisor does.
     """
 
     shoe: str
@@ -96,6 +97,7 @@ class Addresses(Struct, frozen=True):
     board: str = ""
     no_board: str = NO_BOARD
     camera: str = ""
+    decide: str = ""
 
     @property
     def table_page(self) -> str:

@@ -378,6 +378,7 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
             continue
         number = scene.round.number
         wait_for(lambda: _is_over(table, number), f"round {number}")  # noqa: B023 - now
+        settle(table)
         while open_alerts := alerts(table):
             if decide(hand, table, open_alerts[0]):
                 decided.append(open_alerts[0]["id"])
@@ -394,6 +395,12 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
     )
     assert ledger.rounds
     phone.assert_clean()
+
+
+def settle(table: Table) -> None:
+    """Wait until all that the shoe has said is dealt with: it may close an alert."""
+    table.shoe.drain()
+    assert not table.order("acknowledge", irregularity=10**9)["ok"]
 
 
 def _is_over(table: Table, number: int) -> bool:

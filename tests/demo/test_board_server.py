@@ -37,11 +37,16 @@ def ask(url: str) -> tuple[int, str]:
 
 def first_of(url: str) -> Any:  # noqa: ANN401 - JSON
     """Return the documents that a page begins with."""
+    return facts_of(url)["first"]
+
+
+def facts_of(url: str) -> Any:  # noqa: ANN401 - JSON
+    """Return what a page begins with."""
     status, text = ask(url)
     assert status == 200
     found = re.search(r'<script type="application/json" id="page">(.*?)</script>', text, re.DOTALL)
     assert found
-    return json.loads(found[1])["first"]
+    return json.loads(found[1])
 
 
 @contextmanager
@@ -192,3 +197,39 @@ def test_without_the_extra_one_line_says_how_to_get_it(tmp_path: Path, extra: st
     assert (done.returncode, done.stderr) == (0, "")
     assert "no board for a browser: pip install 'shoe-daemon[display]' adds one\n" in done.stdout
     assert time.monotonic() - began < PATIENCE
+
+
+class Hand:
+    """A browser that is logged in."""
+
+    def __init__(self, url: str, operator: str, pin: str) -> None:
+        self._url = url
+        self._headers = {"Origin": url, "Content-Type": "application/json"}
+        answer, headers = self._post("/orders/session", {"operator": operator, "pin": pin})
+        cookie = headers["set-cookie"].partition(";")[0]
+        self._headers |= {"Cookie": cookie, "X-CSRF-Token": answer["csrf"]}
+
+    def _post(self, path: str, body: dict[str, Any]) -> tuple[Any, Any]:
+        request = urllib.request.Request(  # noqa: S310 - loopback
+            self._url + path, json.dumps(body).encode(), self._headers
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310
+            return json.loads(answer.read()), answer.headers
+
+    def order(self, table: str, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
+        """Give an order; return the table's reply."""
+        return self._post(f"/orders/{table}/{verb}", {"id": f"hand-{verb}", **fields})[0]
+
+
+def test_a_person_may_decide_on_the_page(tmp_path: Path) -> None:
+    with demo(tmp_path, "--decide") as (process, url):
+        alert = _misdeal(url)
+        assert facts_of(f"{url}/pit/table/table-1")["operators"] == ["You"]
+        hand = Hand(url, "You", "1234")
+        fields = {"irregularity": alert["id"], "action": alert["proposals"][0]["action"]}
+        assert hand.order("demo.table-1", "rule", **fields, pin="1234")["ok"]
+        assert process.stdout is not None
+        # The scripted supervisor keeps out, and the game goes on.
+        while "You" not in (line := process.stdout.readline()):
+            assert line
+            assert "Supervisor" not in line

@@ -262,9 +262,13 @@ class Shoe:
         """Send bytes as they are."""
         self._line.send(data, self._stopping)
 
+    def drain(self) -> None:
+        """Wait until all is read."""
+        self._line.drain(self._stopping)
+
     def unplug(self) -> None:
         """Pull the adapter out."""
-        self._line.drain(self._stopping)
+        self.drain()
         self._line.unplug()
 
     def plug(self) -> None:
