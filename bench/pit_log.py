@@ -30,15 +30,20 @@ from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon import __version__
 from shoe_daemon.display.history_queries import LogFilter, LogReader, open_log
-from shoe_daemon.display.history_store import HistoryStore, SeqRange, event_id, round_id
+from shoe_daemon.display.history_store import (
+    HistoryStore,
+    SeqRange,
+    card_rows,
+    event_id,
+    round_id,
+    round_row,
+)
 from shoe_daemon.display.history_summaries import (
-    CARD_NUMBERS,
     DECISIONS,
     IRREGULARITY,
     LogEntry,
     LoggedEvent,
     RoundMark,
-    card_mask,
     summarise_decision,
     summarise_irregularity,
     summarise_round,
@@ -193,25 +198,9 @@ def _add_rounds(rows: _Rows, journal: int, events: list[LoggedEvent]) -> None:
     for (shoe, number), found in groupby(inside, _by_round):
         summary = summarise_round(found)
         assert summary is not None  # noqa: S101 - groupby gives no empty group
-        key, mask = round_id(journal, shoe, number), card_mask(summary.cards)
-        rows.rounds.append(
-            (
-                key,
-                summary.at,
-                summary.ended,
-                number,
-                summary.outcome,
-                int(summary.marks),
-                summary.player,
-                summary.banker,
-                summary.player_total,
-                summary.banker_total,
-                summary.kind,
-            )
-        )
-        rows.cards.extend(
-            (CARD_NUMBERS[card], summary.at, key, mask) for card in set(summary.cards)
-        )
+        key = round_id(journal, shoe, number)
+        rows.rounds.append(round_row(key, summary))
+        rows.cards.extend(card_rows(key, summary))
 
 
 def _add_entries(rows: _Rows, journal: int, events: list[LoggedEvent], dealer: str) -> None:
@@ -388,7 +377,8 @@ ROUND_SEARCHES: Final[dict[str, Search]] = {
     "4 cards": _cards(4),
     "all cards, table": _cards(4, "table"),
     "3 cards, outcome, number": _cards(3, "outcome", "round"),
-    "the same card 8 times": lambda *_: LogFilter(cards=("AS",) * 8),
+    "two pairs of the same card": lambda *_: LogFilter(cards=("AS", "KD") * 2),
+    "the same card 4 times": lambda *_: LogFilter(cards=("AS",) * 4),
 }
 
 

@@ -30,9 +30,11 @@ from shoe_daemon.report.shift_figures import Period
 from shoe_daemon.report.shift_html import shift_page
 from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.table.observations import Link
-from tests.brokers import wait_for
+from tests.brokers import free_port, wait_for
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
+from tests.display.display_process import Display
+from tests.display.test_history_pages import CONFIG, fill
 from tests.report.report_shoes import START, Writer
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -98,6 +100,23 @@ def main() -> None:
             with set_stage(place, text) as stage:
                 take(stage, browser, house)
         _shift(Path(folder), browser)
+        _log(Path(folder) / "log", browser)
+
+
+def _log(folder: Path, browser: Browser) -> None:
+    """Take the log, and one of its rounds, of simulated shoes with many faults."""
+    folder.mkdir()
+    fill(folder / "history.db", folder / "journals")
+    with (
+        Display(folder, free_port(), CONFIG) as display,
+        watch(browser, device_scale_factor=1) as watched,
+    ):
+        page, url = watched.page, f"http://127.0.0.1:{display.port}"
+        page.goto(f"{url}/pit/log?lang=en&table=casino-north.table-7")
+        _take(page, "pit-log", SIZES["small"])
+        page.goto(f"{url}/pit/log?lang=en&kind=excess_card")
+        page.goto(url + (page.locator("#rows a").last.get_attribute("href") or ""))
+        _take(page, "pit-round", SIZES["small"])
 
 
 def _house(folder: Path, name: str, style: str = "face_up") -> Path:

@@ -84,7 +84,7 @@ class Display:
         self._feed = MqttFeed(
             mqtt, filters, self._queue, _now, timeouts=timeouts, history=self._history
         )
-        self._http_app = HttpApp(setup, self.streams)
+        self._http_app = HttpApp(setup, self.streams, self._history)
         self._metrics_address = _metrics_address(setup)
         self._servers: dict[str, _Server] = {}
         self._may_log = LogRateLimit()

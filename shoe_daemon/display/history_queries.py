@@ -12,7 +12,7 @@ import contextlib
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -225,51 +225,56 @@ class LogReader:
         Raises:
             SearchTimeoutError: It took too long.
         """
-        if wanted.cards:
+        if wanted.cards and wanted.table is None and wanted.shoe is None:
             return self._rounds_with_cards(wanted, limit, cursor)
         search = _Search()
-        index = "INDEXED BY round_at"
-        if wanted.table is not None:
-            journals = self._journals(wanted.table)
-            if wanted.shoe is not None and len(journals) == 1:
-                first = round_id(journals[0], wanted.shoe, 0)
-                search.add("round.id BETWEEN ? AND ?", first, first + _ROUND_MASK)
-                index = "NOT INDEXED"
-            else:
-                search.among(f"round.id >> {SEQ_BITS}", journals)
-                index = "INDEXED BY round_journal" if len(journals) == 1 else index
+        source = self._round_source(search, wanted)
+        if wanted.cards:
+            mask = card_mask(wanted.cards)
+            search.add("round.mask & ? = ?", mask, mask)
+            self._add_copies(search, Counter(wanted.cards), "round.at", "round.id")
         if wanted.mark is not None:
             search.add("round.marks > 0")
             search.add("round.marks & ? <> 0", int(wanted.mark))
-            index = "INDEXED BY round_marked" if index != "NOT INDEXED" else index
-        elif wanted.round is not None and index != "NOT INDEXED":
-            index = "INDEXED BY round_number"
         search.equal("round.number", wanted.round)
         self._add_common(search, wanted, "round.at")
         search.after("round.at, round.id", cursor)
         query = (
-            f"SELECT {_ROUND_COLUMNS} FROM round {index}{search.where}"  # noqa: S608 - our own names
+            f"SELECT {_ROUND_COLUMNS} FROM {source}{search.where}"  # noqa: S608 - our own names
             f" ORDER BY round.at DESC, round.id DESC LIMIT {limit:d}"
         )
         return [self._round(row) for row in self._run(query, search.values)]
+
+    def _round_source(self, search: _Search, wanted: LogFilter) -> str:
+        """Return the table and the index that fit a search best."""
+        journals = None if wanted.table is None else self._journals(wanted.table)
+        if wanted.shoe is not None:
+            # A shoe of a journal is a range of keys.
+            if journals is not None:
+                search.among("journal.id", journals)
+            first = f"(journal.id << {SEQ_BITS}) | ({wanted.shoe:d} << {ROUND_BITS})"
+            search.add(f"round.id BETWEEN ({first}) AND ({first} | {_ROUND_MASK})")
+            return "journal CROSS JOIN round NOT INDEXED"
+        if journals is not None:
+            search.among(f"round.id >> {SEQ_BITS}", journals)
+        if wanted.mark is not None:
+            return "round INDEXED BY round_marked"
+        if wanted.round is not None and not wanted.cards:
+            return "round INDEXED BY round_number"
+        if journals is not None and len(journals) == 1:
+            return "round INDEXED BY round_journal"
+        return "round INDEXED BY round_at"
 
     def _rounds_with_cards(
         self, wanted: LogFilter, limit: int, cursor: Cursor | None
     ) -> list[dict[str, Any]]:
         search = _Search()
+        (card, copies), *others = Counter(wanted.cards).most_common()
         mask = card_mask(wanted.cards)
-        search.equal("found.card", CARD_NUMBERS[wanted.cards[0]])
+        search.equal("found.card", CARD_NUMBERS[card])
         search.add("found.mask & ? = ?", mask, mask)
-        if wanted.table is not None:
-            search.among(f"found.round >> {SEQ_BITS}", self._journals(wanted.table))
-        for card, count in Counter(wanted.cards).items():
-            if count > 1:
-                text = "replace(' ' || round.player || ' ' || round.banker || ' ', ' ', '  ')"
-                search.add(
-                    f"length({text}) - length(replace({text}, ?, '')) >= ?",
-                    f" {card} ",
-                    count * (len(card) + 2),
-                )
+        search.add("found.copies >= ?", copies)
+        self._add_copies(search, dict(others), "found.at", "found.round")
         search.equal("round.number", wanted.round)
         if wanted.mark is not None:
             search.add("round.marks & ? <> 0", int(wanted.mark))
@@ -283,9 +288,17 @@ class LogReader:
         return [self._round(row) for row in self._run(query, search.values)]
 
     @staticmethod
+    def _add_copies(search: _Search, copies: Mapping[str, int], at: str, key: str) -> None:
+        for card, count in copies.items():
+            if count > 1:
+                condition = (  # names of our own columns
+                    "EXISTS (SELECT 1 FROM round_card AS other WHERE other.card = ?"  # noqa: S608
+                    f" AND other.at = {at} AND other.round = {key} AND other.copies >= ?)"
+                )
+                search.add(condition, CARD_NUMBERS[card], count)
+
+    @staticmethod
     def _add_common(search: _Search, wanted: LogFilter, at: str) -> None:
-        if wanted.shoe is not None:
-            search.add(f"round.id >> {ROUND_BITS} & {_SHOE_MASK} = ?", wanted.shoe)
         search.equal("round.outcome", wanted.outcome)
         search.times(at, wanted)
 

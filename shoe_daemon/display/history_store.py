@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, Self
@@ -38,12 +39,14 @@ __all__ = [
     "HistoryStore",
     "ReceivedEvent",
     "SeqRange",
+    "card_rows",
     "connect_read_only",
     "event_id",
     "is_damage",
     "logged_event",
     "move_aside",
     "round_id",
+    "round_row",
 ]
 
 SCHEMA_VERSION: Final = 1
@@ -96,15 +99,15 @@ CREATE INDEX entry_open ON entry (at, id) WHERE closed IS NULL;
 CREATE TABLE round (
     id INTEGER PRIMARY KEY, at INTEGER NOT NULL, ended INTEGER, number INTEGER NOT NULL,
     outcome TEXT, marks INTEGER NOT NULL, player TEXT NOT NULL, banker TEXT NOT NULL,
-    player_total INTEGER, banker_total INTEGER, kind TEXT NOT NULL
+    player_total INTEGER, banker_total INTEGER, kind TEXT NOT NULL, mask INTEGER NOT NULL
 );
 CREATE INDEX round_at ON round (at, id, outcome);
-CREATE INDEX round_journal ON round (id >> {SEQ_BITS}, at, id, outcome);
+CREATE INDEX round_journal ON round (id >> {SEQ_BITS}, at, id, outcome, mask);
 CREATE INDEX round_number ON round (number, at, id);
 CREATE INDEX round_marked ON round (at, id, marks) WHERE marks > 0;
 CREATE TABLE round_card (
     card INTEGER NOT NULL, at INTEGER NOT NULL, round INTEGER NOT NULL, mask INTEGER NOT NULL,
-    PRIMARY KEY (card, at, round)
+    copies INTEGER NOT NULL, PRIMARY KEY (card, at, round)
 ) WITHOUT ROWID;
 PRAGMA user_version = {SCHEMA_VERSION};
 """
@@ -183,6 +186,33 @@ def is_damage(error: sqlite3.Error) -> bool:
         not isinstance(error, sqlite3.OperationalError | sqlite3.InterfaceError)
         or text.startswith(("no such table", "no such column", "malformed"))
     )
+
+
+def round_row(key: int, summary: RoundSummary) -> tuple[Any, ...]:
+    """Return the row of a round."""
+    return (
+        key,
+        summary.at,
+        summary.ended,
+        key & ((1 << ROUND_BITS) - 1),
+        summary.outcome,
+        int(summary.marks),
+        summary.player,
+        summary.banker,
+        summary.player_total,
+        summary.banker_total,
+        summary.kind,
+        card_mask(summary.cards),
+    )
+
+
+def card_rows(key: int, summary: RoundSummary) -> list[tuple[int, int, int, int, int]]:
+    """Return the rows by which a round is found by its cards."""
+    mask = card_mask(summary.cards)
+    return [
+        (CARD_NUMBERS[card], summary.at, key, mask, copies)
+        for card, copies in Counter(summary.cards).items()
+    ]
 
 
 def move_aside(path: Path) -> Path:
@@ -430,27 +460,14 @@ class HistoryStore:
         row = before.fetchone()
         if row is not None and row != (summary.at, summary.player, summary.banker):
             self._delete_cards(key, *row)
-        values = (
-            key,
-            summary.at,
-            summary.ended,
-            key & ((1 << ROUND_BITS) - 1),
-            summary.outcome,
-            int(summary.marks),
-            summary.player,
-            summary.banker,
-            summary.player_total,
-            summary.banker_total,
-            summary.kind,
-        )
-        self._db.execute("INSERT OR REPLACE INTO round VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
+        values = round_row(key, summary)
+        places = ",".join("?" * len(values))
+        self._db.execute(f"INSERT OR REPLACE INTO round VALUES ({places})", values)  # noqa: S608
         self._put_cards(key, summary)
 
     def _put_cards(self, key: int, summary: RoundSummary) -> None:
-        mask = card_mask(summary.cards)
         self._db.executemany(
-            "INSERT OR IGNORE INTO round_card VALUES (?, ?, ?, ?)",
-            [(CARD_NUMBERS[card], summary.at, key, mask) for card in set(summary.cards)],
+            "INSERT OR IGNORE INTO round_card VALUES (?, ?, ?, ?, ?)", card_rows(key, summary)
         )
 
     def _delete_cards(self, key: int, at: int, player: str, banker: str) -> None:

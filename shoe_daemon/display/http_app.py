@@ -26,6 +26,8 @@ from shoe_daemon.display.display_config import (
     DisplaySetup,
     OrderSettings,
 )
+from shoe_daemon.display.history_pages import HistoryPages
+from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryStatus
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
 from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_block, render
@@ -40,7 +42,7 @@ __all__ = ["PAGE_HOST", "HttpApp", "SecurityHeaders", "command_options"]
 
 _log = structlog.get_logger(__name__)
 
-_STAFF_PAGES: Final = ("pit", "pit_table", "dealer")
+_STAFF_PAGES: Final = ("pit", "pit_table", "dealer", "log", "log_round")
 _BOARD_DOCUMENTS: Final = ("board", "roads")
 _DEALER_DOCUMENTS: Final = ("board", "public_alerts", "events")
 _PIT_TABLE_DOCUMENTS: Final = ("row", "board", "alerts", "events")
@@ -129,13 +131,27 @@ class HttpApp:
     Args:
         setup: The configuration.
         streams: The registry of browser streams.
+        history: Fills the log of the pit; None without.
     """
 
-    def __init__(self, setup: DisplaySetup, streams: StreamRegistry) -> None:
+    def __init__(
+        self,
+        setup: DisplaySetup,
+        streams: StreamRegistry,
+        history: HistoryRecorder | None = None,
+    ) -> None:
         self._settings, self._streams = setup.config.display, streams
         self._pit_credentials = setup.pit_credentials
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
         self._pages, self._static = FileCache(PAGES), FileCache(STATIC)
+        self._log_pages = HistoryPages(
+            setup.history,
+            status=lambda: HistoryStatus() if history is None else history.status,
+            report_damage=lambda: None if history is None else history.report_damage(),
+            zone=self._settings.zone,
+            names=self._table_names,
+            page=self._log_page,
+        )
         self._orders: OrderRoutes | None = None
         if setup.operators is not None:
             self._orders = OrderRoutes(
@@ -158,6 +174,7 @@ class HttpApp:
             Route("/pit/live", self._pit_stream),
             Route("/pit/table/{name}", self._pit_table),
             Route("/pit/table/{name}/live", self._pit_table_stream),
+            *self._log_pages.routes(),
             Route("/static/{name:path}", self._file),
             Route("/health", self._health),
         ]
@@ -179,6 +196,15 @@ class HttpApp:
     def _find_table(self, name: str) -> tuple[str, str] | None:
         found = self._streams.tables.named(name)
         return (found[0].site, found[0].table) if len(found) == 1 else None
+
+    def _table_names(self) -> dict[str, str]:
+        views = self._streams.views
+        return {each.key: views.title(each) for each in self._streams.tables}
+
+    def _log_page(
+        self, request: Request, page: str, first: dict[str, Any], status: int
+    ) -> Response:
+        return self._page(request, page, {"key": None, "live": None, "first": first}, status)
 
     async def _home(self, request: Request) -> Response:
         return self._table_list(request, "home", 200)

@@ -53,6 +53,7 @@ STAFF_ONLY: Final = (
     "house_",
     "irregularity_",
     "link_",
+    "log_",
     "log_out",
     "order",
     "pit",

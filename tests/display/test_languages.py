@@ -60,7 +60,16 @@ CITED_LATIN = {
 PUT_TOGETHER = (
     *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
     *("glyph_", "glyphs_", "give_", "house_", "irregularity_", "link_", "order_", "policy_"),
-    *("rank_", "reader_", "refused_", "severity_", "sheet_"),
+    *(
+        "log_failed_",
+        "log_kind_",
+        "log_mark_",
+        "rank_",
+        "reader_",
+        "refused_",
+        "severity_",
+        "sheet_",
+    ),
     *("slot_", "suit_", "wager_"),
 )
 ENDINGS = ("_hand", "_one", "_many")

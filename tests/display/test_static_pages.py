@@ -15,6 +15,7 @@ from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_bl
 from tests.display.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
+NAMES = sorted(path.stem for path in PAGES.glob("*.html"))
 
 
 class Reader(html.parser.HTMLParser):
@@ -53,7 +54,9 @@ def test_no_text_ends_the_data_block(facts: dict[str, str]) -> None:
     assert json.loads(block) == {"nasty": NASTY, **facts}
 
 
-@pytest.mark.parametrize("name", ["table", "history", "pit", "pit_table", "table_list"])
+@pytest.mark.parametrize(
+    "name", ["table", "history", "pit", "pit_table", "table_list", "log", "log_round"]
+)
 def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     pages, static = FileCache(PAGES), FileCache(STATIC)
     file = pages.get(f"{name}.html")
@@ -66,7 +69,9 @@ def test_every_page_is_filled_in_and_gains_no_tag(name: str) -> None:
     assert b"{{" not in render(file, static, "en", "{}")
 
 
-@pytest.mark.parametrize("name", ["table", "history", "pit", "pit_table", "table_list"])
+@pytest.mark.parametrize(
+    "name", ["table", "history", "pit", "pit_table", "table_list", "log", "log_round"]
+)
 def test_every_file_that_a_page_names_is_there(name: str) -> None:
     static = FileCache(STATIC)
     text = (PAGES / f"{name}.html").read_text(encoding="utf-8")

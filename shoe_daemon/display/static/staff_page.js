@@ -25,8 +25,10 @@ window.Shoe = Shoe;
   };
 
   function urlInLanguage(code) {
-    var glyphs = window.location.search.match(/glyphs=[a-z]+/);
-    return window.location.pathname + "?lang=" + code + (glyphs ? "&" + glyphs[0] : "");
+    var kept = window.location.search.slice(1).split("&").filter(function (part) {
+      return part && !/^lang=/.test(part);
+    });
+    return window.location.pathname + "?" + ["lang=" + code].concat(kept).join("&");
   }
 
   function addLanguages(place) {

@@ -1,0 +1,424 @@
+"""
+The pages of the log: searches given by the address, exports, and the page of a round. All of them
+are below `/pit`, and locked as the pit is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import re
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from datetime import date, datetime, timedelta, tzinfo
+from datetime import time as clock
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from shoe_daemon.display.display_config import TABLE_NAME, HistorySetup
+from shoe_daemon.display.history_queries import (
+    Cursor,
+    LogFilter,
+    LogReader,
+    SearchTimeoutError,
+    open_log,
+)
+from shoe_daemon.display.history_recorder import HistoryStatus
+from shoe_daemon.display.history_store import is_damage
+from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
+from shoe_daemon.game import IrregularityKind, Outcome
+
+__all__ = ["HistoryPages", "parse_filter"]
+
+PAGE_SIZE: Final = 50
+EXPORT_BATCH: Final = 1000
+MAX_SEARCHES: Final = 4
+"""Searches at the same time; further ones wait."""
+
+MAX_CARDS: Final = 6
+MAX_NUMBER: Final = 1_000_000
+MAX_TEXT: Final = 80
+MAX_SEVERITY: Final = 5
+_SECOND_US: Final = 1_000_000
+VIEWS: Final = ("irregularities", "rounds")
+MARKS: Final = tuple(mark.name.lower() for mark in RoundMark if mark.name)
+KINDS: Final = (*(str(kind) for kind in IrregularityKind), *DECISIONS)
+FORMATS: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+_CARD: Final = re.compile(r"(10|[2-9AJQKT])([SHDC])")
+_SUIT_SIGNS: Final = str.maketrans({"♠": "S", "♥": "H", "♦": "D", "♣": "C", "♤": "S", "♡": "H"})
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""First characters that a spreadsheet takes for the begin of a formula."""
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+_ENTRY_FIELDS: Final = (
+    *("time", "table", "shoe", "round", "kind", "severity", "slot", "card", "detail", "closed"),
+    *("seconds", "action", "operator", "dealer", "authority", "section", "verified", "reason"),
+)
+_ROUND_FIELDS: Final = (
+    *("time", "ended", "table", "shoe", "round", "outcome", "player", "player_total", "banker"),
+    *("banker_total", "marks", "kind"),
+)
+
+
+class ParsedFilter(NamedTuple):
+    """
+    A search as its address names it.
+
+    Attributes:
+        view: One of `VIEWS`.
+        wanted: The search.
+        cursor: The page begins behind it; None for the first page.
+        values: The given texts by the names of the fields.
+        errors: Names of fields whose text is invalid.
+    """
+
+    view: str
+    wanted: LogFilter
+    cursor: Cursor | None
+    values: dict[str, str]
+    errors: list[str]
+
+
+def parse_filter(given: Mapping[str, str], zone: tzinfo | None) -> ParsedFilter:
+    """
+    Parse a search; an invalid field is in `errors` and asks for nothing.
+
+    Args:
+        given: The parameters of the address.
+        zone: The time zone of times; None for that of the computer.
+    """
+    parsers: dict[str, Callable[[str], Any]] = {
+        "table": _table,
+        "shoe": _number,
+        "round": _number,
+        "from": lambda text: _moment(text, zone, last=False),
+        "to": lambda text: _moment(text, zone, last=True),
+        "kind": lambda text: _choice(text, KINDS),
+        "severity": lambda text: _number(text, MAX_SEVERITY),
+        "operator": _text,
+        "dealer": _text,
+        "open": lambda text: bool(_choice(text, ("1",))),
+        "outcome": lambda text: _choice(text, tuple(str(each) for each in Outcome)),
+        "mark": lambda text: RoundMark[_choice(text, MARKS).upper()],
+        "cards": _cards,
+        "after": _cursor,
+    }
+    values: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    errors: list[str] = []
+    for name, parse in parsers.items():
+        text = given.get(name, "").strip()[: 2 * MAX_TEXT]
+        if not text:
+            continue
+        values[name] = text
+        try:
+            found[name] = parse(text)
+        except (ValueError, OverflowError):
+            errors.append(name)
+    for name, key in (("from", "since"), ("to", "until"), ("open", "open_only")):
+        if name in found:
+            found[key] = found.pop(name)
+    cursor = found.pop("after", None)
+    values.pop("after", None)
+    view = given.get("view", "")
+    if view not in VIEWS:
+        view = VIEWS[0]
+    return ParsedFilter(view, LogFilter(**found), cursor, values, errors)
+
+
+def _table(text: str) -> str:
+    if TABLE_NAME.fullmatch(text) is None:
+        raise ValueError(text)
+    return text
+
+
+def _number(text: str, most: int = MAX_NUMBER) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= number <= most:
+        raise ValueError(text)
+    return number
+
+
+def _text(text: str) -> str:
+    if len(text) > MAX_TEXT:
+        raise ValueError(text)
+    return text
+
+
+def _choice(text: str, known: tuple[str, ...]) -> str:
+    if text not in known:
+        raise ValueError(text)
+    return text
+
+
+def _moment(text: str, zone: tzinfo | None, *, last: bool) -> int:
+    """Return a time in microseconds; `last` is the end of the day, minute or second named."""
+    if len(text) == len("2026-11-21"):
+        moment = datetime.combine(date.fromisoformat(text), clock())
+        span = timedelta(days=1)
+    else:
+        moment = datetime.fromisoformat(text)
+        seconds = moment.second or text.count(":") > 1
+        span = timedelta(seconds=1) if seconds else timedelta(minutes=1)
+    if moment.tzinfo is None:
+        moment = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
+    if last:
+        moment += span
+    return round(moment.timestamp()) * _SECOND_US - (1 if last else 0)
+
+
+def _cards(text: str) -> tuple[str, ...]:
+    plain = text.upper().translate(_SUIT_SIGNS)
+    found = [rank + suit for rank, suit in _CARD.findall(plain)]
+    found = ["10" + card[1:] if card.startswith("T") else card for card in found]
+    rest = re.sub(r"[\s,;+]+", "", _CARD.sub("", plain))
+    if rest or not 0 < len(found) <= MAX_CARDS or not set(found) <= CARD_NUMBERS.keys():
+        raise ValueError(text)
+    return tuple(found)
+
+
+def _cursor(text: str) -> Cursor:
+    at, _, key = text.partition(".")
+    return Cursor(int(at), int(key))
+
+
+class HistoryPages:
+    """
+    The routes of the log.
+
+    Args:
+        history: The database; None if the display keeps none.
+        status: Returns the state of the recorder.
+        report_damage: Called when the database is found damaged.
+        zone: The time zone of the pages; None for that of the computer.
+        names: Returns the names of all known tables by their keys.
+        page: Renders a page: request, name, data, HTTP status.
+    """
+
+    def __init__(  # noqa: PLR0913 - what the pages need of the display
+        self,
+        history: HistorySetup | None,
+        *,
+        status: Callable[[], HistoryStatus],
+        report_damage: Callable[[], None],
+        zone: tzinfo | None,
+        names: Callable[[], dict[str, str]],
+        page: Callable[[Request, str, dict[str, Any], int], Response],
+    ) -> None:
+        self._history, self._status, self._report_damage = history, status, report_damage
+        self._zone, self._names, self._page = zone, names, page
+        self._searches = asyncio.Semaphore(MAX_SEARCHES)
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/pit/log", self._log),
+            Route("/pit/round/{table}/{shoe:int}/{round:int}", self._round),
+        ]
+
+    # The search.
+
+    async def _log(self, request: Request) -> Response:
+        parsed = parse_filter(request.query_params, self._zone)
+        kind = request.query_params.get("format", "")
+        if kind in FORMATS and self._history is not None:
+            if parsed.errors:
+                names = ", ".join(parsed.errors)
+                return PlainTextResponse(f"Invalid: {names}\n", 400)
+            return self._export(request, parsed, kind)
+        found: dict[str, Any] = {
+            "enabled": self._history is not None,
+            "view": parsed.view,
+            "values": parsed.values,
+            "errors": parsed.errors,
+            "kinds": KINDS,
+            "marks": MARKS,
+            "zone": self._zone_name(),
+            "first_page": parsed.cursor is None,
+            "rows": [],
+            "next": None,
+            "failed": None,
+            **await self._answer(parsed),
+        }
+        status = 400 if parsed.errors else 503 if found["failed"] else 200
+        return self._page(request, "log", {"log": found}, status)
+
+    async def _answer(self, parsed: ParsedFilter) -> dict[str, Any]:
+        if self._history is None:
+            return {}
+        status = self._status()
+        state = {
+            "moved_aside": self._local(status.moved_aside),
+            "failure": status.failure,
+            "refused": status.refused,
+        }
+        found = await self._search(lambda reader: self._first_answer(reader, parsed))
+        return {"state": state, **(found if isinstance(found, dict) else {"failed": found})}
+
+    def _first_answer(self, reader: LogReader, parsed: ParsedFilter) -> dict[str, Any]:
+        names = self._names()
+        began = time.perf_counter()
+        rows = [] if parsed.errors else self._rows(reader, parsed, PAGE_SIZE + 1, parsed.cursor)
+        took = time.perf_counter() - began
+        more = len(rows) > PAGE_SIZE
+        rows = rows[:PAGE_SIZE]
+        incomplete = reader.incomplete(parsed.wanted.table)
+        for gap in incomplete:
+            gap["from"], gap["to"] = self._local(gap["from"]), self._local(gap["to"])
+        return {
+            "rows": [self._shown(row) for row in rows],
+            "next": "{}.{}".format(*rows[-1]["cursor"]) if more else None,
+            "took_ms": round(took * 1000),
+            "tables": [
+                {"key": each.key, "name": names.get(each.key) or each.key.partition(".")[2]}
+                for each in reader.tables()
+            ],
+            "operators": reader.names("operator"),
+            "dealers": reader.names("dealer"),
+            "incomplete": incomplete,
+        }
+
+    @staticmethod
+    def _rows(
+        reader: LogReader, parsed: ParsedFilter, limit: int, cursor: Cursor | None
+    ) -> list[dict[str, Any]]:
+        search = reader.entries if parsed.view == VIEWS[0] else reader.rounds
+        return search(parsed.wanted, limit, cursor)
+
+    async def _search(self, ask: Callable[[LogReader], Any]) -> Any:  # noqa: ANN401
+        """Run a search on a thread of its own; return its answer, or why there is none."""
+        async with self._searches:
+            return await asyncio.to_thread(self._run, ask)
+
+    def _run(self, ask: Callable[[LogReader], Any]) -> Any:  # noqa: ANN401
+        path = None if self._history is None else self._history.path
+        try:
+            with open_log(path or Path()) as reader:
+                return ask(reader)
+        except SearchTimeoutError:
+            return "too_slow"
+        except sqlite3.Error as error:
+            if self._status().failure is None and is_damage(error):
+                self._report_damage()
+            return "not_readable"
+
+    # Exports.
+
+    def _export(self, request: Request, parsed: ParsedFilter, kind: str) -> Response:
+        day = datetime.now(self._zone).strftime("%Y-%m-%d")
+        headers = {
+            "Cache-Control": "no-store",
+            "Content-Disposition": f'attachment; filename="{parsed.view}-{day}.{kind}"',
+        }
+        if request.method == "HEAD":
+            return Response(None, 200, headers, FORMATS[kind])
+        return StreamingResponse(self._exported(parsed, kind), 200, headers, FORMATS[kind])
+
+    async def _exported(self, parsed: ParsedFilter, kind: str) -> AsyncGenerator[bytes, None]:
+        fields = _ENTRY_FIELDS if parsed.view == VIEWS[0] else _ROUND_FIELDS
+        if kind == "csv":
+            yield _csv_line(fields)
+        cursor: Cursor | None = None
+        while True:
+            after = cursor
+            rows = await self._search(
+                lambda reader: self._rows(reader, parsed, EXPORT_BATCH, after)  # noqa: B023
+            )
+            if isinstance(rows, str):
+                # A connection that breaks off is the only sign that something is missing.
+                raise RuntimeError(f"export: {rows}")  # noqa: TRY004
+            flat = [self._exported_row(row, fields) for row in rows]
+            if kind == "csv":
+                yield b"".join(_csv_line([row[name] for name in fields]) for row in flat)
+            else:
+                yield b"".join(_encode(row) + b"\n" for row in flat)
+            if len(rows) < EXPORT_BATCH:
+                return
+            cursor = Cursor(*rows[-1]["cursor"])
+
+    def _exported_row(self, row: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+        data = row.get("data") or {}
+        found = {name: row.get(name, data.get(name)) for name in fields}
+        found["time"] = self._iso(row["at"])
+        for name in ("closed", "ended"):
+            if name in found:
+                found[name] = self._iso(row[name])
+        return found
+
+    # The page of a round.
+
+    async def _round(self, request: Request) -> Response:
+        table, shoe = request.path_params["table"], request.path_params["shoe"]
+        number = request.path_params["round"]
+        found: Any = None
+        if self._history is not None and TABLE_NAME.fullmatch(table):
+            found = await self._search(lambda reader: reader.round(table, shoe, number))
+        facts: dict[str, Any] = {
+            "table": table,
+            "name": self._names().get(table) or table.partition(".")[2] or table,
+            "shoe": shoe,
+            "round": number,
+            "zone": self._zone_name(),
+            "failed": found if isinstance(found, str) else None,
+            "found": None,
+        }
+        if isinstance(found, dict):
+            for each in (*found["events"], *found["entries"]):
+                self._shown(each)
+            facts["found"] = self._shown(found)
+        status = 200 if facts["found"] else 503 if facts["failed"] else 404
+        return self._page(request, "log_round", {"round": facts}, status)
+
+    # Times.
+
+    def _shown(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Add the local times of a row."""
+        row["time"] = self._local(row["at"])
+        for name in ("closed", "ended"):
+            if row.get(name) is not None:
+                row[name] = self._local(row[name])
+        return row
+
+    def _moment(self, at: int) -> datetime:
+        moment = datetime.fromtimestamp(at // _SECOND_US, self._zone)
+        return moment if self._zone is not None else moment.astimezone()
+
+    def _local(self, at: int | None) -> str | None:
+        """Return a time for a page, ``2026-11-21 09:34:46``."""
+        return None if at is None else f"{self._moment(at):%Y-%m-%d %H:%M:%S}"
+
+    def _iso(self, at: int | None) -> str | None:
+        """Return a time for an export, with milliseconds and its offset."""
+        if at is None:
+            return None
+        offset = self._moment(at).isoformat()[-6:]
+        thousandths = at // 1000 % 1000
+        return f"{self._moment(at):%Y-%m-%dT%H:%M:%S}.{thousandths:03}{offset}"
+
+    def _zone_name(self) -> str:
+        now = self._moment(time.time_ns() // 1000)
+        offset = now.isoformat()[-6:]
+        named = str(self._zone) if self._zone is not None else now.tzname() or ""
+        return f"{named} (UTC{offset})"
+
+
+def _csv_line(values: Any) -> bytes:  # noqa: ANN401 - a row of plain values
+    out = io.StringIO()
+    csv.writer(out).writerow([_csv_cell(value) for value in values])
+    return out.getvalue().encode()
+
+
+def _csv_cell(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(str(each) for each in value)
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value

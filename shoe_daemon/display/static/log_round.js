@@ -1,0 +1,97 @@
+/*
+ * One round of the log: its cards, every event, and who decided what.
+ *
+ * Document `round`: {"table", "name", "shoe", "round", "zone", "failed", "found"}; `found` is null
+ * for an unknown round. There is no stream.
+ *
+ * For tests: body data-round, data-known; #hand-player > span, #hand-banker > span with data-card;
+ * #entries tbody > tr, see log_rows.js; #log-events tbody > tr with data-seq, data-type
+ */
+(function () {
+  "use strict";
+
+  var byId = Shoe.byId;
+
+  function createCards(cards) {
+    return cards.map(function (card) {
+      return Shoe.el("span", { "class": "big-card", "data-card": card }, Shoe.drawCard(card));
+    });
+  }
+
+  function createEvent(event) {
+    var text = Shoe.format.event(event);
+    return Shoe.el("tr", {
+      "class": (text.side || "") + (text.severity ? " irregular" : ""),
+      "data-seq": event.seq,
+      "data-type": event.type
+    }, [
+      Shoe.el("td", { "class": "at" }, Shoe.el("time", {
+        datetime: event.time.replace(" ", "T"), text: event.time.slice(11)
+      })),
+      Shoe.el("td", { "class": "said" }, [
+        text.severity ? Shoe.el("b", { "class": "grade", "data-severity": text.severity,
+          text: text.severity }) : null,
+        Shoe.el("span", { "class": "sentence", text: text.text }),
+        text.more.map(function (more) {
+          return Shoe.el("span", { "class": "more", text: more });
+        })
+      ]),
+      Shoe.el("td", { "class": "seq", text: event.seq })
+    ]);
+  }
+
+  function setNeighbour(id, page, number) {
+    Shoe.setClass(byId(id), "hidden", number === null);
+    if (number !== null) {
+      Shoe.setAttribute(byId(id), "href",
+        Shoe.logRows.roundUrl({ table: page.table, shoe: page.shoe, round: number }));
+    }
+  }
+
+  function timesText(found) {
+    return found.time + (found.ended ? " – " + found.ended.slice(11) : "");
+  }
+
+  function showRound(page, found) {
+    var tables = [{ key: found.table, name: page.name }];
+    Shoe.logRows.setNames(tables);
+    ["player", "banker"].forEach(function (side) {
+      Shoe.setText(byId("total-" + side), Shoe.formatNumber(found[side + "_total"]));
+      Shoe.setChildren(byId("hand-" + side), createCards(found[side]));
+    });
+    Shoe.setChildren(byId("outcome"), Shoe.logRows.outcome(found));
+    Shoe.setChildren(byId("marks"), Shoe.logRows.marks(found.marks));
+    Shoe.setText(byId("times"), timesText(found));
+    Shoe.setClass(byId("no-entries"), "hidden", found.entries.length > 0);
+    Shoe.setChildren(byId("entries"),
+      found.entries.length ? Shoe.logRows.entryTable(found.entries) : null);
+    Shoe.setChildren(byId("log-events"), Shoe.el("tbody", {}, found.events.map(createEvent)));
+    setNeighbour("before", page, found.before);
+    setNeighbour("after", page, found.after);
+  }
+
+  function take(page) {
+    var where = Shoe.word("shoe_round", { shoe: page.shoe, round: page.round });
+    Shoe.setText(byId("name"), page.name);
+    Shoe.setText(byId("where"), where);
+    document.title = page.name + " – " + where;
+    Shoe.setAttribute(document.body, "data-round", page.round);
+    Shoe.setAttribute(document.body, "data-known", String(Boolean(page.found)));
+    Shoe.setAttribute(byId("to-log"), "href", Shoe.pageUrl("/pit/log"));
+    Shoe.setText(byId("zone"), Shoe.word("log_zone", { zone: page.zone }));
+    Shoe.setClass(byId("content"), "hidden", !page.found);
+    Shoe.setClass(byId("unknown"), "hidden", Boolean(page.found));
+    Shoe.setText(byId("unknown"),
+      Shoe.word(page.failed ? "log_failed_" + page.failed : "log_round_unknown"));
+    if (page.found) {
+      showRound(page, page.found);
+    } else {
+      setNeighbour("before", page, null);
+      setNeighbour("after", page, null);
+    }
+  }
+
+  Shoe.fillWords();
+  Shoe.handleInitial({ round: take });
+  Shoe.showPage();
+}());
