@@ -193,10 +193,13 @@ class HistorySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         days: Age at which events are deleted.
         username: Account at the broker that may order `replay`; None for that of ``[mqtt]``.
         password_file: Its first line is the password of `username`.
+        evidence: Folder with the pictures that cameras kept, in a folder ``SITE.TABLE`` for each
+            table; None for no pictures. Needs a locked pit.
     """
 
     file: Annotated[str, Meta(min_length=1)] | None = None
     days: Annotated[int, Meta(ge=1, le=36_500)] = 400
+    evidence: Annotated[str, Meta(min_length=1)] | None = None
     username: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
     password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
@@ -319,11 +322,13 @@ class HistorySetup(Struct, frozen=True):
         path: The database.
         days: Age at which events are deleted.
         mqtt: The broker, with the account that orders `replay`.
+        evidence: Folder with the pictures of all tables; None for no pictures.
     """
 
     path: Path
     days: int
     mqtt: MqttSettings
+    evidence: Path | None = None
 
 
 class DisplaySetup(Struct, frozen=True):
@@ -469,7 +474,13 @@ def _history(config: DisplayConfig, beside: Path) -> HistorySetup:
             f"display.history.file: {settings.file!r}; expected a file in a folder that exists: "
             f"{path.parent}"
         )
-    return HistorySetup(path.absolute(), settings.days, mqtt.beside(beside))
+    evidence = None if settings.evidence is None else (beside / settings.evidence).absolute()
+    if evidence is not None and not config.display.pit.locked:
+        raise UserError(
+            "display.history.evidence: the pit asks nobody who they are; expected user and "
+            "password_file, or behind_proxy, in display.pit"
+        )
+    return HistorySetup(path.absolute(), settings.days, mqtt.beside(beside), evidence)
 
 
 def parse_listen(text: str, key: str = "display.listen") -> tuple[str, int]:

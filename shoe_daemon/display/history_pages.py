@@ -6,6 +6,7 @@ are below `/pit`, and locked as the pit is.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import csv
 import io
 import re
@@ -51,6 +52,12 @@ VIEWS: Final = ("irregularities", "rounds")
 MARKS: Final = tuple(mark.name.lower() for mark in RoundMark if mark.name)
 KINDS: Final = (*(str(kind) for kind in IrregularityKind), *DECISIONS)
 FORMATS: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+PICTURES_BEFORE_US: Final = 2_000_000
+PICTURES_AFTER_US: Final = 5_000_000
+"""Pictures so long before the first event of a round and after its end belong to it."""
+
+MAX_PICTURES: Final = 60
+_PICTURE: Final = re.compile(r"(?P<at>\d{8}-\d{6}\.\d{3})-(?P<what>[0-9A-Za-z-]+)\.jpg")
 _CARD: Final = re.compile(r"(10|[2-9AJQKT])([SHDC])")
 _SUIT_SIGNS: Final = str.maketrans({"♠": "S", "♥": "H", "♦": "D", "♣": "C", "♤": "S", "♡": "H"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -222,6 +229,7 @@ class HistoryPages:
         return [
             Route("/pit/log", self._log),
             Route("/pit/round/{table}/{shoe:int}/{round:int}", self._round),
+            Route("/pit/round/{table}/{shoe:int}/{round:int}/{picture}", self._picture),
         ]
 
     # The search.
@@ -355,12 +363,52 @@ class HistoryPages:
 
     # The page of a round.
 
+    async def _find(self, request: Request) -> Any:  # noqa: ANN401
+        """Return the round of an address, with its pictures; None if it is unknown."""
+        given = request.path_params
+        if self._history is None or not TABLE_NAME.fullmatch(given["table"]):
+            return None
+
+        def find(reader: LogReader) -> dict[str, Any] | None:
+            found = reader.round(given["table"], given["shoe"], given["round"])
+            if found is not None:
+                found["pictures"] = self._pictures(found)
+            return found
+
+        return await self._search(find)
+
+    def _pictures(self, found: dict[str, Any]) -> list[dict[str, str]]:
+        """Return name, place and time of the pictures of a finished round."""
+        folder = None if self._history is None else self._history.evidence
+        if folder is None or found["ended"] is None:
+            return []  # while a round runs, its cards may be hidden
+        begin, end = found["at"] - PICTURES_BEFORE_US, found["ended"] + PICTURES_AFTER_US
+        pictures = []
+        with contextlib.suppress(OSError):
+            for name in sorted(each.name for each in (folder / found["table"]).iterdir()):
+                parts = _PICTURE.fullmatch(name)
+                moment = None if parts is None else _picture_time(parts["at"])
+                if parts is not None and moment is not None and begin <= moment <= end:
+                    time_text = self._local(moment) or ""
+                    pictures.append({"name": name, "what": parts["what"], "time": time_text})
+        return pictures[:MAX_PICTURES]
+
+    async def _picture(self, request: Request) -> Response:
+        found, name = await self._find(request), request.path_params["picture"]
+        names = [each["name"] for each in found["pictures"]] if isinstance(found, dict) else []
+        if name not in names or self._history is None or self._history.evidence is None:
+            return PlainTextResponse("No such picture.\n", 404)
+        path = self._history.evidence / found["table"] / name
+        try:
+            content = await asyncio.to_thread(path.read_bytes)
+        except OSError:
+            return PlainTextResponse("No such picture.\n", 404)
+        return Response(content, 200, {"Cache-Control": "no-store"}, "image/jpeg")
+
     async def _round(self, request: Request) -> Response:
         table, shoe = request.path_params["table"], request.path_params["shoe"]
         number = request.path_params["round"]
-        found: Any = None
-        if self._history is not None and TABLE_NAME.fullmatch(table):
-            found = await self._search(lambda reader: reader.round(table, shoe, number))
+        found = await self._find(request)
         facts: dict[str, Any] = {
             "table": table,
             "name": self._names().get(table) or table.partition(".")[2] or table,
@@ -408,6 +456,14 @@ class HistoryPages:
         offset = now.isoformat()[-6:]
         named = str(self._zone) if self._zone is not None else now.tzname() or ""
         return f"{named} (UTC{offset})"
+
+
+def _picture_time(text: str) -> int | None:
+    try:
+        moment = datetime.strptime(f"{text}+0000", "%Y%m%d-%H%M%S.%f%z")
+    except ValueError:
+        return None
+    return round(moment.timestamp() * _SECOND_US)
 
 
 def _csv_line(values: Any) -> bytes:  # noqa: ANN401 - a row of plain values

@@ -61,6 +61,7 @@ def test_without_a_word_everything_is_as_usual(tmp_path: Path) -> None:
         ("[display]\nlanguage = 'fr'\n", "display.language: 'fr'; expected one of en, "),
         ("[display]\ntime_zone = 'Paris'\n", "'Paris'; expected a name such as Europe/Paris"),
         ("[display.history]\nfile = 'no/h.db'\n", "'no/h.db'; expected a file in a folder that"),
+        ("[display.history]\nfile = 'h'\nevidence = 'e'\n", "evidence: the pit asks nobody"),
         ("[display.history]\nfile = 'h'\nusername = 'x'\n", "history: username goes with"),
         ("[display]\nglyphs = 'x'\n", "'x'; expected one of chinese, letters"),
         (

@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -254,3 +254,28 @@ def test_the_log_is_locked_as_the_pit_is(tmp_path: Path) -> None:
             assert display.ask(path).status == 401
         allowed = display.ask("/pit/log", Authorization="Basic cGl0OnNlY3JldA==")
         assert allowed.block["first"]["log"]["enabled"] is False
+
+
+def test_a_finished_round_has_its_pictures_and_no_others(tmp_path: Path) -> None:
+    fill(tmp_path / "history.db", tmp_path / "journals")
+    pictures = tmp_path / "evidence" / "casino-north.table-7"
+    pictures.mkdir(parents=True)
+    text = (
+        f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
+        f'{CONFIG}evidence = "evidence"\n'
+    )
+    key = {"Authorization": "Basic cGl0OnNlY3JldA=="}
+    with Display(tmp_path, free_port(), text) as display:
+        path = "/pit/round/casino-north.table-7/1/5"
+        found = display.ask(path, **key).block["first"]["round"]["found"]
+        assert found["pictures"] == []
+        ended = datetime.fromisoformat(found["ended"]).replace(tzinfo=MACAU).astimezone(UTC)
+        inside = f"{ended:%Y%m%d-%H%M%S}.000-P1-AS.jpg"
+        for name in (inside, "20200101-000000.000-P1-AS.jpg", "notes.txt", ".half.jpg"):
+            (pictures / name).write_bytes(b"picture")
+        found = display.ask(path, **key).block["first"]["round"]["found"]
+        assert [each["name"] for each in found["pictures"]] == [inside]
+        assert display.ask(f"{path}/{inside}", **key).body == b"picture"
+        assert display.ask(f"{path}/{inside}").status == 401
+        for name in ("20200101-000000.000-P1-AS.jpg", "notes.txt", "..%2f..%2fhistory.db"):
+            assert display.ask(f"{path}/{name}", **key).status == 404

@@ -7,16 +7,19 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shoe_daemon.display import history_recorder
 from shoe_daemon.display.history_queries import missing_ranges
-from shoe_daemon.display.history_recorder import HistoryRecorder
+from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.history_store import HistoryStore, connect_read_only
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.table import is_staff
 from tests.brokers import Mosquitto, wait_for
 from tests.commands.command_table import Pit, open_pit
@@ -108,6 +111,18 @@ def test_it_is_complete_after_any_death(stage: tuple[Mosquitto, Pit, Display]) -
     wait_for(complete, "the log rebuilt from the table")
     assert log.with_name("history.db.damaged").exists()
     assert '"history_damaged"' in display.said()
+    begin = len(display.said())
+    with closing(sqlite3.connect(log)) as db:
+        db.execute("DROP TABLE entry")
+    assert display.ask("/pit/log").status == HTTPStatus.SERVICE_UNAVAILABLE
+    wait_for(lambda: '"history_damaged"' in display.said(begin), "the damage to be reported")
+    wait_for(partial(_is_readable, display), "the page")
+    wait_for(complete, "the log rebuilt once more")
+    assert display.ask("/pit/log").block["first"]["log"]["state"]["moved_aside"]
+
+
+def _is_readable(display: Display) -> bool:
+    return display.ask("/pit/log").status == HTTPStatus.OK
 
 
 def recorder(path: Path) -> HistoryRecorder:
@@ -208,3 +223,84 @@ def test_a_full_disk_is_reported_and_stops_nothing(
     monkeypatch.undo()
     assert feed.say(state(2)) == [(2, 2)]
     assert feed.recorder.status.failure is None
+
+
+class Table:
+    """Answers the requests of the display as a daemon does, or not at all."""
+
+    def __init__(self, feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[int] = []
+        self.answer: dict[str, Any] = {"ok": True, "refused": None}
+        self.sent: list[int] = []
+        self.requests = HistoryRequests(feed.recorder, MqttSettings())
+        self._feed = feed
+        monkeypatch.setattr(history_recorder, "send_command", self._send)
+        monkeypatch.setattr(history_recorder, "PROGRESS_TIMEOUT_S", 0.0)
+        monkeypatch.setattr(history_recorder, "FIRST_RETRY_S", 0.0)
+        monkeypatch.setattr(history_recorder, "MAX_RETRY_S", 0.0)
+
+    def ask(self) -> None:
+        """Let the display look for what is missing, once."""
+        self.requests._not_before.clear()  # noqa: SLF001
+        self.requests._request_missing()  # noqa: SLF001
+
+    def _send(self, _mqtt: object, topic: str, order: bytes, **_: object) -> bytes:
+        assert topic == "shoe/v1/house/table-1/cmd/replay"
+        self.asked.append(json.loads(order)["from_seq"])
+        self._feed.say(*heard(*self.sent))
+        plain = {"id": "x", "name": "replay", "seq": 9, "session": "s1"}
+        return json.dumps({**plain, **self.answer}).encode()
+
+
+@pytest.fixture
+def table(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> Table:
+    """A table with nine events, of which 4 and 7 are for staff."""
+    feed.say(state(9, retained=True))
+    return Table(feed, monkeypatch)
+
+
+def test_a_range_is_complete_once_all_its_public_events_are_there(
+    feed: Feed, table: Table
+) -> None:
+    table.answer |= {"replayed": 9, "replayed_public": 7}
+    table.sent = [1, 2, 3, 5, 6, 8]
+    table.ask()
+    assert feed.say() == [(1, 9)]
+    assert feed.recorder.status.refused == "1 of 7 events did not arrive"
+    table.sent = [9]
+    table.ask()
+    assert feed.say() == []
+    assert feed.recorder.status.refused is None
+    table.ask()
+    assert table.asked == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ({"ok": False, "refused": "a replay is under way"}, "the table refuses it: a replay"),
+        ({"replayed": 9}, "the table's daemon is too old"),
+        ({"name": 7}, "invalid reply"),
+    ],
+)
+def test_a_refusal_is_reported_and_proves_nothing(
+    feed: Feed, table: Table, answer: dict[str, Any], why: str
+) -> None:
+    table.answer |= answer
+    table.ask()
+    assert feed.say() == [(1, 9)]
+    assert (feed.recorder.status.refused or "").startswith(why)
+
+
+def test_the_newest_events_are_requested_first(
+    feed: Feed, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_recorder, "REPLAYED_EVENTS", 4)
+    table.answer |= {"replayed": 4, "replayed_public": 0}
+    for _ in range(2):
+        table.ask()
+        feed.say()
+    table.answer["replayed"] = 1
+    table.ask()
+    assert feed.say() == []
+    assert table.asked == [6, 2, 1]

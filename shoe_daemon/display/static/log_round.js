@@ -5,7 +5,7 @@
  * for an unknown round. There is no stream.
  *
  * For tests: body data-round, data-known; #hand-player > span, #hand-banker > span with data-card;
- * #entries tbody > tr, see log_rows.js; #log-events tbody > tr with data-seq, data-type
+ * #pictures > figure; #entries tbody > tr, see log_rows.js; #log-events tbody > tr with data-seq, data-type
  */
 (function () {
   "use strict";
@@ -48,6 +48,25 @@
     }
   }
 
+  /* "P1-AS" is a place and a card; both may be missing. */
+  function pictureText(what) {
+    return what.split("-").map(function (part) {
+      return Shoe.hasWord("slot_" + part) ? Shoe.format.place(part)
+        : /^(10|[2-9AJQK])[SHDC]$/.test(part) ? Shoe.format.card(part) : part;
+    }).join(" · ");
+  }
+
+  function createPicture(picture) {
+    var text = pictureText(picture.what);
+    return Shoe.el("figure", {}, [
+      Shoe.el("img", {
+        src: window.location.pathname + "/" + encodeURIComponent(picture.name),
+        alt: text
+      }),
+      Shoe.el("figcaption", {}, [Shoe.el("b", { text: text }), " ", picture.time.slice(11)])
+    ]);
+  }
+
   function timesText(found) {
     return found.time + (found.ended ? " – " + found.ended.slice(11) : "");
   }
@@ -65,6 +84,8 @@
     Shoe.setClass(byId("no-entries"), "hidden", found.entries.length > 0);
     Shoe.setChildren(byId("entries"),
       found.entries.length ? Shoe.logRows.entryTable(found.entries) : null);
+    Shoe.setClass(byId("evidence"), "hidden", !found.pictures.length);
+    Shoe.setChildren(byId("pictures"), found.pictures.map(createPicture));
     Shoe.setChildren(byId("log-events"), Shoe.el("tbody", {}, found.events.map(createEvent)));
     setNeighbour("before", page, found.before);
     setNeighbour("after", page, found.after);
