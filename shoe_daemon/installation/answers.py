@@ -23,7 +23,7 @@ __all__ = [
 SIMULATED: Final = "simulated"
 """The reader of a trial: a simulated shoe on this computer."""
 
-RESERVED_ACCOUNTS: Final = ("board", "pit", "pit-display", "pit-log", "notify")
+RESERVED_ACCOUNTS: Final = ("board", "pit", "pit-display", "pit-log", "notify", "home-assistant")
 """Accounts at the broker that no table may have as its id."""
 
 DisplayKind = Literal["none", "local", "network", "kiosk"]

@@ -69,6 +69,7 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         prefix: Every topic begins with it, before the site.
         keepalive: Seconds of silence before a ping.
         heartbeat: Seconds after which `state` is published again, changed or not.
+        home_assistant: The table publishes a discovery document for Home Assistant.
     """
 
     host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
@@ -80,6 +81,7 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prefix: str = DEFAULT_PREFIX
     keepalive: KeepAlive = 10
     heartbeat: KeepAlive = 10
+    home_assistant: bool = False
 
     @property
     def address(self) -> tuple[str, int]:

@@ -27,6 +27,9 @@ ROADS: Final = "roads"
 HISTORY: Final = "history"
 SIGNATURE: Final = "signature"
 
+HOME_ASSISTANT: Final = "home-assistant"
+"""Name of Home Assistant's discovery document, which has a topic of its own."""
+
 ID: Final = re.compile(r"[a-z0-9-]+")
 """The id of a site, a table or a reader."""
 
@@ -70,6 +73,7 @@ class Topics:
             )
         self.root: Final = f"{prefix}/{_checked(site, 'site')}/{_checked(table, 'table')}"
         self.commands: Final = f"{self.root}/cmd/#"
+        self._discovery: Final = f"homeassistant/device/shoe_{site}_{table}/config"
         self._prefix: Final = f"{prefix}/"
         self._events: dict[str, str] = {}
 
@@ -84,6 +88,8 @@ class Topics:
 
     def retained(self, suffix: str) -> str:
         """Return the topic of a retained document, such as ``state`` or ``device/shoe``."""
+        if suffix == HOME_ASSISTANT:
+            return self._discovery
         return f"{self.root}/{suffix}"
 
     def verb(self, topic: str) -> str | None:

@@ -17,9 +17,10 @@ from drivers import Frame, Reader, ReaderEnvironment
 from shoe_daemon.config import MetricsSettings, Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import PendingCommand
+from shoe_daemon.mqtt.home_assistant import discovery_document
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
-from shoe_daemon.mqtt.topics import TableIdentity
+from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
@@ -131,15 +132,22 @@ class Daemon:
         config = setup.config
         if config.mqtt is None:
             return None
-        return Publisher(
+        identity = TableIdentity(config.site, config.table.id, self._session, config.table.name)
+        publisher = Publisher(
             config.mqtt,
-            TableIdentity(config.site, config.table.id, self._session, config.table.name),
+            identity,
             self.core.outbox,
             self.core.outbox.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
             on_command=self._commands.receive,
             chain_head=self._chain_head,
         )
+        if config.mqtt.home_assistant:
+            topics = Topics(config.site, config.table.id, config.mqtt.prefix)
+            readers = [each.id for each in setup.readers]
+            document = discovery_document(topics, identity, readers, config.mqtt.heartbeat)
+            publisher.retain(HOME_ASSISTANT, document, 0)
+        return publisher
 
     def _chain_head(self) -> ChainHead:
         head = self.core.journal.head

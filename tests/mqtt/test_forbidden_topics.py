@@ -35,6 +35,7 @@ FORBIDDEN_PUBLISHES = [
     *(("table-7", f"{THEIRS}/{end}") for end in ("cmd/void-round", "staff/event/x", "reply/1")),
     ("table-7", "shoe/v1/other-site/table-7/state"),
     ("table-7", "shoe/v2/casino/table-7/state"),
+    ("table-7", "homeassistant/device/shoe_casino_table-8/config"),
     ("table-7", "anything"),
     # A supervisor gives orders, and nothing else.
     *(("pit", f"{OURS}/{end}") for end in ("state", "status", "result/last", "roads")),
@@ -55,6 +56,7 @@ FORBIDDEN_READS = [
     # Notifications know the public alerts, and no card.
     *(("notify", f"{OURS}/{end}") for end in ("staff/alert/active", "state", "reply/1")),
     *(("notify", f"{OURS}/event/{end}") for end in ("card_dealt", "irregularity")),
+    *(("home-assistant", f"{OURS}/{end}") for end in ("staff/alert/active", "cmd/rule")),
     # A table reads its own orders and documents, no other's.
     *(("table-7", f"{THEIRS}/{end}") for end in ("cmd/rule", "state", "status", "signature")),
     *(("table-7", f"{THEIRS}/{end}") for end in ("reply/1", "staff/alert/active", "roads")),
@@ -69,6 +71,7 @@ FORBIDDEN_READS = [
 ALLOWED_PUBLISHES = [
     ("table-7", f"{OURS}/state"),
     ("table-7", f"{OURS}/signature"),
+    ("table-7", "homeassistant/device/shoe_casino_table-7/config"),
     ("table-7", f"{OURS}/staff/event/staff_card_dealt"),
     ("pit", f"{THEIRS}/cmd/rule"),
     ("pit-log", f"{OURS}/cmd/replay"),
@@ -80,6 +83,7 @@ ALLOWED_READS = [
     ("table-7", f"{OURS}/cmd/rule"),
     ("pit-log", f"{OURS}/reply/1"),
     ("notify", f"{OURS}/alert/active"),
+    ("home-assistant", "homeassistant/device/shoe_casino_table-7/config"),
     ("pit", f"{OURS}/staff/event/staff_card_dealt"),
     ("pit", f"{OURS}/reply/1"),
 ]
@@ -93,7 +97,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
     broker = SampleBroker(tmp_path_factory.mktemp("broker"))
     rights = broker.folder / "shoe.acl"
     rights.write_text(f"{rights.read_text('utf-8')}\n{_AUDITOR}", "utf-8")
-    for account in ("pit-display", "pit-log", "notify", "auditor"):
+    for account in ("pit-display", "pit-log", "notify", "home-assistant", "auditor"):
         broker.add_account(account)
     with broker:
         yield broker
@@ -103,7 +107,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
 def clients(broker: SampleBroker) -> Iterator[dict[str, Listener]]:
     """All accounts, each subscribed to everything that exists."""
     with ExitStack() as stack:
-        names = (*ACCOUNTS, "pit-display", "pit-log", "notify", "auditor")
+        names = (*ACCOUNTS, "pit-display", "pit-log", "notify", "home-assistant", "auditor")
         yield {name: stack.enter_context(broker.listen(name)) for name in names}
 
 
