@@ -22,6 +22,24 @@ INIT = (
     "--round-wait 60"
 )
 
+ORDER = """python3 - <<'END'
+import json, urllib.request
+here, headers = "http://127.0.0.1:8080", {"Content-Type": "application/json"}
+headers["Origin"] = here
+def post(path, **body):
+    request = urllib.request.Request(here + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read()), answer.headers
+session, given = post("/orders/session", operator="Maria", pin="4711")
+headers["Cookie"] = given["set-cookie"].partition(";")[0]
+headers["X-CSRF-Token"] = session["csrf"]
+for verb in ("hold", "resume"):
+    reply, _ = post("/orders/casino.table-1/" + verb, id="page-" + verb, pin="4711")
+    print(verb, reply["ok"], reply["refused"])
+END
+"""
+"""Logs in on the display's page, and gives two orders with the PIN."""
+
 METRICS = """
 [metrics]
 textfile = "/run/shoe-daemon/table-1/table-1.prom"
@@ -77,8 +95,11 @@ def check_it_plays(system: BootedDebian) -> None:
 
 def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebian) -> None:
     booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
-    assert "result    1 " in booted.run(INIT)
+    said = booted.run(f"printf '4711\\n' | {INIT} --operator Maria")
+    assert "result    1 " in said
+    assert "orders    http://127.0.0.1:8080/pit" in said
     check_it_plays(booted)
+    assert booted.run(ORDER) == "hold True None\nresume True None\n"
     # The key that signs the journal arrives too, with everything that confines the service.
     assert "journal.key" in booted.run(f"ls /run/credentials/{DAEMON}")
     assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={DAEMON}")
