@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
@@ -18,9 +17,6 @@ from shoe_daemon.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shoe_daemon.report.shift_figures import Period
-
-_LOCALTIME: Final = Path("/etc/localtime")
 _TIME: Final = "TIME"
 
 
@@ -82,11 +78,12 @@ def shift(  # noqa: PLR0913 - as many as there are options
     For staff only. Ends with 1 where the chain of a journal is broken, or a journal
     cannot be read; the report then has the other tables.
     """
+    from shoe_daemon.report.shift_period import parse_period
     from shoe_daemon.report.shift_report import read_shift
 
     if as_csv and as_json:
         raise UserError("--csv and --json: give one of them")
-    period = _period(start, end, _zone(zone_name))
+    period = parse_period(start, end, _zone(zone_name), ("--from", "--to"))
     paths = _journals(journals, configs)
     with progress_display("verifying the chains") as progress:
         report = read_shift(paths, period, wanted=tables, progress=None if no_verify else progress)
@@ -122,45 +119,16 @@ def _journals(journals: Sequence[Path], configs: Sequence[Path]) -> list[Path]:
     return found
 
 
-def _period(start: str, end: str | None, zone: tzinfo) -> Period:
-    from shoe_daemon.report.shift_figures import Period
-
-    first = _moment("--from", start, zone)
-    last = datetime.now(UTC) if end is None else _moment("--to", end, zone)
-    if last <= first:
-        raise UserError(f"--to {end or 'now'}: expected a time after --from {start}")
-    return Period(_microseconds(first), _microseconds(last), zone)
-
-
-def _moment(option: str, text: str, zone: tzinfo) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise UserError(
-            f"{option} {text}: expected a date and a time, such as 2026-11-22T18:00"
-        ) from None
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
 def _zone(name: str | None) -> tzinfo:
     """Return a time zone by its name; that of this computer for None."""
+    from shoe_daemon.report.shift_period import computers_time_zone
+
+    if name is None:
+        return computers_time_zone()
     try:
-        if name is not None:
-            return ZoneInfo(name)
-        return ZoneInfo(os.environ.get("TZ") or _computers_zone())
+        return ZoneInfo(name)
     except (ValueError, OSError, KeyError) as error:  # a folder, or a zone that is unknown
-        if name is not None:
-            raise UserError(
-                f"--time-zone {name}: this computer knows no such zone; expected one such as"
-                " Europe/Paris or UTC"
-            ) from error
-    # A zone without a name: its offset of today.
-    return datetime.now(UTC).astimezone().tzinfo or UTC
-
-
-def _computers_zone() -> str:
-    return str(_LOCALTIME.resolve(strict=True)).partition("zoneinfo/")[2]
+        raise UserError(
+            f"--time-zone {name}: this computer knows no such zone; expected one such as"
+            " Europe/Paris or UTC"
+        ) from error

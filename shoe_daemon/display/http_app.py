@@ -5,6 +5,7 @@ response. All routes are GET, but for those of `order_routes`.
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
@@ -57,7 +58,8 @@ _UNKNOWN_FILE: Final = "FILE"
 
 class SecurityHeaders:
     """
-    ASGI middleware: adds the security headers, rejects other methods and unknown hosts.
+    ASGI middleware: adds the security headers that a response lacks; rejects other methods and
+    unknown hosts.
 
     Args:
         app: The application.
@@ -85,7 +87,9 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._headers]
+                own = {name.lower() for name, _ in message["headers"]}
+                missing = [each for each in self._headers if each[0] not in own]
+                message["headers"] = [*message["headers"], *missing]
             await send(message)
 
         rejection = self._rejection(scope)
@@ -152,6 +156,7 @@ class HttpApp:
             names=self._table_names,
             page=self._log_page,
         )
+        self._log, self._reports = setup.history, asyncio.Semaphore(1)
         self._orders: OrderRoutes | None = None
         if setup.operators is not None:
             self._orders = OrderRoutes(
@@ -175,6 +180,7 @@ class HttpApp:
             Route("/pit/table/{name}", self._pit_table),
             Route("/pit/table/{name}/live", self._pit_table_stream),
             *self._log_pages.routes(),
+            Route("/pit/report", self._shift_report),
             Route("/static/{name:path}", self._file),
             Route("/health", self._health),
         ]
@@ -252,6 +258,13 @@ class HttpApp:
         name = self._table_name(request)
         subscription = Subscription(_PIT_TABLE_DOCUMENTS, name, events=True, pit=True)
         return self._stream(request, subscription)
+
+    async def _shift_report(self, request: Request) -> Response:
+        # Loaded on demand: most displays never make a report.
+        from shoe_daemon.display.report_page import shift_report  # noqa: PLC0415
+
+        async with self._reports:
+            return await shift_report(request, self._log, self._settings.zone)
 
     def _table_name(self, request: Request) -> str:
         name: str = request.path_params["name"]

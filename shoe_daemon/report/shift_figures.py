@@ -5,7 +5,7 @@ A round belongs to the shift in which it ended, a card to the shift in which it 
 irregularity to the shift in which it was raised. Events after the end of the shift change nothing,
 so that the report on a shift is always the same.
 
-This module knows events only. Where they come from (`shift_report` reads journals) is all one.
+This module knows events only: `shift_report` reads them from journals, the pit from its log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from statistics import median
@@ -22,6 +22,7 @@ from typing import Final, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from shoe_daemon import __version__
 from shoe_daemon.report.cards_in_drawn_order import CardFold
 from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.report.expected_counts import Expectation, confidence_interval
@@ -32,26 +33,17 @@ from shoe_daemon.report.rounds_and_incidents import (
     compare_with_odds,
     count_rounds,
 )
+from shoe_daemon.report.shift_period import Period
 from shoe_daemon.table import Event, events, from_microseconds, to_microseconds
 
 PAUSE_S: Final = 900
 """A time without cards and results of this length or more is no time in play."""
 
+Source = Literal["journals", "log"]
+
 _SECOND: Final = 1_000_000
 CHARTED_BY_HOUR_S: Final = 48 * 3600
 """Longer periods are charted by days."""
-
-
-class Period(NamedTuple):
-    """The time of a shift in microseconds since 1970, from `start` up to, without, `end`."""
-
-    start: int
-    end: int
-    zone: tzinfo
-
-    def overlap(self, start: int, end: int) -> int:
-        """Return the microseconds that a time has in common with the period."""
-        return max(0, min(end, self.end) - max(start, self.start))
 
 
 class TableEvents(NamedTuple):
@@ -222,7 +214,8 @@ class ShiftReport(Struct, frozen=True):
         hours: Rounds of all tables by hour of that zone; by day where the period is long.
         dealers: Empty if no dealer has signed on at any table.
         expectations: Empty without counted rounds of a shoe with known decks.
-        not_included: Journals that could not be read, and why.
+        not_included: What could not be read, and why.
+        source: Where the events are from; the log of a display has public events only.
         reported_by: The version of the program.
     """
 
@@ -238,6 +231,7 @@ class ShiftReport(Struct, frozen=True):
     incidents: tuple[ShiftIncident, ...]
     not_included: tuple[str, ...]
     reported_by: str
+    source: Source
 
     @property
     def refuted(self) -> bool:
@@ -249,7 +243,7 @@ def report_on_shift(
     tables: Iterable[FoldedTable],
     period: Period,
     *,
-    reported_by: str,
+    source: Source = "journals",
     not_included: Sequence[str] = (),
 ) -> ShiftReport:
     """Report on some tables in a period."""
@@ -267,7 +261,8 @@ def report_on_shift(
         dealers=tuple(_dealers(shares)),
         incidents=tuple(sorted(_incidents(shares), key=lambda each: each.incident.at)),
         not_included=tuple(not_included),
-        reported_by=reported_by,
+        reported_by=__version__,
+        source=source,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import tzinfo
 from typing import Final
+from urllib.parse import urlencode
 
 from shoe_daemon.report import shift_wording, wording
 from shoe_daemon.report.html_report import (
@@ -40,10 +41,19 @@ _UNUSUAL: Final = 0.05
 _STATES: Final = {"link down": "down", "not known": "unknown"}
 
 
-def shift_page(report: ShiftReport, zone: tzinfo) -> str:
-    """Render a report as one HTML page."""
+def shift_page(report: ShiftReport, zone: tzinfo, *, asked: str | None = None) -> str:
+    """
+    Render a report as one HTML page.
+
+    Args:
+        report: The report.
+        zone: The time zone of the page.
+        asked: The tables that were asked for. With it, the page has a form for other times and
+            tables, and links to CSV and JSON; they are not printed.
+    """
     body = fill(
         "shift",
+        form=NOTHING if asked is None else _form(report, zone, asked),
         keys=_keys(report),
         missing=joined(fill("missing", text=text) for text in report.not_included),
         overview=joined(
@@ -66,6 +76,21 @@ def shift_page(report: ShiftReport, zone: tzinfo) -> str:
     lines = shift_wording.title(report, zone), f"report by shoe-daemon {report.reported_by}"
     style = Html("\n" + fill("shift_style"))
     return page("Shift", shift_wording.where(report), lines, body, style)
+
+
+def style_of(page: str) -> str:
+    """Return the style sheet of a page, for the hash in its security policy."""
+    return page.partition("<style>")[2].partition("</style>")[0]
+
+
+def _form(report: ShiftReport, zone: tzinfo, asked: str) -> Html:
+    start, end = (shift_wording.local(each, zone) for each in (report.start, report.end))
+    query = urlencode({"from": start, "to": end, "table": asked})
+    links = joined(
+        fill("shift_link", query=f"?{query}&format={kind}", name=kind.upper())
+        for kind in ("csv", "json")
+    )
+    return fill("shift_form", start=start, end=end, table=asked, links=links)
 
 
 def _keys(report: ShiftReport) -> Html:

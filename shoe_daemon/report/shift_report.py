@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
@@ -16,12 +15,12 @@ from shoe_daemon.report.journal_events import ShoeSpan, events_in, shoe_spans
 from shoe_daemon.report.report_model import Proof
 from shoe_daemon.report.shift_figures import (
     FoldedTable,
-    Period,
     ShiftReport,
     TableEvents,
     fold_table_events,
     report_on_shift,
 )
+from shoe_daemon.report.shift_period import Period, first_event_at
 from shoe_daemon.report.shoe_report import Progress, prove
 from shoe_daemon.table import DealerChanged, ReaderStatus, to_microseconds
 
@@ -83,7 +82,7 @@ def read_shift(
     if not tables:
         raise UserError("; ".join(faults) or "no journals are given")
     tables.sort(key=lambda each: (each.shift.site, each.shift.table))
-    return report_on_shift(tables, period, reported_by=__version__, not_included=faults)
+    return report_on_shift(tables, period, not_included=faults)
 
 
 def _read(reader: JournalReader, period: Period, progress: Progress | None) -> FoldedTable:
@@ -122,17 +121,14 @@ def _proof(reader: JournalReader, first: int, end: int, progress: Progress | Non
 
 
 def _first_from(connection: sqlite3.Connection, at: int) -> int:
-    """Return the first event at `at` or later, by bisection; or the number after the last."""
+    """Return the first event at `at` or later; the number after the last if there is none."""
+
+    def event_from(seq: int) -> tuple[int, int] | None:
+        row = connection.execute(_EVENT_FROM, (seq,)).fetchone()
+        return None if row is None else (row[0], to_microseconds(row[1]))
+
     low, high = connection.execute("SELECT min(seq), max(seq) + 1 FROM event").fetchone()
-    low, high = low or 0, high or 0
-    while low < high:
-        middle = (low + high) // 2
-        seq, moment = connection.execute(_EVENT_FROM, (middle,)).fetchone()
-        if to_microseconds(moment) >= at:
-            high = middle
-        else:
-            low = seq + 1
-    return int(low)
+    return first_event_at(event_from, low or 0, high or 0, at)
 
 
 def _silences(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:

@@ -39,6 +39,10 @@ READERS: Final = (
     " off, nor while nothing happens: the time from the last record to a start of the daemon is"
     " not known."
 )
+LOG: Final = (
+    "the log of a display, with public events only. It has no hash chain, and does not know"
+    " whether a name was authenticated: `shoe-daemon report shift` reads the journals."
+)
 NOBODY: Final = "nobody signed on"
 MAX_LISTED: Final = 200
 """Irregularities that are listed; the others are in the JSON."""
@@ -124,6 +128,8 @@ def overview(report: ShiftReport) -> list[tuple[str, str]]:
         ("Alerts", "; ".join(filter(None, [found, wording.decisions(figures)]))),
         ("Readers", f"worked {availability(readers)} of the time; {_starts(readers)}"),
     ]
+    if report.source == "log":
+        rows.append(("Source", LOG))
     return rows + [("Left out", text) for text in report.not_included]
 
 

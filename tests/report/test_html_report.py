@@ -54,7 +54,7 @@ def hostile(tmp_path: Path) -> Path:
 class Reading(HTMLParser):
     """Notes tags and attributes, and that every tag is closed."""
 
-    VOID = frozenset({"meta", "br"})
+    VOID = frozenset({"meta", "br", "input"})
 
     def __init__(self) -> None:
         super().__init__()

@@ -24,8 +24,9 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.expected_counts import confidence_interval
-from shoe_daemon.report.shift_figures import PAUSE_S, Period, ShiftReport
+from shoe_daemon.report.shift_figures import PAUSE_S, ShiftReport
 from shoe_daemon.report.shift_html import shift_page
+from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.report.shift_text import shift_csv, shift_text
 from shoe_daemon.report.text_report import COLUMNS

@@ -1,0 +1,200 @@
+"""The report on a shift from the log of the pit says what the one from the journals says."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser
+
+from drivers.simulators.angel_eye_dealing import Mode, Settings
+from drivers.simulators.simulated_shoe import Fault
+from shoe_daemon.cli.journals_into_log import import_journal
+from shoe_daemon.display.history_store import HistoryStore
+from shoe_daemon.display.report_page import MAX_DAYS, read_shift_from_log
+from shoe_daemon.errors import UserError
+from shoe_daemon.password_hashes_and_throttle import hash_password
+from shoe_daemon.report.shift_figures import ShiftReport
+from shoe_daemon.report.shift_period import Period
+from shoe_daemon.report.shift_report import read_shift
+from shoe_daemon.table.observations import Gap, GapDetail, Link
+from tests.brokers import free_port
+from tests.browser.chrome import browse, watch
+from tests.display.display_process import Answer, Display
+from tests.report.report_shoes import START, Writer
+from tests.report.test_html_report import read
+
+CONFIG = '[display]\ntime_zone = "UTC"\n[display.history]\nfile = "history.db"\ndays = 36500\n'
+SECOND = 1_000_000
+FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
+SITES = {"casino-north": Mode.HIDDEN, "casino-south": Mode.OPEN}
+
+
+def journal(path: Path, site: str, mode: Mode) -> Path:
+    """Write the journal of a table with dealers, faults, a lost line and a restart."""
+    with Writer(path, site=site) as writer:
+        writer.session()
+        writer.say(Link(up=True))
+        for number, dealer in enumerate(("Ann", "Bo", "Ann")):
+            writer.order("dealer", dealer=dealer)
+            writer.deal(Settings(shoes=1, seed=number, faults=FAULTS, fault_rate=0.2, mode=mode))
+            writer.say(Link(up=False), after=60)
+            writer.say(Link(up=True), after=60)
+        writer.now += 600 * SECOND
+        writer.session()
+        writer.say(Gap(detail=GapDetail.RESTART))
+        writer.say(Link(up=True), after=5)
+        writer.deal(Settings(shoes=1, seed=9, rounds=20, mode=mode))
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two journals, and their log."""
+    folder = tmp_path_factory.mktemp("report")
+    with HistoryStore(folder / "history.db") as store:
+        for site, mode in SITES.items():
+            path = journal(folder / f"{site}.db", site, mode)
+            import_journal(store, path, lambda *_: None)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def display(folder: Path) -> Iterator[Display]:
+    """A display without a broker, with that log."""
+    with Display(folder, free_port(), CONFIG) as display:
+        yield display
+
+
+def ask(display: Display, **values: object) -> Answer:
+    times = {"from": "2026-11-21T20:30", "to": "2026-11-21T22:00"}
+    return display.ask(f"/pit/report?{urlencode({**times, **values})}")
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 20_000), (1000, 5000), (4321, 8000)])
+def test_the_figures_are_those_of_the_journals(folder: Path, start: int, end: int) -> None:
+    period = Period(START + start * SECOND, START + end * SECOND, UTC)
+    journals = read_shift([folder / f"{site}.db" for site in SITES], period)
+    log = read_shift_from_log(folder / "history.db", period)
+
+    def compared(report: ShiftReport) -> list[object]:
+        return [
+            (
+                each.site,
+                each.table,
+                each.dealers,
+                each.figures.rounds,
+                each.figures.held,
+                each.figures.seconds,
+                each.expectations,
+            )
+            for each in report.tables
+        ]
+
+    assert compared(log) == compared(journals)
+    assert log.hours == journals.hours
+    assert [each.dealer for each in log.dealers] == [each.dealer for each in journals.dealers]
+    for ours, theirs in zip(log.tables, journals.tables, strict=True):
+        known, all_kinds = Counter(ours.figures.kinds), Counter(theirs.figures.kinds)
+        if SITES[ours.site] is Mode.OPEN:
+            # A copy too many may be one that was burned face down.
+            assert set(all_kinds - known) <= {"duplicate_card"}
+        # What only staff knew is not in the log.
+        assert known <= all_kinds
+        lacking = theirs.figures.cards - ours.figures.cards
+        assert 0 <= lacking <= all_kinds["excess_card"]
+        assert ours.availability.working == pytest.approx(theirs.availability.working, abs=130)
+    assert log.not_included == ()
+
+
+def test_tables_and_times_can_be_chosen(folder: Path, display: Display) -> None:
+    both = json.loads(ask(display, format="json").body)
+    one = json.loads(ask(display, format="json", table="casino-south.table-7").body)
+    assert [each["site"] for each in both["tables"]] == list(SITES)
+    assert [each["site"] for each in one["tables"]] == ["casino-south"]
+    assert one["all"]["cards"] == both["tables"][1]["figures"]["cards"] > 0
+    assert (both["start"], both["source"]) == ("2026-11-21T20:30:00.000Z", "log")
+    rows = list(csv.DictReader(ask(display, format="csv").body.decode().splitlines()))
+    assert [row["of"] for row in rows] == ["all", "table", "table", "dealer", "dealer"]
+    # Without times: the last eight hours, in which nothing happened.
+    answer = display.ask("/pit/report?format=json")
+    assert answer.status == 200
+    with pytest.raises(UserError, match="no such table"):
+        read_shift_from_log(folder / "history.db", Period(0, 1, UTC), ("table-9",))
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"from": "yesterday"}, "expected a date and a time"),
+        ({"to": "2026-11-21T20:30"}, "expected a time after"),
+        ({"table": "table-9"}, "no such table"),
+        ({"from": "2026-01-01"}, f"At most {MAX_DAYS} days"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_in_a_line(
+    display: Display, values: dict[str, str], text: str
+) -> None:
+    answer = ask(display, **values)
+    assert answer.status == 400
+    assert text in answer.body.decode()
+    assert answer.body.count(b"\n") == 1
+
+
+def test_missing_events_are_told(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with HistoryStore(path) as store:
+        import_journal(store, folder / "casino-north.db", lambda *_: None)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE coverage SET last = last - 50")
+    report = read_shift_from_log(path, Period(START, START + 20_000 * SECOND, UTC))
+    assert report.not_included == ("50 events of casino-north/table-7 that the log lacks",)
+
+
+def test_a_display_without_a_log_says_so(tmp_path: Path) -> None:
+    with Display(tmp_path, free_port()) as display:
+        answer = display.ask("/pit/report")
+    assert answer.status == 404
+    assert "keeps no log" in answer.body.decode()
+
+
+def test_the_report_is_locked_as_the_pit_is(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "history.db").write_bytes((folder / "history.db").read_bytes())
+    pit = f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
+    with Display(tmp_path, free_port(), CONFIG + pit) as display:
+        assert ask(display).status == 401
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with browse() as browser:
+        yield browser
+
+
+def test_the_page_is_drawn_with_its_own_style_only(display: Display, browser: Browser) -> None:
+    answer = ask(display)
+    assert answer.status == 200
+    read(answer.body.decode())
+    policy = {name.lower(): text for name, text in answer.headers.items()}
+    assert "unsafe" not in policy["content-security-policy"]
+    assert policy["x-frame-options"] == "DENY"
+    with watch(browser, "small") as watched:
+        page = watched.page
+        page.goto(f"http://127.0.0.1:{display.port}/pit/report?from=2026-11-21T20:30")
+        assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontWeight") == "700"
+        page.fill("input[name=to]", "2026-11-21T21:00:00")
+        page.fill("input[name=table]", "casino-north.table-7")
+        page.click("button")
+        page.wait_for_url("**table=casino-north.table-7*")
+        assert "20:30:00 to 21:00:00" in page.inner_text("header")
+        page.emulate_media(media="print")
+        assert not page.is_visible("form.ask")
+        watched.assert_clean()
