@@ -64,6 +64,14 @@ def check_config(file: Path) -> None:
         click.echo(line)
 
 
+def _history_line(setup: DisplaySetup) -> list[str]:
+    history = setup.history
+    if history is None:
+        return []
+    account = history.mqtt.username or "no account"
+    return [f"log       {history.path}, {history.days} days; missing events through {account}"]
+
+
 def _display_lines(setup: DisplaySetup) -> list[str]:
     mqtt, display = setup.config.mqtt, setup.config.display
     addresses = ", ".join((f"http://{display.listen}/", *display.hosts))
@@ -78,6 +86,7 @@ def _display_lines(setup: DisplaySetup) -> list[str]:
         f"tables    {', '.join(display.tables) or 'all that speak'}",
         f"pages     {languages()[display.language].name}{glyphs}",
         f"stale     after {stale}",
+        *_history_line(setup),
         f"pit       {_pit(display)}{staff}",
         *(
             f"metrics   http://{listen}/metrics"

@@ -249,6 +249,13 @@ def test_the_history_is_in_the_state_directory(
     assert "StateDirectory=shoe-display\n" in unit
 
 
+def test_check_config_says_where_the_log_is(tmp_path: Path) -> None:
+    path = tmp_path / "display.toml"
+    path.write_text("[display.history]\nfile = 'h.db'\ndays = 30\n", encoding="utf-8")
+    lines = CliRunner().invoke(main, ["check-config", str(path)]).output.splitlines()
+    assert f"log       {tmp_path / 'h.db'}, 30 days; missing events through no account" in lines
+
+
 def test_check_config_says_what_a_display_is(tmp_path: Path) -> None:
     path = tmp_path / "display.toml"
     path.write_text(

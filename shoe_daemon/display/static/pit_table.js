@@ -41,6 +41,8 @@
     Shoe.setAttribute(document.body, "data-shoe", state && state.shoe ? state.shoe.number : null);
     Shoe.setAttribute(byId("to-board"), "href",
       Shoe.pageUrl("/table/" + encodeURIComponent(row.key)));
+    Shoe.setAttribute(byId("to-log"), "href",
+      Shoe.addParameter(Shoe.pageUrl("/pit/log"), "table", row.key));
     Shoe.setAttribute(byId("to-history"), "href",
       Shoe.pageUrl("/table/" + encodeURIComponent(row.key) + "/history"));
   }

@@ -5,6 +5,7 @@
  *                             aria-label, [data-href] an address in this language; and adds the
  *                             languages to #languages
  * Shoe.pageUrl(path)          the path with the language and the glyphs of this page
+ * Shoe.addParameter(url, name, value)   the address with one more parameter
  * Shoe.showPage()             shows the page, which is hidden (class `waiting`) until it is built
  * Shoe.togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
  *                             or a click elsewhere closes it
@@ -22,6 +23,10 @@ window.Shoe = Shoe;
   Shoe.pageUrl = function (path) {
     var kept = window.location.search.match(/(lang|glyphs)=[a-z-]+/g);
     return path + (kept ? "?" + kept.join("&") : "");
+  };
+
+  Shoe.addParameter = function (url, name, value) {
+    return url + (url.indexOf("?") < 0 ? "?" : "&") + name + "=" + encodeURIComponent(value);
   };
 
   function urlInLanguage(code) {
