@@ -107,7 +107,7 @@ def _notify_lines(setup: NotifySetup) -> list[str]:
 
 
 def _recipient(recipient: RecipientSettings) -> str:
-    how = "by apprise" if recipient.webhook is None else f"to {recipient.webhook}"
+    how = "by apprise" if recipient.webhook is None else f"to {recipient.shown_webhook}"
     tables = ", ".join(recipient.tables) or "all tables"
     again = f"every {recipient.repeat_every} s" if recipient.repeat_every else "once"
     parts = [

@@ -89,6 +89,12 @@ class RecipientSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
 
     @property
+    def shown_webhook(self) -> str:
+        """The address of the webhook without its path, which may be a secret of its own."""
+        url = urlsplit(self.webhook or "")
+        return f"{url.scheme}://{url.netloc}/…"
+
+    @property
     def is_plain(self) -> bool:
         """True if messages leave this computer unencrypted."""
         url = urlsplit(self.webhook or "")

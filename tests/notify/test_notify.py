@@ -17,6 +17,8 @@ from shoe_daemon.mqtt.document_and_reply_types import ActiveAlerts, Status, enco
 from shoe_daemon.notify.notify_config import is_notify, load_notify
 from shoe_daemon.notify.notify_service import topic_filters
 from tests.brokers import PATIENCE, Listener, Mosquitto, mosquitto, wait_for
+from tests.commands.command_table import open_pit
+from tests.commands.test_hold_from import misdeal
 from tests.mqtt.sample_broker import SYSTEMD, SampleBroker
 from tests.notify.open_alerts import open_alert
 from tests.notify.webhook_server import WebhookServer
@@ -241,7 +243,7 @@ def test_the_sample_is_valid(tmp_path: Path) -> None:
     path.write_bytes(sample.read_bytes())
     result = check(path)
     assert result.exit_code == 0, result.output
-    assert "floor: to https://alerts.casino.example/shoe, severity 2 and" in result.output
+    assert "floor: to https://alerts.casino.example/…, severity 2 and" in result.output
     assert result.output.count("note      ") == 2  # credentials of the unit
     unit = (SYSTEMD / "shoe-notify.service").read_text(encoding="utf-8")
     for name in ("notify.password", "floor.secret"):
@@ -306,3 +308,22 @@ def test_without_a_recipient_there_is_nothing_to_do(tmp_path: Path) -> None:
     assert "notify.to: none; expected at least one" in check(path).stderr
     path.write_text('[notify]\ntime_zone = "Nowhere"\n')
     assert "notify.time_zone: 'Nowhere'; expected a name such as" in check(path).stderr
+
+
+@pytest.mark.mosquitto
+def test_a_misdeal_at_a_real_table_is_sent_until_a_person_acknowledges_it(
+    tmp_path: Path, mosquitto: Mosquitto, webhook: WebhookServer
+) -> None:
+    folder = tmp_path / "table"
+    folder.mkdir()
+    more = "repeat_every = 1\nseverity = 1"
+    config = configure(tmp_path / "n", mosquitto.port, webhook.url, more)
+    with open_pit(folder, mosquitto.port, "") as pit, running(config) as program:
+        misdeal(pit)
+        told = pit.of("event/irregularity")[0].json["data"]
+        wait_for(lambda: len(webhook.received) >= 2, "a message and a repeat")
+        assert webhook.accepted[0]["alerts"][0]["alert"]["data"] == told
+        assert pit.order("acknowledge", irregularity=told["id"])["ok"]
+        wait_for(lambda: "0 open alerts" in program.manager.status, "the acknowledgement")
+        assert all(each == [told["id"]] for each in ids(webhook))
+        program.stop()
