@@ -225,7 +225,8 @@ class LogReader:
         Raises:
             SearchTimeoutError: It took too long.
         """
-        if wanted.cards and wanted.table is None and wanted.shoe is None:
+        others = (wanted.table, wanted.shoe, wanted.round, wanted.mark)
+        if wanted.cards and all(each is None for each in others):
             return self._rounds_with_cards(wanted, limit, cursor)
         search = _Search()
         source = self._round_source(search, wanted)
@@ -259,10 +260,10 @@ class LogReader:
             search.among(f"round.id >> {SEQ_BITS}", journals)
         if wanted.mark is not None:
             return "round INDEXED BY round_marked"
-        if wanted.round is not None and not wanted.cards:
-            return "round INDEXED BY round_number"
         if journals is not None and len(journals) == 1:
             return "round INDEXED BY round_journal"
+        if wanted.round is not None:
+            return "round INDEXED BY round_number"
         return "round INDEXED BY round_at"
 
     def _rounds_with_cards(
@@ -275,9 +276,6 @@ class LogReader:
         search.add("found.mask & ? = ?", mask, mask)
         search.add("found.copies >= ?", copies)
         self._add_copies(search, dict(others), "found.at", "found.round")
-        search.equal("round.number", wanted.round)
-        if wanted.mark is not None:
-            search.add("round.marks & ? <> 0", int(wanted.mark))
         self._add_common(search, wanted, "found.at")
         search.after("found.at, found.round", cursor)
         query = (

@@ -554,6 +554,9 @@ class HistoryStore:
             for (journal,) in self._db.execute("SELECT id FROM journal").fetchall():
                 span = (event_id(journal, 0), event_id(journal + 1, 0))
                 query = "SELECT id, at FROM event WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+                oldest = self._db.execute(query, (*span, 1)).fetchone()
+                if oldest is None or oldest[1] >= before:
+                    continue
                 rows = self._db.execute(query, (*span, limit)).fetchall()
                 old = [row[0] for row in rows if row[1] < before]
                 if old:
