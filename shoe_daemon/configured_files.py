@@ -110,6 +110,24 @@ def find_credential(name: str, folder: Path) -> Path:
     return path
 
 
+def replace_file(path: Path, content: bytes, mode: int) -> None:
+    """
+    Replace a file as a whole: readers see the old content or the new one.
+
+    Raises:
+        OSError: It cannot be written; the old content stays.
+    """
+    # Hidden, and with another ending: programs that read all files of a folder skip it.
+    new = path.with_name(f".{path.name}.new")
+    try:
+        new.write_bytes(content)
+        new.chmod(mode)
+        os.replace(new, path)  # noqa: PTH105 - as its manual names it
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
 def _decrypt(path: Path, name: str, key: str) -> str:
     command = ["systemd-creds", "decrypt", f"--name={name}", str(path), "-"]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - our own

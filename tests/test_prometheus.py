@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -16,9 +17,12 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.metrics import metrics_text
 from shoe_daemon.display.table_model import Link, Message, Moment
+from shoe_daemon.notify.decisions import Decisions, RecipientRules
+from shoe_daemon.notify.metrics import metrics_text as notify_text
 from shoe_daemon.service.metrics import BrokerFigures, Figures, ReaderFigures
 from shoe_daemon.service.prometheus_text import table_text
 from tests.display.table_messages import alert, payload, topic
+from tests.notify.open_alerts import open_alert
 from tests.packaging.debian_tree import unpack_beside
 
 ROOT = Path(__file__).parents[1]
@@ -106,12 +110,22 @@ def display_metrics() -> str:
     return metrics_text(tables, streams).decode()
 
 
+def notify_metrics() -> str:
+    decisions = Decisions([RecipientRules(id="floor")])
+    decisions.set_alerts("casino", "table-7", [open_alert(1)])
+    now = dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC)
+    notification = decisions.take("floor", now)
+    assert notification is not None
+    decisions.finish(notification, now, "refused")
+    return notify_text(decisions, now, broker_connected=True).decode()
+
+
 def names(text: str) -> set[str]:
     """Return the names of all samples."""
     return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if line[:1].isalpha()}
 
 
-@pytest.mark.parametrize("metrics", [table_metrics, display_metrics])
+@pytest.mark.parametrize("metrics", [table_metrics, display_metrics, notify_metrics])
 def test_the_metrics_are_accepted(promtool: str, metrics: object) -> None:
     assert callable(metrics)
     assert run(promtool, "check", "metrics", text=metrics()) == ""
@@ -123,6 +137,14 @@ def test_the_display_counts_tables_and_alerts() -> None:
     assert 'shoe_display_table_live{site="house",table="table-1"} 1.0' in text
     counts = re.findall(r'shoe_display_open_alerts\{severity="\w+"\} (\S+)', text)
     assert sorted(map(float, counts)) == [0, 0, 0, 0, 0, 1]
+
+
+def test_a_failing_recipient_is_counted() -> None:
+    text = notify_metrics()
+    assert 'shoe_notify_failures{recipient="floor"} 1.0' in text
+    assert 'shoe_notify_accepted_total{recipient="floor"} 0.0' in text
+    assert 'shoe_notify_waiting{recipient="floor"} 1.0' in text
+    assert "shoe_notify_open_alerts 1.0" in text
 
 
 def test_the_rules_are_accepted_and_fire_when_they_should(promtool: str) -> None:
@@ -149,7 +171,7 @@ def test_the_dashboard_has_expressions_that_prometheus_accepts(
 
 
 def test_rules_and_dashboard_name_metrics_that_exist() -> None:
-    known = names(table_metrics()) | names(display_metrics())
+    known = names(table_metrics()) | names(display_metrics()) | names(notify_metrics())
     rules = (EXAMPLES / "shoe-rules.yml").read_text()
     expressions = re.findall(r"expr: (?:>-\n)?((?:.|\n(?=  ))*?)\n +(?:for|labels):", rules)
     used = {
@@ -163,7 +185,7 @@ def test_rules_and_dashboard_name_metrics_that_exist() -> None:
 
 def test_the_page_names_every_metric() -> None:
     page = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
-    exported = names(table_metrics()) | names(display_metrics())
+    exported = names(table_metrics()) | names(display_metrics()) | names(notify_metrics())
     own = {name for name in exported if name.startswith("shoe_")}
     families = {re.sub(r"_(bucket|sum|count|created)$", "", name) for name in own}
     missing = {name for name in families if f"`{name}" not in page}

@@ -53,7 +53,11 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "starlette": ("shoe_daemon.display*",),
     "uvicorn": ("shoe_daemon.display*",),
     "argon2": ("shoe_daemon.password_hashes_and_throttle",),
-    "prometheus_client": ("shoe_daemon.service.prometheus_text", "shoe_daemon.display.metrics"),
+    "prometheus_client": (
+        "shoe_daemon.service.prometheus_text",
+        "shoe_daemon.display.metrics",
+        "shoe_daemon.notify.metrics",
+    ),
     "apprise": ("shoe_daemon.notify.senders",),
     "cryptography": (
         "shoe_daemon.installation.certificates",

@@ -163,6 +163,7 @@ class RecipientState(Struct):
         failing_since: Time of the first of them.
         error: Reason of the last one.
         retry_at: Earliest time of the next attempt.
+        accepted: Notifications that were accepted, ever.
     """
 
     sent: dict[str, Sent] = {}
@@ -171,6 +172,7 @@ class RecipientState(Struct):
     failing_since: float | None = None
     error: str | None = None
     retry_at: float = 0.0
+    accepted: int = 0
 
 
 class Decisions:
@@ -275,6 +277,7 @@ class Decisions:
             state.error, state.retry_at = error, at + delay
             return
         state.failures, state.failing_since, state.error, state.retry_at = 0, None, None, 0.0
+        state.accepted += 1
         still_open = {each.key for alerts in self._open.values() for each in alerts}
         for alert, repeat in notification.alerts:
             if alert.key in still_open:

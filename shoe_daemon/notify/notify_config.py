@@ -35,6 +35,9 @@ SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
 """``StateDirectory`` of ``shoe-notify.service``, whose configuration is in `SERVICE_CONFIGS`."""
 
+SERVICE_RUNTIME: Final = Path("/run/shoe-daemon/notify")
+"""Its ``RuntimeDirectory``."""
+
 MAX_SEVERITY: Final = 5
 
 STATE_NAME: Final = "notify-state.json"
@@ -128,16 +131,30 @@ class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             ) from error
 
 
+class MetricsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[metrics]``.
+
+    Attributes:
+        textfile: Figures for Prometheus, by node_exporter's textfile collector; None for none.
+            Its name ends in ``.prom``. Needs the extra `metrics`.
+    """
+
+    textfile: str | None = None
+
+
 class NotifyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     The whole file.
 
     Attributes:
         mqtt: The broker; the same keys as for a table.
-        notify: Everything else.
+        notify: Recipients.
+        metrics: Figures about the program.
     """
 
     mqtt: MqttSettings = MqttSettings()
+    metrics: MetricsSettings = MetricsSettings()
     notify: NotifySettings
 
 
@@ -174,8 +191,8 @@ def load_notify(path: Path, *, inspecting: bool = False, serving: bool = False) 
     Args:
         path: The file.
         inspecting: Report a missing credential of the service as a note, not as an error.
-        serving: The program starts: a fault of a secret or of the broker's files is a note, as
-            each attempt reports it.
+        serving: The program starts: a fault of a secret, of the broker's files or of `[metrics]`
+            is a note, and reported.
 
     Raises:
         UserError: The first error: file, key, value and what is expected.
@@ -205,6 +222,10 @@ def _set_up(config: NotifyConfig, path: Path, *, inspecting: bool, serving: bool
     except UserError as error:
         raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
     _ = config.notify.zone
+    metrics = MetricsSettings()
+    with tolerate():
+        metrics = _metrics(config.metrics, folder, inspecting=inspecting)
+    config = replace(config, metrics=metrics)
     if not config.notify.to:
         raise UserError("notify.to: none; expected at least one section [[notify.to]]")
     seen: set[str] = set()
@@ -219,6 +240,26 @@ def _set_up(config: NotifyConfig, path: Path, *, inspecting: bool, serving: bool
             with tolerate(), attempt():
                 read_secret(secret, folder, place)
     return NotifySetup(config, folder, _state_file(path, inspecting=inspecting), tuple(notes))
+
+
+def _metrics(metrics: MetricsSettings, folder: Path, *, inspecting: bool) -> MetricsSettings:
+    if metrics.textfile is None:
+        return metrics
+    path = (folder / metrics.textfile).absolute()
+    if path.suffix != ".prom":
+        raise UserError(
+            f"metrics.textfile: {metrics.textfile!r}; expected a name that ends in .prom"
+        )
+    # systemd creates the service's folder when it starts.
+    if not path.parent.is_dir() and not (inspecting and path.parent == SERVICE_RUNTIME):
+        raise UserError(
+            f"metrics.textfile: {metrics.textfile!r}; expected a folder that exists: {path.parent}"
+        )
+    if find_spec("prometheus_client") is None:
+        raise UserError(
+            "metrics.textfile: needs prometheus-client: pip install 'shoe-daemon[metrics]'"
+        )
+    return MetricsSettings(textfile=str(path))
 
 
 def _check_recipient(recipient: RecipientSettings, place: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import os
 import queue
 import threading
 import time
@@ -15,6 +14,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from shoe_daemon.configured_files import replace_file
 from shoe_daemon.display.message_validation import InvalidMessage, decode, parse_topic
 from shoe_daemon.display.mqtt_feed import MqttFeed
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
@@ -38,6 +38,12 @@ FEED_TIMEOUT_S: Final = 30.0
 """Inactivity after which the MQTT thread counts as hung."""
 
 READY_TIMEOUT_S: Final = 2.0
+
+METRICS_INTERVAL_S: Final = 10.0
+_METRICS_MODE: Final = 0o644
+"""node_exporter reads the file as another user."""
+
+_STATE_MODE: Final = 0o600
 
 
 class StateFile(Struct):
@@ -87,6 +93,8 @@ class Notifier:
         self._names: dict[tuple[str, str], str | None] = {}
         self._link = Link()
         self._may_log = LogRateLimit()
+        self._metrics_file = config.metrics.textfile
+        self._metrics_at = 0.0
         self._stopping = False
 
     def run(self) -> None:
@@ -108,6 +116,7 @@ class Notifier:
                 self._send()
             if self._feed.alive and time.monotonic() - self._feed.last_active < FEED_TIMEOUT_S:
                 notify_systemd("WATCHDOG=1", f"STATUS={self.summary}")
+            self._write_metrics()
         notify_systemd("STOPPING=1")
         self._feed.stop()
         _log.info("stopped")
@@ -202,13 +211,26 @@ class Notifier:
 
     def _save_state(self) -> None:
         content = msgspec.json.encode(StateFile(self.decisions.states))
-        new = self._state_file.with_name(f".{self._state_file.name}.new")
         try:
-            new.write_bytes(content)
-            os.replace(new, self._state_file)  # noqa: PTH105 - as its manual names it
+            replace_file(self._state_file, content, _STATE_MODE)
         except OSError as error:
             if self._may_log("state_not_saved", time.monotonic()):
                 _log.error("state_not_saved", reason=describe_exception(error))
+
+    def _write_metrics(self) -> None:
+        if self._metrics_file is None or time.monotonic() < self._metrics_at:
+            return
+        self._metrics_at = time.monotonic() + METRICS_INTERVAL_S
+        # Only here: without this file the program needs no extra.
+        from shoe_daemon.notify.metrics import metrics_text  # noqa: PLC0415
+
+        connected = self._link.connected
+        text = metrics_text(self.decisions, self._now(), broker_connected=connected)
+        try:
+            replace_file(Path(self._metrics_file), text, _METRICS_MODE)
+        except OSError as error:
+            if self._may_log("metrics_not_written", time.monotonic()):
+                _log.warning("metrics_not_written", reason=describe_exception(error))
 
 
 class _Worker:

@@ -7,7 +7,6 @@ them follows from a hidden face.
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from drivers import Reader
 from shoe_daemon import __version__
+from shoe_daemon.configured_files import replace_file
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit
@@ -243,7 +243,7 @@ class MetricsWriter:
             figures = self._queue.get()
             for path, render in self._files.items():
                 try:
-                    _replace(path, render(figures))
+                    replace_file(path, render(figures), _FILE_MODE)
                 except Exception as error:  # noqa: BLE001 - the next figures are written again
                     if self._may_log(str(path), time.monotonic()):
                         reason = describe_exception(error)
@@ -274,16 +274,3 @@ def health_json(figures: Figures) -> bytes:
         "version": figures.version,
     }
     return msgspec.json.encode(facts) + b"\n"
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Replace a file as a whole; readers see the old content or the new one."""
-    # node_exporter reads every file that ends in .prom.
-    new = path.with_name(f".{path.name}.new")
-    try:
-        new.write_bytes(content)
-        new.chmod(_FILE_MODE)
-        os.replace(new, path)  # noqa: PTH105 - as its manual names it
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise

@@ -124,7 +124,9 @@ def test_a_failure_is_shown_and_ends_by_itself(
     tmp_path: Path, mosquitto: Mosquitto, table: Listener, webhook: WebhookServer
 ) -> None:
     webhook.status = 503
-    config = configure(tmp_path / "n", mosquitto.port, webhook.url)
+    figures = tmp_path / "n/figures.prom"
+    metrics = '[metrics]\ntextfile = "figures.prom"'
+    config = configure(tmp_path / "n", mosquitto.port, webhook.url, metrics)
     with running(config) as program:
         publish(table, 1)
         wait_for(lambda: "floor FAILS (attempt 1): the webhook" in program.manager.status, "it")
@@ -139,6 +141,7 @@ def test_a_failure_is_shown_and_ends_by_itself(
         webhook.status = 204
         wait_for(lambda: "FAILS" not in program.manager.status, "the next attempt")
         assert ids(webhook) == [[1], [1]]
+        assert "shoe_notify_broker_connected" in figures.read_text()
         program.stop()
 
 
@@ -261,7 +264,7 @@ def test_the_sample_shows_every_key_and_its_default(tmp_path: Path) -> None:
     for name in ("floor.secret", "duty.address"):
         (tmp_path / name).write_text("x\n")
     path = tmp_path / "notify.toml"
-    path.write_text(whole.split("[mqtt]", maxsplit=1)[0])
+    path.write_text(whole.split("[metrics]", maxsplit=1)[0])
     floor, duty = load_notify(path).config.notify.to
     for each in type(floor).__struct_fields__:
         assert f"{each} = " in text

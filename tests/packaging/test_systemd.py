@@ -54,6 +54,8 @@ id = "floor"
 webhook = "http://127.0.0.1:9/"
 secret_file = "floor.secret"
 severity = 1
+[metrics]
+textfile = "/run/shoe-daemon/notify/notify.prom"
 """
 ALERT = """{"schema":"1.0","seq":1,"session":"s","alerts":[{"at":"2026-11-23T11:00:01.000Z",
 "data":{"card":null,"detail":"A test.","id":1,"kind":"wrong_hand","proposals":[],"severity":3,
@@ -159,6 +161,8 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     booted.wait(f'systemctl show --property StatusText {NOTIFY} | grep -q "floor FAILS"')
     assert "connection refused" in show(booted, "StatusText", NOTIFY)
     assert "refused" in booted.run("cat /var/lib/private/shoe-notify/notify-state.json")
+    booted.wait("grep -q ^shoe_notify_failures /run/shoe-daemon/notify/notify.prom")
+    assert "shoe_notify_waiting" in booted.run(f"{as_nobody} cat /run/shoe-daemon/*/*.prom")
     # A person learns it from `doctor` too, without the environment of the service.
     told = booted.run("shoe-daemon doctor --config /etc/shoe-daemon/notify.toml || true")
     assert "fails since" in told
