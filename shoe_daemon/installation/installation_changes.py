@@ -125,6 +125,8 @@ def _account_names(answers: Answers) -> list[str]:
         names.append("board")
     if answers.has_broker:
         names.append("pit")
+    if answers.has_broker and answers.has_display:
+        names.append("pit-log")
     return names
 
 

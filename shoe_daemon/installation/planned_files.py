@@ -260,6 +260,10 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
         # Without these files the boards are shown all the same, and no order is taken.
         for name in ("operators.toml", "pit.password"):
             lines += [_load_credential(name, secrets), f"SetCredential={name}:\\n"]
+    if answers.has_broker:
+        # Without this file the log lacks what happened while the display was off.
+        name = "pit-log.password"
+        lines += [_load_credential(name, secrets), f"SetCredential={name}:\\n"]
     yield PlannedFile(f"{UNITS}/shoe-display.service.d/50-init.conf", "\n".join(lines) + "\n")
     if answers.display == "kiosk":
         board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"
@@ -300,6 +304,10 @@ def _display_config(answers: Answers) -> str:
             "password_file": "pit.password",
         }
         sections.append(f"[display.orders]\n{_keys(orders)}")
+    history: dict[str, Any] = {"file": "history.db"}
+    if answers.has_broker:
+        history |= {"username": "pit-log", "password_file": "pit-log.password"}
+    sections.append(f"[display.history]\n{_keys(history)}")
     sections.append(_mqtt_section(answers, "board"))
     return "\n".join(sections)
 

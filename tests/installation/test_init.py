@@ -91,6 +91,16 @@ def test_operators_give_orders_on_the_displays_pages(tmp_path: Path) -> None:
         assert f"SetCredential={name}:" in drop_in.read_text()
 
 
+def test_the_display_keeps_a_log_and_may_request_what_it_lacks(tmp_path: Path) -> None:
+    written(tmp_path, *BARE)
+    setup = load_display(tmp_path / "etc/shoe-daemon/display.toml")
+    assert setup.history is not None
+    assert setup.history.mqtt.username == "pit-log"
+    drop_in = tmp_path / "etc/systemd/system/shoe-display.service.d/50-init.conf"
+    assert "LoadCredential=pit-log.password:" in drop_in.read_text()
+    assert "\nSetCredential=pit-log.password:\\n\n" in drop_in.read_text()
+
+
 def test_tablets_reach_the_pit_over_tls(tmp_path: Path) -> None:
     options = ("--display", "network", "--tls", "board.example", "--operator", "Maria")
     written(tmp_path, *BARE, *options, typed="a long password\n4711\n")
@@ -195,6 +205,7 @@ def test_a_second_table_shares_the_broker_and_the_display(tmp_path: Path) -> Non
         "table-1",
         "board",
         "pit",
+        "pit-log",
         "table-2",
     ]
     assert (tmp_path / "etc/shoe-daemon/pit.password").read_text() == pit
