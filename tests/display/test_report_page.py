@@ -12,6 +12,7 @@ from datetime import UTC
 from pathlib import Path
 from urllib.parse import urlencode
 
+import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser
 
@@ -34,6 +35,7 @@ from tests.report.test_html_report import read
 
 CONFIG = '[display]\ntime_zone = "UTC"\n[display.history]\nfile = "history.db"\ndays = 36500\n'
 SECOND = 1_000_000
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
 SITES = {"casino-north": Mode.HIDDEN, "casino-south": Mode.OPEN}
 
@@ -190,6 +192,9 @@ def test_the_page_is_drawn_with_its_own_style_only(display: Display, browser: Br
         page = watched.page
         page.goto(f"http://127.0.0.1:{display.port}/pit/report?from=2026-11-21T20:30")
         assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontWeight") == "700"
+        page.evaluate(AXE)
+        found = page.evaluate("() => axe.run()")
+        assert [each["id"] for each in found["violations"]] == []
         page.fill("input[name=to]", "2026-11-21T21:00:00")
         page.fill("input[name=table]", "casino-north.table-7")
         page.click("button")

@@ -506,6 +506,20 @@ def test_the_page_has_charts_numbers_of_pages_and_room_to_sign(
     assert "report by shoe-daemon" in page
 
 
+def test_what_is_unusual_is_said_in_a_sentence(by_hand: Writer) -> None:
+    for _ in range(20):
+        deal(by_hand)  # the Player wins with a natural, each time
+    report = shift(by_hand.journal.path, 0, 1000)
+    player = next(each for each in report.expectations if each.name == "player")
+    assert (player.found, player.rounds) == (20, 20)
+    assert player.low > player.expected_share
+    text = " ".join(shift_text(report, UTC).split())
+    expected = f"{20 * player.expected_share:.1f} were expected: very rare, 1 shift in"
+    assert f"Player came 20 times in 20 rounds, and {expected}" in text
+    assert "All counts are what chance gives" not in text
+    assert 'class="odd"' in shift_page(report, UTC)
+
+
 def test_the_limits_of_a_share() -> None:
     assert confidence_interval(0, 0) == (0, 1)
     for found, rounds, low, high in (
