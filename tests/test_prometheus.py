@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import fcntl
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -23,7 +23,6 @@ from shoe_daemon.service.metrics import BrokerFigures, Figures, ReaderFigures
 from shoe_daemon.service.prometheus_text import table_text
 from tests.display.table_messages import alert, payload, topic
 from tests.notify.open_alerts import open_alert
-from tests.packaging.debian_tree import unpack_beside
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples/prometheus"
@@ -36,19 +35,27 @@ def promtool() -> str:
     found = shutil.which("promtool")
     if found is not None:
         return found
-    program = CACHE / "usr/bin/promtool"
-    if not program.exists():
-        if os.geteuid() or shutil.which("apt-get") is None:
-            pytest.skip("promtool is missing: apt-get install prometheus")
-        # Other workers may unpack at the same moment.
-        folder = CACHE.with_name(f"prometheus-{os.getpid()}")
-        unpack_beside(folder, ["prometheus"])
-        shutil.rmtree(folder.with_name(f"{folder.name}-packages"))
-        if program.exists():
-            shutil.rmtree(folder)
-        else:
-            folder.rename(CACHE)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    program = CACHE / "tree/usr/bin/promtool"
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            _unpack()
     return str(program)
+
+
+def _unpack() -> None:
+    """Unpack Debian's package alone: the program needs no library."""
+    if shutil.which("apt-get") is None:
+        pytest.skip("promtool is missing: install prometheus")
+    command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", "prometheus"]
+    done = subprocess.run(command, cwd=CACHE, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["unknown"])[-1]
+        pytest.skip(f"prometheus cannot be downloaded: {reason}")
+    for package in CACHE.glob("prometheus_*.deb"):
+        subprocess.run(["dpkg", "-x", package, CACHE / "tree"], check=True)
+        package.unlink()
 
 
 def run(promtool: str, *command: str, text: str = "") -> str:
