@@ -170,6 +170,7 @@ class HistoryRecorder:
         self._store: HistoryStore | None = None
         self._damaged = False
         self._subscribed = False
+        self._live: set[int] = set()
         self._subscriptions: dict[int, _Subscription] = {}
         self._sessions: dict[str, str] = {}
         self._next_prune = 0.0
@@ -221,6 +222,12 @@ class HistoryRecorder:
         with self._condition:
             self._damaged = True
             self._condition.notify()
+
+    def take_live(self) -> set[int]:
+        """Return the journals whose tables have been heard live since the last call."""
+        with self._condition:
+            live, self._live = self._live, set()
+        return live
 
     def _append(self, item: _Covered | Mark) -> None:
         with self._condition:
@@ -345,6 +352,8 @@ class HistoryRecorder:
         if subscription is None:
             # The events up to `seq` were published before; all later ones will be received.
             self._subscriptions[journal] = _Subscription(seq + 1, seq, seq)
+            with self._condition:
+                self._live.add(journal)
             return
         if subscription.state_seq == seq:
             # A heartbeat without an event between: the numbers up to here are complete.
@@ -426,6 +435,10 @@ class HistoryRequests:
     def _request_missing(self) -> None:
         if self._recorder.status.failure is not None:
             return
+        for journal in self._recorder.take_live():
+            # The table is back: what failed before may succeed now.
+            self._not_before.pop(journal, None)
+            self._failures.pop(journal, None)
         with contextlib.closing(connect_read_only(self._recorder.path)) as connection:
             for journal, site, table, head in newest_journals(connection):
                 if time.monotonic() < self._not_before.get(journal, 0.0):

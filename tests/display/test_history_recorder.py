@@ -305,3 +305,17 @@ def test_the_newest_events_are_requested_first(
     table.ask()
     assert feed.say() == []
     assert table.asked == [6, 2, 1]
+
+
+def test_a_table_that_is_back_is_asked_at_once(
+    feed: Feed, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_recorder, "FIRST_RETRY_S", 3600.0)
+    monkeypatch.setattr(history_recorder, "MAX_RETRY_S", 3600.0)
+    table.answer |= {"ok": False, "refused": "not now"}
+    table.requests._request_missing()  # noqa: SLF001
+    table.requests._request_missing()  # noqa: SLF001
+    assert table.asked == [1]
+    feed.say(state(9))
+    table.requests._request_missing()  # noqa: SLF001
+    assert table.asked == [1, 1]
