@@ -204,7 +204,8 @@ class HistoryPages:
     Args:
         history: The database; None if the display keeps none.
         status: Returns the state of the recorder.
-        report_damage: Called when the database is found damaged.
+        report_damage: Called when the database is found damaged, with the `moved_aside` of the
+            status before it was opened.
         zone: The time zone of the pages; None for that of the computer.
         names: Returns the names of all known tables by their keys.
         page: Renders a page: request, name, data, HTTP status.
@@ -215,7 +216,7 @@ class HistoryPages:
         history: HistorySetup | None,
         *,
         status: Callable[[], HistoryStatus],
-        report_damage: Callable[[], None],
+        report_damage: Callable[[int | None], None],
         zone: tzinfo | None,
         names: Callable[[], dict[str, str]],
         page: Callable[[Request, str, dict[str, Any], int], Response],
@@ -308,6 +309,7 @@ class HistoryPages:
 
     def _run(self, ask: Callable[[LogReader], Any]) -> Any:  # noqa: ANN401
         path = None if self._history is None else self._history.path
+        moved_aside = self._status().moved_aside
         try:
             with open_log(path or Path()) as reader:
                 return ask(reader)
@@ -315,7 +317,7 @@ class HistoryPages:
             return "too_slow"
         except sqlite3.Error as error:
             if self._status().failure is None and is_damage(error):
-                self._report_damage()
+                self._report_damage(moved_aside)
             return "not_readable"
 
     # Exports.

@@ -217,11 +217,18 @@ class HistoryRecorder:
         """Record that every public event of a range is stored."""
         self._append(_Covered(journal, covered))
 
-    def report_damage(self) -> None:
-        """Have the database replaced: a reader found it damaged."""
+    def report_damage(self, moved_aside: int | None) -> None:
+        """
+        Have the database replaced: a reader found it damaged.
+
+        Args:
+            moved_aside: `status.moved_aside` before the reader opened it; what has been replaced
+                since is not replaced again.
+        """
         with self._condition:
-            self._damaged = True
-            self._condition.notify()
+            if moved_aside == self.status.moved_aside:
+                self._damaged = True
+                self._condition.notify()
 
     def take_live(self) -> set[int]:
         """Return the journals whose tables have been heard live since the last call."""
@@ -254,7 +261,6 @@ class HistoryRecorder:
         batch = self._take()
         try:
             if self._damaged:
-                self._damaged = False
                 self._replace(sqlite3.DatabaseError("found damaged while it was read"))
             self._write(batch)
             if time.monotonic() >= self._next_prune:
@@ -382,7 +388,8 @@ class HistoryRecorder:
             self._store.close()
             self._store = None
         moved = move_aside(self.path)
-        self.status.moved_aside = now_us()
+        with self._condition:
+            self.status.moved_aside, self._damaged = now_us(), False
         self._subscriptions.clear()
         _log.error("history_damaged", file=str(self.path), moved_to=str(moved), reason=str(error))
         self._store = HistoryStore(self.path)
@@ -424,11 +431,12 @@ class HistoryRequests:
 
     def _run(self) -> None:
         while not self._stopping.wait(REQUEST_INTERVAL_S):
+            moved_aside = self._recorder.status.moved_aside
             try:
                 self._request_missing()
             except sqlite3.Error as error:
                 if is_damage(error):
-                    self._recorder.report_damage()
+                    self._recorder.report_damage(moved_aside)
             except Exception as error:  # noqa: BLE001 - no error may end the thread
                 _log.error("history_request_failed", exc_info=error)
 

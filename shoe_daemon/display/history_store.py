@@ -243,8 +243,15 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         isolation_level=None,
         check_same_thread=False,
     )
-    connection.execute("PRAGMA query_only = 1")
-    connection.execute("PRAGMA mmap_size = 1073741824")
+    try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+            # It was just made; what is not finished is not damaged.
+            raise sqlite3.OperationalError("not ready")  # noqa: TRY301
+        connection.execute("PRAGMA query_only = 1")
+        connection.execute("PRAGMA mmap_size = 1073741824")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

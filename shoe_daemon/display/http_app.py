@@ -151,7 +151,7 @@ class HttpApp:
         self._log_pages = HistoryPages(
             setup.history,
             status=lambda: HistoryStatus() if history is None else history.status,
-            report_damage=lambda: None if history is None else history.report_damage(),
+            report_damage=lambda at: None if history is None else history.report_damage(at),
             zone=self._settings.zone,
             names=self._table_names,
             page=self._log_page,
