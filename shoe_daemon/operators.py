@@ -169,9 +169,10 @@ class Operators:
             AuthenticationError: Not right; the same answer, after the same time, whichever of
                 them is wrong.
         """
-        operator = self.find(name)
+        # Made before it is known whether the name exists: the first time takes longer.
+        nobody, operator = _hash_of_nobody(), self.find(name)
         stored = operator.pin if operator is not None else None
-        self._check_pin(name, stored or _hash_of_nobody(), pin, wrong="wrong name or PIN")
+        self._check_pin(name, stored or nobody, pin, wrong="wrong name or PIN")
 
     def authenticate(
         self, name: str, pin: str | None, *, privileged: bool, preview: bool = False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +27,7 @@ from shoe_daemon.display.operator_sessions import (
     OperatorSessions,
 )
 from shoe_daemon.installation.certificates import make_authority, make_server_certificate
+from shoe_daemon.operators import AuthenticationError, Operators
 from tests.brokers import Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import PATIENCE, Answer, Display
@@ -521,3 +523,22 @@ class TestSessions:
         assert len(sessions) == MAX_SESSIONS
         assert sessions.find(tokens[0])
         assert sessions.find(tokens[1]) is None
+
+
+def test_a_wrong_name_takes_as_long_as_a_wrong_pin(tmp_path: Path) -> None:
+    (tmp_path / "operators.toml").write_text(
+        f'[[operator]]\nname = "Maria"\npin = "{PasswordHasher().hash(PIN)}"\n'
+    )
+    operators = Operators("operators.toml", tmp_path)
+    operators.load()
+
+    def seconds(name: str) -> float:
+        began = time.process_time()
+        with pytest.raises(AuthenticationError, match="wrong name or PIN"):
+            operators.log_in(name, "0000")
+        return time.process_time() - began
+
+    seconds("Nobody at all")
+    # Both check one hash of the same cost; nothing else takes a hundredth of that.
+    assert seconds("Eve") > 0.3 * seconds("Maria")
+    assert seconds("Maria") > 0.3 * seconds("Ann")
