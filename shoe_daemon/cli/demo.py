@@ -82,6 +82,13 @@ _FAULT_RATE_ALL: Final = 0.4
     help="The board and the pit for browsers, where the extra `display` is installed.",
 )
 @click.option(
+    "--board-port",
+    type=click.IntRange(1, 65535),
+    default=8080,
+    show_default=True,
+    help="The port for browsers; another one where it is busy.",
+)
+@click.option(
     "--camera",
     is_flag=True,
     help="A simulated camera reads the cards instead of the shoe; the table is dealt at its own "

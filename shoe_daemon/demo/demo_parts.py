@@ -144,7 +144,7 @@ class DemoRunner:
         if not has_display():
             return "", NO_BOARD
         self._board = parts.enter_context(
-            DisplayProcess(broker, folder, takes_orders=settings.decide)
+            DisplayProcess(broker, folder, port=settings.board_port, takes_orders=settings.decide)
         )
         return self._board.url, ""
 

@@ -35,7 +35,6 @@ HOST: Final = "127.0.0.1"
 OPERATOR: Final = "You"
 PIN: Final = "1234"
 
-_PREFERRED_PORT: Final = 8080
 _EXTRAS: Final = ("starlette", "uvicorn")
 _START_TIMEOUT_S: Final = 15.0
 _POLL_S: Final = 0.02
@@ -105,20 +104,20 @@ class DisplayProcess:
     """
 
     def __init__(
-        self, broker: tuple[str, int], folder: Path, *, takes_orders: bool = False
+        self, broker: tuple[str, int], folder: Path, *, port: int, takes_orders: bool = False
     ) -> None:
         """
         Args:
             broker: Host and port.
             folder: Folder of its configuration and log.
+            port: Of the display; another one if it is in use.
             takes_orders: Whether `OPERATOR` may give orders on its pages.
         """
-        host, port = broker
-        self._port = free_port(_PREFERRED_PORT)
+        self._port = free_port(port)
         self.url = f"http://{HOST}:{self._port}"
         self._configuration = folder / "display.toml"
         self._configuration.write_text(
-            f'[mqtt]\nhost = "{host}"\nport = {port}\nprotocol = "3.1.1"\n'
+            f'[mqtt]\nhost = "{broker[0]}"\nport = {broker[1]}\nprotocol = "3.1.1"\n'
             f'[display]\nlisten = "{HOST}:{self._port}"\n'
             + ('[display.orders]\noperators_file = "operators.toml"\n' if takes_orders else ""),
             encoding="utf-8",

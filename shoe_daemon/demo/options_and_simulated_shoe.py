@@ -46,6 +46,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         fault_rate: Chance of a fault per round, 0 to 1.
         port: Preferred port of the broker.
         board: Start a display for browsers if it is installed.
+        board_port: Preferred port of the display.
         camera: A simulated camera reads the cards, instead of the shoe.
         decide: Irregularities wait for a person on the pit's page.
         plain: Lines instead of a picture, on a terminal too.
@@ -62,6 +63,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     fault_rate: float = 0.25
     port: int = 1883
     board: bool = True
+    board_port: int = 8080
     camera: bool = False
     decide: bool = False
     plain: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import signal
@@ -13,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +48,16 @@ def facts_of(url: str) -> Any:  # noqa: ANN401 - JSON
     return json.loads(found[1])
 
 
+def own_port() -> tuple[str, str]:
+    """Two demos that start at once may both find the usual port free."""
+    return "--board-port", str(free_port())
+
+
 @contextmanager
 def demo(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run a demo; give it, and where its board is."""
-    process = start(folder, *SLOW, *arguments)
+    own = () if "--board-port" in arguments else own_port()
+    process = start(folder, *SLOW, *own, *arguments)
     try:
         assert process.stdout is not None
         while not (found := ADDRESSES.search(line := process.stdout.readline())):
@@ -115,33 +120,18 @@ def _listens(url: str) -> bool:
         return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
 
 
-@contextmanager
-def _taken(port: int) -> Iterator[None]:
-    """
-    Let somebody have a port: a demo of another test beside this one is waited for, and
-    who has it for longer than a test has it for good.
-    """
-    with ExitStack() as until_then:
-
-        def is_taken() -> bool:
-            with contextlib.suppress(OSError):
-                until_then.enter_context(socket.create_server(("127.0.0.1", port)))
-                return True
-            return False
-
-        with contextlib.suppress(AssertionError):
-            wait_for(is_taken, timeout=PATIENCE)
-        yield
-
-
-def test_where_somebody_has_the_usual_port_it_takes_another(tmp_path: Path) -> None:
-    with _taken(8080), demo(tmp_path) as (_, url):
-        assert not url.endswith(":8080")
+def test_where_somebody_has_the_port_it_takes_another(tmp_path: Path) -> None:
+    port = free_port()
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        demo(tmp_path, "--board-port", str(port)) as (_, url),
+    ):
+        assert not url.endswith(f":{port}")
         assert ask(f"{url}/")[0] == 200
 
 
 def test_a_terminal_shows_it_from_the_first_moment_and_ctrl_c_ends_it(tmp_path: Path) -> None:
-    command = (*COMMAND, "--port", str(free_port()), *SLOW)
+    command = (*COMMAND, "--port", str(free_port()), *own_port(), *SLOW)
     with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
         terminal.wait_for("/pit")
         found = ADDRESSES.search(terminal.written)
@@ -160,7 +150,7 @@ def test_a_terminal_shows_it_from_the_first_moment_and_ctrl_c_ends_it(tmp_path: 
 
 
 def test_a_board_that_dies_is_told_and_the_demo_goes_on(tmp_path: Path) -> None:
-    command = (*COMMAND, "--port", str(free_port()), *SLOW)
+    command = (*COMMAND, "--port", str(free_port()), *own_port(), *SLOW)
     with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
         terminal.wait_for("Lately")
         _kill_display(terminal.process.pid)
