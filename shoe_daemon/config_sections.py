@@ -54,10 +54,12 @@ class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             configuration's folder.
         key_file: The private key of `journal keygen`, with which the end of each shoe is
             signed; None to sign nothing. Looked up as `operators_file`.
+        days: Shoes that ended more than so many days ago are removed; None keeps all.
     """
 
     path: str | None = None
     key_file: str | None = None
+    days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
 
 
 class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.anchor import Anchor, read_anchor
-from shoe_daemon.journal.journal_database import file_error
+from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
 from shoe_daemon.journal.writer_lock import WriterLock
 
 _STARTS: Final = """
@@ -79,6 +79,27 @@ def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False)
         raise file_error(path, "cannot be written", error) from error
     finally:
         lock.release()
+
+
+def remove_oldest_shoe(path: Path, before: str, at: str) -> int | None:
+    """
+    Remove the oldest shoe, if it ended before a time and is not the last; as `remove_old_shoes`.
+
+    For the process that writes the journal, between two of its transactions.
+
+    Returns:
+        The removed shoe; None if there is none to remove.
+
+    Raises:
+        JournalUnwritable: The shoe is still whole.
+    """
+    try:
+        with closing(journal_database.connect(path, "mode=rw")) as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            return next(_remove(connection, before, at), None)
+    except sqlite3.Error as error:
+        line = f"{path}: its oldest shoe cannot be removed: {error_reason(error)}"
+        raise JournalUnwritable(line) from error
 
 
 def _remove(connection: sqlite3.Connection, before: str, at: str) -> Iterator[int]:

@@ -23,6 +23,7 @@ from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.journal_retention import JournalRetention
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
@@ -121,6 +122,7 @@ class Daemon:
             heartbeat=0 if setup.config.mqtt is None else setup.config.mqtt.heartbeat,
         )
         self._certificates = CertificateWatch(setup.config.mqtt, self.publisher)
+        self._retention = JournalRetention(self.core, setup.config.journal.days)
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._metrics = TableMetrics(self.core, self._state, self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
@@ -230,6 +232,7 @@ class Daemon:
         self._state.publish_if_changed()
         self._state.publish_devices(blocked=self._is_blocked())
         self._certificates.check()
+        self._retention.check()
         self._commands.check()
         self._state.notes = (*self._commands.alerts, *self._certificates.alerts)
         self._watchdog.feed(self._state)

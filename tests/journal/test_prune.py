@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from click.testing import CliRunner, Result
 
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.config import Setup, load_config
+from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, prune
@@ -22,6 +24,7 @@ from shoe_daemon.journal.anchor import Anchor
 from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
+from shoe_daemon.service.journal_retention import JournalRetention
 from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.journal.signing_keys import write_key
@@ -45,9 +48,7 @@ class Hall:
 
     def play(self, shoes: int, *, acknowledged: bool = False) -> None:
         """Start the daemon's core, and play so many shoes, one a day."""
-        core = Core(self._setup)
-        core.clock = Clock(core.table.state.now, wall=lambda: self._now, monotonic=self._monotonic)
-        core.record_start()
+        core = self.begin()
         for _ in range(shoes):
             core.judge(Command(name="new_shoe", operator="ann", claimed=False))
             for _ in range(2):
@@ -59,6 +60,13 @@ class Hall:
         if acknowledged:
             core.journal.set_cursor("mqtt", core.journal.head.seq)
         core.close()
+
+    def begin(self) -> Core:
+        """Start the daemon's core."""
+        core = Core(self._setup)
+        core.clock = Clock(core.table.state.now, wall=lambda: self._now, monotonic=self._monotonic)
+        core.record_start()
+        return core
 
     def _monotonic(self) -> float:
         return self._now / 1_000_000
@@ -240,3 +248,45 @@ def test_a_backup_of_a_pruned_journal_is_valid(hall: Hall, tmp_path: Path) -> No
     done = journal("restore", tmp_path / "copy.db", tmp_path / "new.db", "--published", 9999)
     assert done.exit_code == 0, done.output
     assert journal("verify", tmp_path / "new.db", "--key", hall.public).exit_code == 0
+
+
+def test_a_running_table_removes_old_shoes_one_at_a_time(hall: Hall) -> None:
+    expected = lines(hall.path, 4)
+    core = hall.begin()
+    retention = JournalRetention(core, days=2)
+    for _ in range(SHOES):
+        retention._due = 0.0  # noqa: SLF001 - the hour is over
+        retention.check()
+    with pytest.raises(UserError, match="its shoes are 4 to 5"):
+        lines(hall.path, 3)
+    assert lines(hall.path, 4) == expected
+    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
+    core.close()
+    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
+
+
+def test_a_running_table_removes_nothing_in_a_round_nor_by_default(hall: Hall) -> None:
+    before = lines(hall.path, 1)
+    core = hall.begin()
+    JournalRetention(core, days=None).check()
+    hall._see(core, CardDrawn(slot=Slot.P1, card=Card("9S")))  # noqa: SLF001 - the test's own
+    JournalRetention(core, days=1).check()
+    core.close()
+    assert lines(hall.path, 1) == before
+
+
+def test_a_shoe_that_cannot_be_removed_stays_whole(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    before = lines(hall.path, 1)
+    core = hall.begin()
+    monkeypatch.setattr(prune, "_remove_up_to", fail)
+    with structlog.testing.capture_logs() as log:
+        JournalRetention(core, days=1).check()
+    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
+    core.close()
+    assert "its oldest shoe cannot be removed: database or disk is full" in log[0]["reason"]
+    assert lines(hall.path, 1) == before

@@ -1,0 +1,58 @@
+"""Removes old shoes from the journal of a running table."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import structlog
+
+from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.journal.prune import remove_oldest_shoe
+from shoe_daemon.service.processing_core import Core
+from shoe_daemon.table import from_microseconds, to_microseconds
+
+_log = structlog.get_logger(__name__)
+
+_INTERVAL_S: Final = 3600.0
+"""Between two looks for old shoes."""
+
+_PAUSE_S: Final = 1.0
+"""Between two removals, of some 8 ms each: a card must never wait for many."""
+
+_DAY_US: Final = 86_400_000_000
+
+
+class JournalRetention:
+    """
+    Removes shoes that ended more than `days` ago, one at a time, between two rounds.
+
+    Days are counted by the table's time, which never goes back. A shoe that cannot be removed
+    is logged, and tried again in an hour: no card waits for it.
+    """
+
+    def __init__(self, core: Core, days: int | None) -> None:
+        self._core = core
+        self._days = days
+        self._due = float("-inf")
+
+    def check(self) -> None:
+        """Remove a shoe if it is time to."""
+        if self._days is None or time.monotonic() < self._due:
+            return
+        played = self._core.table.state.round
+        if played is not None and not played.ended and not played.finished:
+            return
+        self._due = time.monotonic() + (_PAUSE_S if self._remove(self._days) else _INTERVAL_S)
+
+    def _remove(self, days: int) -> bool:
+        now = self._core.clock.at()
+        before = from_microseconds(to_microseconds(now) - days * _DAY_US)
+        try:
+            shoe = remove_oldest_shoe(self._core.journal.path, before, now)
+        except JournalUnwritable as error:
+            _log.warning("old_shoe_not_removed", reason=str(error))
+            return False
+        if shoe is not None:
+            _log.info("old_shoe_removed", shoe=shoe, ended_before=before)
+        return shoe is not None
