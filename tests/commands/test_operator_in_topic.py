@@ -77,3 +77,11 @@ def test_a_name_that_cannot_be(guarded: tuple[Pit, Supervisor]) -> None:
     pit, _ = guarded
     pit.send(f"hold/{'x' * 61}", payload("long"))
     assert pit.wait("reply/long")[0].json["refused"].startswith("operator: expected a name")
+
+
+def test_a_display_needs_no_name_in_the_topic_to_request_events(
+    guarded: tuple[Pit, Supervisor],
+) -> None:
+    pit, _ = guarded
+    assert pit.order("hold", operator="somebody")["ok"]
+    assert pit.order("replay", operator="pit-log", from_seq=1)["replayed"] == 1
