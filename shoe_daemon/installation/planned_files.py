@@ -16,6 +16,7 @@ from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 __all__ = [
     "CERTIFICATES",
     "CONFIGS",
+    "EVIDENCE",
     "MOSQUITTO",
     "PlannedFile",
     "Secrets",
@@ -29,6 +30,10 @@ MOSQUITTO: Final = "/etc/mosquitto"
 CERTIFICATES: Final = f"{MOSQUITTO}/certs"
 """The certificate of this computer is the broker's and the display's."""
 
+EVIDENCE: Final = "/var/lib/shoe-evidence"
+"""Pictures of tables with a camera; the package makes it, for the group of the same name."""
+
+_EVIDENCE_GROUP: Final = "SupplementaryGroups=shoe-evidence"
 _DISPLAY_PORT: Final = 8080
 _DISPLAY_TLS_PORT: Final = 8443
 _FIRST_SIMULATOR_PORT: Final = 4001
@@ -160,8 +165,11 @@ def _table_config(answers: Answers, secrets: Secrets) -> str:
 def _reader_section(answers: Answers) -> str:
     if answers.reader.startswith("camera:"):
         head = {"id": "camera", "driver": "camera", "port": answers.reader}
-        profile = f"{answers.table}-camera.toml"
-        return f"[[reader]]\n{_keys(head)}\n[reader.options]\nprofile = {_toml(profile)}\n"
+        options = {
+            "profile": f"{answers.table}-camera.toml",
+            "evidence": f"{EVIDENCE}/{answers.site}.{answers.table}",
+        }
+        return f"[[reader]]\n{_keys(head)}\n[reader.options]\n{_keys(options)}"
     port = answers.reader
     if port == SIMULATED:
         port = f"socket://127.0.0.1:{simulator_port(answers.table)}"
@@ -193,6 +201,8 @@ def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
         lines += [_load_credential("operators.toml", secrets), "SetCredential=operators.toml:\\n"]
     if secrets.signs:
         lines += [_load_credential(KEY_NAME, secrets), f"SetCredential={KEY_NAME}:\\n"]
+    if answers.reader.startswith("camera:"):
+        lines += [_EVIDENCE_GROUP, f"ReadWritePaths={EVIDENCE}"]
     lines += _address_rules(answers)
     return "\n".join(lines) + "\n"
 
@@ -248,7 +258,7 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
     yield PlannedFile(f"{CONFIGS}/display.toml", _display_config(answers))
     lines = ["[Service]", *_password_lines("board", secrets)]
     if answers.display == "network":
-        lines.append(f"LoadCredential=pit.hash:{CONFIGS}/pit.hash")
+        lines += [f"LoadCredential=pit.hash:{CONFIGS}/pit.hash", _EVIDENCE_GROUP]
         if answers.tls_names:
             lines += [
                 f"LoadCredential=display.pem:{CERTIFICATES}/broker.pem",
@@ -307,6 +317,8 @@ def _display_config(answers: Answers) -> str:
     history: dict[str, Any] = {"file": "history.db"}
     if answers.has_broker:
         history |= {"username": "pit-log", "password_file": "pit-log.password"}
+    if is_open:
+        history["evidence"] = EVIDENCE
     sections.append(f"[display.history]\n{_keys(history)}")
     sections.append(_mqtt_section(answers, "board"))
     return "\n".join(sections)

@@ -114,6 +114,16 @@ def test_tablets_reach_the_pit_over_tls(tmp_path: Path) -> None:
         assert (tmp_path / "etc/mosquitto/certs" / source).exists()
 
 
+def test_the_log_shows_what_a_camera_kept(tmp_path: Path) -> None:
+    camera = ("--reader", "camera:rtsp://10.0.0.5/1", "--display", "network")
+    written(tmp_path, *BARE, *camera, typed="a long password\n")
+    setup = load_display(tmp_path / "etc/shoe-daemon/display.toml")
+    assert setup.history is not None
+    assert setup.history.evidence == Path("/var/lib/shoe-evidence")
+    table = (tmp_path / "etc/shoe-daemon/table-1.toml").read_text()
+    assert 'evidence = "/var/lib/shoe-evidence/casino.table-1"' in table
+
+
 def test_a_new_table_signs_its_journal(tmp_path: Path) -> None:
     output = written(tmp_path, *BARE)
     folder = tmp_path / "etc/shoe-daemon"

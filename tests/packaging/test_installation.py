@@ -16,8 +16,10 @@ pytestmark = pytest.mark.timeout(900)
 """The first test builds the packages and the tree."""
 
 INSTALL = "dpkg --install shoe-daemon_*.deb shoe-daemon-camera_*.deb"
-JOURNAL = "/var/lib/private/shoe-daemon/table-7/journal.db"
-PUBLIC_KEY = "/var/lib/private/shoe-daemon/journal-public.pem"
+JOURNALS = "/var/lib/private/shoe-daemon"
+JOURNAL = f"{JOURNALS}/table-7/journal.db"
+PUBLIC_KEY = f"{JOURNALS}/journal-public.pem"
+PICTURE = "/var/lib/shoe-evidence/picture.jpg"
 PROFILE = "/etc/shoe-daemon/table-7-camera.toml"
 CONFIG = "/etc/shoe-daemon/table-7.toml"
 ACCOUNT = "/etc/shoe-daemon/table-7.password"
@@ -67,6 +69,12 @@ def test_both_packages_install_without_a_network(debian: DebianTree) -> None:
     debian.run("systemd-analyze verify --man=no shoe-daemon@table-7.service shoe-display.service")
 
 
+def test_only_their_group_reaches_the_pictures(debian: DebianTree) -> None:
+    debian.run("dpkg --install shoe-daemon_*.deb")
+    mode = debian.run("stat --format='%A %U %G' /var/lib/shoe-evidence")
+    assert mode == "drwxrws--- root shoe-evidence\n"
+
+
 def test_completion_completes(debian: DebianTree) -> None:
     debian.run("dpkg --install shoe-daemon_*.deb")
     complete = """bash -c '. /usr/share/bash-completion/completions/shoe-daemon
@@ -102,12 +110,14 @@ def test_a_purge_without_a_person_keeps_journal_and_profile(table: DebianTree) -
     )
     table.path(BROKER).write_text("listener 1883\n")
     table.path("/etc/shoe-daemon/journal-public.pem").write_text("verifies the journals")
+    table.run(f"echo a picture > {PICTURE}")
     told = table.run("dpkg --purge shoe-daemon-camera shoe-daemon")
     assert table.path(JOURNAL).exists()
     assert table.path(PUBLIC_KEY).read_text() == "verifies the journals"
     assert table.path(PROFILE).exists()
     assert JOURNAL in told
     assert PROFILE in told
+    assert PICTURE in told
     for gone in (CONFIG, ACCOUNT, BROKER, "/etc/shoe-daemon/init.json", "/var/lib/kiosk"):
         assert not table.path(gone).exists(), gone
     assert "shoe-daemon" not in table.run("debconf-show shoe-daemon; dpkg --list").split()
@@ -115,8 +125,9 @@ def test_a_purge_without_a_person_keeps_journal_and_profile(table: DebianTree) -
 
 
 def test_a_purge_deletes_them_once_a_person_agreed(table: DebianTree) -> None:
-    table.run(f"{INSTALL}; {AGREES}; dpkg --purge shoe-daemon-camera shoe-daemon")
-    for gone in ("/var/lib/private/shoe-daemon", "/etc/shoe-daemon", "/opt/shoe-daemon"):
+    table.run(f"{INSTALL}; echo a picture > {PICTURE}; {AGREES}")
+    table.run("dpkg --purge shoe-daemon-camera shoe-daemon")
+    for gone in (JOURNALS, "/var/lib/shoe-evidence", "/etc/shoe-daemon", "/opt/shoe-daemon"):
         assert not table.path(gone).exists(), gone
 
 

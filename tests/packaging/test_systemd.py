@@ -61,6 +61,10 @@ ALERT = """{"schema":"1.0","seq":1,"session":"s","alerts":[{"at":"2026-11-23T11:
 "data":{"card":null,"detail":"A test.","id":1,"kind":"wrong_hand","proposals":[],"severity":3,
 "slot":null},"round":1,"shoe":1}]}"""
 
+PICTURES = "/var/lib/shoe-evidence"
+SERVICE = "systemd-run --quiet --wait --pipe -p DynamicUser=yes -p PrivateUsers=yes"
+"""A service with a user of its own, as the tables and the display are."""
+
 FAST_SHOE = """[Service]
 ExecStart=
 ExecStart=/opt/shoe-daemon/bin/shoe-daemon simulate angel-eye-ii --listen ${LISTEN} --speed 10
@@ -167,3 +171,25 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     told = booted.run("shoe-daemon doctor --config /etc/shoe-daemon/notify.toml || true")
     assert "fails since" in told
     assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={NOTIFY}")
+
+
+def test_the_display_reads_the_pictures_of_a_table_with_a_camera(booted: BootedDebian) -> None:
+    booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
+    booted.run(
+        f"echo a long password | {INIT} --display network --reader camera:/dev/video0 || true"
+    )
+    assert f'evidence = "{PICTURES}"' in booted.run("cat /etc/shoe-daemon/display.toml")
+    folder = f"{PICTURES}/casino.table-1"
+    assert f'evidence = "{folder}"' in booted.run("cat /etc/shoe-daemon/table-1.toml")
+    group = "SupplementaryGroups=shoe-evidence"
+    paths = f"ReadWritePaths={PICTURES}"
+    drop_in = booted.run(f"cat /etc/systemd/system/{DAEMON}.d/50-init.conf")
+    assert group in drop_in
+    assert paths in drop_in
+    assert group in booted.run(f"cat /etc/systemd/system/{DISPLAY}.d/50-init.conf")
+
+    write = f"mkdir -m 750 {folder} && umask 027 && echo a picture > {folder}/1.jpg"
+    booted.run(f"{SERVICE} -p {group} -p {paths} sh -c '{write}'")
+    assert booted.run(f"{SERVICE} -p {group} cat {folder}/1.jpg") == "a picture\n"
+    assert booted.run(f"{SERVICE} -p {group} touch {folder}/2.jpg 2>&1 || echo no").endswith("no\n")
+    assert booted.run(f"{SERVICE} cat {folder}/1.jpg 2>&1 || echo no").endswith("no\n")
