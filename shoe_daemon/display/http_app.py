@@ -31,7 +31,7 @@ from shoe_daemon.display.history_pages import HistoryPages
 from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryStatus
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
-from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, data_block, render
+from shoe_daemon.display.page_rendering import STATIC, FileCache, PageTemplates, data_block
 from shoe_daemon.display.pit_auth import PitAuth
 from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host, is_loopback
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
@@ -147,7 +147,8 @@ class HttpApp:
         self._settings, self._streams = setup.config.display, streams
         self._pit_credentials = setup.pit_credentials
         self._command_options = command_options(setup.config.mqtt, self._settings.orders)
-        self._pages, self._static = FileCache(PAGES), FileCache(STATIC)
+        self._static = FileCache(STATIC)
+        self._pages = PageTemplates(self._static)
         self._log_pages = HistoryPages(
             setup.history,
             status=lambda: HistoryStatus() if history is None else history.status,
@@ -312,9 +313,6 @@ class HttpApp:
     def _page(
         self, request: Request, page: str, facts: Mapping[str, Any], status: int = 200
     ) -> Response:
-        file = self._pages.get(f"{page}.html")
-        if file is None:
-            return PlainTextResponse(f"The page {page} is not installed.\n", 500)
         settings = self._settings
         chosen = language(request.query_params.get("lang"), settings.language)
         shown = chosen if page in _STAFF_PAGES else chosen.for_players()
@@ -330,7 +328,9 @@ class HttpApp:
             "languages": [[each.code, each.name] for each in languages().values()],
             "sound": settings.sound,
         }
-        content = render(file, self._static, chosen.lang, data_block(block))
+        content = self._pages.render(page, chosen.lang, data_block(block))
+        if content is None:
+            return PlainTextResponse(f"The page {page} is not installed.\n", 500)
         headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
         if _accepts_gzip(request):
             content = gzip.compress(content, 1)

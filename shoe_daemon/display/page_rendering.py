@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import html
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateNotFound
+from markupsafe import Markup
 
 from shoe_daemon import __version__
 from shoe_daemon.display.languages import FOLDER, languages
 
-__all__ = ["PAGES", "STATIC", "FileCache", "StaticFile", "data_block", "pages_version", "render"]
+__all__ = [
+    "PAGES",
+    "STATIC",
+    "FileCache",
+    "PageTemplates",
+    "StaticFile",
+    "data_block",
+    "pages_version",
+]
 
 _HERE: Final = Path(__file__).parent
 PAGES: Final = _HERE / "pages"
@@ -23,7 +33,6 @@ STATIC: Final = _HERE / "static"
 
 VERSION_LENGTH: Final = 12
 
-_PLACEHOLDER: Final = re.compile(r"\{\{(?:(lang|page)|words:(\w+)|static:([\w./-]+))\}\}")
 _FILE_NAME: Final = re.compile(r"[\w-]+(/[\w-]+)*(\.[\w-]+)+", re.ASCII)
 _MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -91,27 +100,43 @@ def _file(content: bytes, media_type: str) -> StaticFile:
     return StaticFile(content, media_type, version, gzipped)
 
 
-def render(page: StaticFile, static: FileCache, lang: str, block: str) -> bytes:
-    """
-    Fill the placeholders of a page: language, data block, words in all languages, static files.
-    """
+class PageTemplates:
+    """The templates of the pages; a changed file is read again."""
 
-    def fill(found: re.Match[str]) -> str:
-        if found[1] == "lang":
-            return lang
-        if found[1] == "page":
-            return block
-        if found[2]:
-            return _in_all_languages(found[2])
-        file = static.get(found[3])
-        return f"/static/{found[3]}" + ("" if file is None else f"?v={file.version}")
+    def __init__(self, static: FileCache) -> None:
+        self._environment = Environment(
+            loader=FileSystemLoader(PAGES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.globals["words"] = _in_all_languages
+        self._environment.globals["static"] = partial(_static_address, static)
 
-    return _PLACEHOLDER.sub(fill, page.content.decode()).encode()
+    def render(self, page: str, lang: str, block: str) -> bytes | None:
+        """
+        Return a page; None if its file is missing.
+
+        Args:
+            page: Its name, without `.html`.
+            lang: The language, for the browser.
+            block: The result of `data_block`.
+        """
+        try:
+            template = self._environment.get_template(f"{page}.html")
+        except TemplateNotFound:
+            return None
+        return template.render(lang=lang, data=Markup(block)).encode()  # noqa: S704 - escaped
+
+
+def _static_address(static: FileCache, name: str) -> str:
+    file = static.get(name)
+    return f"/static/{name}" + ("" if file is None else f"?v={file.version}")
 
 
 def _in_all_languages(key: str) -> str:
-    texts = dict.fromkeys(language.words[key] for language in languages().values())
-    return html.escape(" ".join(texts))
+    return " ".join(dict.fromkeys(language.words[key] for language in languages().values()))
 
 
 def data_block(facts: Mapping[str, Any]) -> str:
