@@ -57,6 +57,18 @@ def test_a_display_is_installed_and_its_pit_locked(computer: Computer) -> None:
     assert computer.path("etc/shoe-daemon/pit.hash").read_text("utf-8").startswith("$argon2id$")
 
 
+def test_a_display_is_given_the_account_that_reads_whether_notifications_arrive(
+    computer: Computer,
+) -> None:
+    computer.follow("docs/install-by-hand.md", "# Installing a table by hand", "## 3")
+    computer.follow("docs/display.md", "## Install it", "## A screen at the table")
+    computer.run("sh make-accounts.sh notify && systemctl reload mosquitto")
+    computer.follow("docs/notify.md", "### In the pit", "## The webhook")
+    assert computer.path("etc/shoe-daemon/pit-display.password").exists()
+    unit = computer.path("etc/systemd/system/shoe-display.service.d/staff.conf").read_text("utf-8")
+    assert "LoadCredential=pit-display.password:" in unit
+
+
 def test_the_short_form_does_the_same(computer: Computer) -> None:
     computer.run("shoe-daemon samples ~/shoe-samples")
     computer.follow("systemd/README.md", "## A table, a broker and a display in short")

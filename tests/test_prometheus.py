@@ -17,7 +17,7 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.metrics import metrics_text
 from shoe_daemon.display.table_model import Link, Message, Moment
-from shoe_daemon.notify.decisions import Decisions, RecipientRules
+from shoe_daemon.notify.decisions import Decisions, Failure, RecipientRules
 from shoe_daemon.notify.metrics import metrics_text as notify_text
 from shoe_daemon.service.metrics import BrokerFigures, Figures, ReaderFigures
 from shoe_daemon.service.prometheus_text import table_text
@@ -123,7 +123,7 @@ def notify_metrics() -> str:
     now = dt.datetime(2026, 11, 23, 12, tzinfo=dt.UTC)
     notification = decisions.take("floor", now)
     assert notification is not None
-    decisions.finish(notification, now, "refused")
+    decisions.finish(notification, now, Failure("refused"))
     return notify_text(decisions, now, broker_connected=True).decode()
 
 

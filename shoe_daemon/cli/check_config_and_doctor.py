@@ -100,6 +100,7 @@ def _notify_lines(setup: NotifySetup) -> list[str]:
     mqtt, notify = setup.config.mqtt, setup.config.notify
     return [
         f"hears     {_broker(mqtt)}, topics {mqtt.prefix}/{notify.site or '+'}/+/alert/active",
+        f"publishes {setup.config.topic}: whether notifications arrive",
         f"hours     of {notify.time_zone or 'this computer'}",
         f"keeps     {setup.state_file}",
         *(f"sends     {each.id}: {_recipient(each)}" for each in notify.to),

@@ -26,7 +26,8 @@ def command(file: Path, *, test: bool) -> None:
     SIGTERM or Ctrl-C: by severity, table and time of day, and again until somebody has
     acknowledged them.
 
-    It reads the public alerts from the MQTT broker and never speaks there.
+    It reads the public alerts from the MQTT broker, and publishes whether its notifications
+    arrive, for the pit.
     With --test, exits with 1 if a recipient does not accept the test.
     """
     import_structlog_alone()

@@ -84,7 +84,8 @@ def schema(name: str | None, out: Path | None, *, everything: bool, document: bo
     Print the JSON Schema (2020-12) of a message.
 
     NAME is a topic below the table's, such as event/card_dealt or state; a line
-    of the observation log is "observation". Without a name: all names.
+    of the observation log is "observation", the state of `notify` "notifier".
+    Without a name: all names.
     """
     from shoe_daemon.mqtt import json_schemas
 

@@ -69,13 +69,24 @@ class Display:
         settings, mqtt = setup.config.display, setup.config.mqtt
         self._setup, self._settings = setup, settings
         staff_alerts = settings.pit.staff_alerts
+        # A pit that asks nobody who they are does not tell that nobody is notified.
+        notifier_status = not settings.open_pit
         self.tables = FloorModel(
-            mqtt.prefix, staff_alerts=staff_alerts, stale_after=settings.stale_after
+            mqtt.prefix,
+            staff_alerts=staff_alerts,
+            notifier_status=notifier_status,
+            site=settings.site,
+            stale_after=settings.stale_after,
         )
         views = JsonViews(self.tables, [settings.table_key(name) for name in settings.tables])
         self.streams = StreamRegistry(self.tables, views, _now, pages_version())
         self._queue = CoalescingQueue(self._wake_loop)
-        filters = topic_filters(mqtt.prefix, settings.site, staff_alerts=staff_alerts)
+        filters = topic_filters(
+            mqtt.prefix,
+            settings.site,
+            staff_alerts=staff_alerts,
+            notifier_status=notifier_status,
+        )
         self._history: HistoryRecorder | None = None
         self._requests: HistoryRequests | None = None
         if (history := setup.history) is not None:

@@ -15,7 +15,9 @@ from shoe_daemon.display.message_validation import (
     InvalidMessage,
     TopicParts,
     decode,
+    decode_notifier,
     is_same_state,
+    notifier_id,
     parse_topic,
 )
 from shoe_daemon.display.table_model import (
@@ -30,6 +32,8 @@ from shoe_daemon.display.table_model import (
     MemoryBudget,
     Message,
     Moment,
+    Notifier,
+    NotifierFault,
     Table,
     freshness_of,
     stale_at,
@@ -84,18 +88,33 @@ class FloorModel:
         generation: Changes whenever a table is added or removed.
         prefix: First levels of every topic.
         staff_alerts: Alerts for staff only are accepted.
+        notifier_faults: Why people are not notified; empty unless `notifier_status` is set.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is optional
         self,
         prefix: str = DEFAULT_PREFIX,
         *,
         staff_alerts: bool = False,
+        notifier_status: bool = False,
+        site: str | None = None,
         stale_after: float | None = None,
         limits: Limits | None = None,
     ) -> None:
+        """
+        Args:
+            prefix: First levels of every topic.
+            staff_alerts: Accept alerts for staff only.
+            notifier_status: Accept what notifiers tell of themselves.
+            site: The only site whose notifiers count; None for all.
+            stale_after: Seconds after which a table is stale; None for three heartbeats.
+            limits: Limits on what publishers can make the display store.
+        """
         self.prefix = prefix
         self.staff_alerts = staff_alerts
+        self._notifier_status, self._site = notifier_status, site
+        self._notifiers: dict[str, Notifier] = {}
+        self.notifier_faults: list[NotifierFault] = []
         self.link = Link()
         self.faults = FaultLog()
         self._stale_after = stale_after
@@ -137,6 +156,9 @@ class FloorModel:
         """Apply a message from the broker; never raises."""
         topic: TopicParts | None = None
         try:
+            notifier = notifier_id(message.topic, self.prefix) if self._notifier_status else None
+            if notifier is not None:
+                return self._apply_notifier(notifier, message, moment)
             topic = parse_topic(message.topic, self.prefix, staff_alerts=self.staff_alerts)
             return self._apply(topic, message, moment)
         except InvalidMessage as error:
@@ -156,6 +178,29 @@ class FloorModel:
             table.cached_views.pop("row", None)
             changes.append(Change(table.key, "row", urgent=False))
         return changes
+
+    def _apply_notifier(self, name: str, message: Message, moment: Moment) -> list[Change]:
+        if not message.payload:
+            self._notifiers.pop(name, None)
+            return self._update_notifier_faults(moment.monotonic)
+        status = decode_notifier(message.payload)
+        if None not in {status.site, self._site} and status.site != self._site:
+            return []
+        if len(self._notifiers.keys() | {name}) > self._limits.notifiers:
+            raise InvalidMessage(f"more than {self._limits.notifiers} notifiers")
+        self._notifiers[name] = Notifier(name, status, moment, copied=message.retained)
+        return self._update_notifier_faults(moment.monotonic)
+
+    def _update_notifier_faults(self, now: float) -> list[Change]:
+        faults = [
+            fault
+            for _, notifier in sorted(self._notifiers.items())
+            for fault in notifier.faults(now)
+        ]
+        if faults == self.notifier_faults:
+            return []
+        self.notifier_faults = faults
+        return [Change(None, "pit")]
 
     def _apply(self, topic: TopicParts, message: Message, moment: Moment) -> list[Change]:
         if not message.payload:
@@ -323,7 +368,7 @@ class FloorModel:
                 changes += self._update_freshness(table, now)
                 if stale_at(table.contact, self._stale_after) > now:
                     self._schedule_stale(table)
-        return changes
+        return changes + self._update_notifier_faults(now)
 
     def expire_missing(self, known_tables: frozenset[str], now: float) -> None:
         """
@@ -343,6 +388,10 @@ class FloorModel:
         """
         self.link = link
         self._missing_deadlines = Deadlines()
+        if not link.connected:
+            # The broker sends again what notifiers told; what was cleared meanwhile is gone.
+            self._notifiers.clear()
+            self.notifier_faults = []
         changes = [Change(None, "pit"), Change(None, "link")]
         for table in self:
             table.contact.is_copy = True

@@ -21,6 +21,8 @@ JSON_NULL: Final = b"null"
 _CACHED_VIEWS: Final = ("board", "row")
 """Views that many streams send and that are expensive to encode."""
 
+MAX_NOTIFIER_FAULTS: Final = 10
+
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -110,6 +112,7 @@ class JsonViews:
             {
                 "broker": self._tables.link,
                 "faults": {"total": faults.total, "last": list(faults.last)},
+                "notifications": self._tables.notifier_faults[:MAX_NOTIFIER_FAULTS],
                 "order": self.order(),
             }
         )

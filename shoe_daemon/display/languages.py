@@ -55,6 +55,8 @@ STAFF_ONLY: Final = (
     "link_",
     "log_",
     "log_out",
+    "notices",
+    "notify_",
     "order",
     "pit",
     "policy",

@@ -9,6 +9,8 @@ later daemons can add fields.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -16,8 +18,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.game import format_sequence
-from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS, State
-from shoe_daemon.mqtt.topics import ALERTS, HISTORY, RESULT, ROADS, STAFF_ALERTS, STATE, STATUS
+from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS, NotifierStatus, State
+from shoe_daemon.mqtt.topics import (
+    ALERTS,
+    HISTORY,
+    RESULT,
+    ROADS,
+    STAFF_ALERTS,
+    STATE,
+    STATUS,
+    notifiers,
+)
 from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds
 
 __all__ = [
@@ -26,7 +37,9 @@ __all__ = [
     "InvalidMessage",
     "TopicParts",
     "decode",
+    "decode_notifier",
     "is_same_state",
+    "notifier_id",
     "parse_topic",
     "topic_filters",
 ]
@@ -128,18 +141,29 @@ _TYPES: Final[dict[str, type[Struct]]] = {
     "event": _Event,
 }
 
+_notifier_decoder = msgspec.json.Decoder(NotifierStatus)
 _decoders = {kind: msgspec.json.Decoder(form) for kind, form in _TYPES.items()}
 
 
-def topic_filters(prefix: str, site: str | None, *, staff_alerts: bool = False) -> list[str]:
+def topic_filters(
+    prefix: str, site: str | None, *, staff_alerts: bool = False, notifier_status: bool = False
+) -> list[str]:
     """
     Return the topic filters of a display: no commands, no replies, and of `staff/` only the open
-    alerts if `staff_alerts` is set.
+    alerts if `staff_alerts` is set; what notifiers tell of themselves if `notifier_status` is.
     """
     root = f"{prefix}/{site or '+'}/+"
     wanted = [kind for kind in _TYPES if staff_alerts or kind != STAFF_ALERTS]
     kinds = (kind if kind not in {"device", "event"} else f"{kind}/+" for kind in wanted)
-    return [f"{root}/{kind}" for kind in sorted(kinds)]
+    others = [f"{notifiers(prefix)}/+"] if notifier_status else []
+    return [*(f"{root}/{kind}" for kind in sorted(kinds)), *others]
+
+
+def notifier_id(topic: str, prefix: str) -> str | None:
+    """Return the id of the notifier whose topic this is; None for any other topic."""
+    start = f"{notifiers(prefix)}/"
+    name = topic.removeprefix(start)
+    return name if topic.startswith(start) and _ID.fullmatch(name) else None
 
 
 def parse_topic(topic: str, prefix: str, *, staff_alerts: bool = False) -> TopicParts:
@@ -174,10 +198,34 @@ def decode(topic: TopicParts, payload: bytes) -> Document:
     Raises:
         InvalidMessage: The payload is not of the form of its topic.
     """
+    with _decoding(payload):
+        return _decode(topic, payload)
+
+
+def decode_notifier(payload: bytes) -> NotifierStatus:
+    """
+    Decode what a notifier tells of itself, strictly.
+
+    Raises:
+        InvalidMessage: The payload is not of this form.
+    """
+    with _decoding(payload):
+        status = _notifier_decoder.decode(payload)
+        _check_schema(status.schema)
+        _check_heartbeat(status.heartbeat)
+        for each in (status.at, *(each.failing_since for each in status.recipients)):
+            if each is not None:
+                to_microseconds(each)
+        return status
+
+
+@contextmanager
+def _decoding(payload: bytes) -> Iterator[None]:
+    """Turn any error into `InvalidMessage`."""
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise InvalidMessage(f"{len(payload)} bytes; expected at most {MAX_PAYLOAD_BYTES}")
     try:
-        return _decode(topic, payload)
+        yield
     except InvalidMessage:
         raise
     except RecursionError:
@@ -195,8 +243,7 @@ def _decode(topic: TopicParts, payload: bytes) -> Document:
     body: Any = _decoders[topic.kind].decode(payload)
     if not 0 <= body.seq <= MAX_SEQ:
         raise InvalidMessage(f"seq is {body.seq}"[:60])
-    if not getattr(body, "schema", _SCHEMA_MAJOR).startswith(_SCHEMA_MAJOR):
-        raise InvalidMessage(f"schema {body.schema[:10]!r}; this display knows version 1")
+    _check_schema(getattr(body, "schema", _SCHEMA_MAJOR))
     if isinstance(body, State | _Event) and (body.site, body.table) != topic[:2]:
         raise InvalidMessage("site and table differ from those of the topic")
     if isinstance(body, State):
@@ -212,10 +259,17 @@ def _decode(topic: TopicParts, payload: bytes) -> Document:
 
 def _check_state(state: State) -> None:
     to_microseconds(state.published)
-    if not 1 <= state.heartbeat <= MAX_HEARTBEAT_S:
-        raise InvalidMessage(
-            f"a heartbeat of {state.heartbeat} s; expected 1 to {MAX_HEARTBEAT_S}"
-        )
+    _check_heartbeat(state.heartbeat)
+
+
+def _check_schema(schema: str) -> None:
+    if not schema.startswith(_SCHEMA_MAJOR):
+        raise InvalidMessage(f"schema {schema[:10]!r}; this display knows version 1")
+
+
+def _check_heartbeat(heartbeat: int) -> None:
+    if not 1 <= heartbeat <= MAX_HEARTBEAT_S:
+        raise InvalidMessage(f"a heartbeat of {heartbeat} s; expected 1 to {MAX_HEARTBEAT_S}")
 
 
 def _check_event(topic: TopicParts, event: _Event) -> None:

@@ -2,7 +2,8 @@
 Receiving connection to the broker, on a thread of its own; the display publishes nothing.
 
 The thread subscribes to what players may see (and to the alerts for staff, if configured),
-reconnects for ever, and puts every message into a `CoalescingQueue`.
+reconnects for ever, and puts every message into a `CoalescingQueue`. A program that tells how it
+is (`shoe-daemon notify`) publishes one retained document, its `Announcement`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -22,19 +23,22 @@ from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_connection import (
+    REFUSED,
+    Acknowledged,
     Connected,
     Connection,
     Disconnected,
     MessageReceived,
     Subscribed,
     SubscriptionRefused,
+    Will,
 )
 from shoe_daemon.mqtt.thread_wakeup import Wakeup
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 
-__all__ = ["QUIET_S", "MqttFeed", "TableDiscovery"]
+__all__ = ["QUIET_S", "Announcement", "MqttFeed", "TableDiscovery"]
 
 _log = structlog.get_logger(__name__)
 
@@ -46,6 +50,7 @@ MAX_TABLES: Final = 100_000
 
 LOOP_INTERVAL_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 1.0
+CLEARING_TIMEOUT_S: Final = 0.7
 _SUBSCRIPTION_ROUNDS: Final = 2
 
 
@@ -67,7 +72,7 @@ class TableDiscovery:
     """
 
     def __init__(self, prefix: str, quiet: float = QUIET_S) -> None:
-        self._site_start = len(prefix) + 1
+        self._start = f"{prefix}/"
         self._quiet = quiet
         self._keys: set[str] = set()
         self._done = False
@@ -76,9 +81,9 @@ class TableDiscovery:
 
     def add_message(self, topic: str, payload: bytes, *, retained: bool, now: float) -> None:
         """Record the table of a message; a message that clears its topic is ignored."""
-        if self._done or not payload:
+        if self._done or not payload or not topic.startswith(self._start):
             return
-        site, _, rest = topic[self._site_start :].partition("/")
+        site, _, rest = topic[len(self._start) :].partition("/")
         self._keys.add(f"{site}.{rest.partition('/')[0]}")
         if retained and self._quiet_since is not None:
             self._quiet_since = now
@@ -115,6 +120,20 @@ class TableDiscovery:
         return not self._done and since is not None and now - since >= self._quiet
 
 
+class Announcement(NamedTuple):
+    """
+    The document in which a program tells how it is: retained, replaced by the last will when the
+    connection is lost, and cleared by `MqttFeed.stop`.
+
+    Attributes:
+        topic: Its topic.
+        last_will: Returns the payload of the last will.
+    """
+
+    topic: str
+    last_will: Callable[[], bytes]
+
+
 class _ConnectionLost(Exception):  # noqa: N818 - every connection ends so
     pass
 
@@ -137,6 +156,7 @@ class MqttFeed:
         timeouts: Timeouts | None = None,
         history: HistoryRecorder | None = None,
         client: str = "shoe-display",
+        announcement: Announcement | None = None,
     ) -> None:
         """
         Args:
@@ -147,11 +167,22 @@ class MqttFeed:
             timeouts: Timeouts; None for the defaults.
             history: Receives the same messages and changes of the connection; None without.
             client: Beginning of the client ids.
+            announcement: What `announce` publishes; None for a program that publishes nothing.
         """
+        self._announcement = announcement
+        self._announced: bytes | None = None
+        self._sent: bytes | None = None
+        self._refused = False
         self._history, self._client = history, client
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
         self._filters = topic_filters
+        # Which tables there are can be found out without the others.
+        self._table_filters = {
+            each
+            for each in topic_filters
+            if each.startswith(f"{settings.prefix}/") and not each.endswith(STAFF_ALERTS)
+        }
         self._status_filter = next(each for each in topic_filters if each.endswith(f"/{STATUS}"))
         self._discovery = TableDiscovery(settings.prefix)
         self._timeouts = timeouts or Timeouts()
@@ -166,8 +197,16 @@ class MqttFeed:
         """Start the thread."""
         self._thread.start()
 
+    def announce(self, payload: bytes) -> None:
+        """Publish the announcement, now or once the broker is connected; from any thread."""
+        self._announced = payload
+        self._wakeup.wake()
+
     def stop(self) -> None:
-        """Disconnect and stop the thread; returns after a timeout if the thread hangs."""
+        """
+        Clear the announcement, disconnect and stop the thread; returns after a timeout if the
+        thread hangs.
+        """
         self._stopping.set()
         self._wakeup.wake()
         self._thread.join(STOP_TIMEOUT_S)
@@ -211,8 +250,12 @@ class MqttFeed:
     def _open_connection(self) -> Connection:
         # A unique client id: the broker disconnects the older of two clients with one id.
         client_id = f"{self._client}-{secrets.token_hex(4)}"
-        connection = Connection(self._settings, client_id, None, self._timeouts.connect_s)
+        will = None
+        if self._announcement is not None:
+            will = Will(self._announcement.topic, self._announcement.last_will(), 0)
+        connection = Connection(self._settings, client_id, will, self._timeouts.connect_s)
         connection.open()
+        self._sent, self._refused = None, False
         return connection
 
     def _connect(self, connection: Connection) -> float:
@@ -238,9 +281,27 @@ class MqttFeed:
                     if unconfirmed <= 0:
                         self._discovery.confirm_subscriptions(time.monotonic())
             self._discover_tables(connection)
+            self._send_announcement(connection)
             if unconfirmed > 0 and time.monotonic() > until:
                 raise _ConnectionLost("the broker does not confirm the subscriptions")
+        self._clear_announcement(connection)
         connection.disconnect()
+
+    def _send_announcement(self, connection: Connection) -> None:
+        payload = self._announced
+        if self._announcement is not None and payload is not None and payload is not self._sent:
+            self._sent = payload
+            connection.publish(self._announcement.topic, payload, retain=True)
+
+    def _clear_announcement(self, connection: Connection) -> None:
+        if self._announcement is None:
+            return
+        number = connection.publish(self._announcement.topic, b"", retain=True)
+        until = time.monotonic() + CLEARING_TIMEOUT_S
+        while connection.is_open and time.monotonic() < until:
+            for event in connection.poll(until - time.monotonic()):
+                if isinstance(event, Acknowledged) and event.mid == number:
+                    return
 
     def _discover_tables(self, connection: Connection) -> None:
         now = time.monotonic()
@@ -254,7 +315,9 @@ class MqttFeed:
         """Run the network loop once: queue the messages, return all other events."""
         self.last_active = time.monotonic()
         others: list[object] = []
-        for event in connection.poll(LOOP_INTERVAL_S, self._wakeup.descriptor):
+        events = connection.poll(LOOP_INTERVAL_S, self._wakeup.descriptor)
+        self._wakeup.clear()
+        for event in events:
             match event:
                 case MessageReceived(topic, payload, retained):
                     now = time.monotonic()
@@ -265,9 +328,13 @@ class MqttFeed:
                         self._history.put(message)
                 case Disconnected(reason):
                     raise _ConnectionLost(reason)
+                case Acknowledged(_, code, reason) if code >= REFUSED and not self._refused:
+                    self._refused = True
+                    hint = "the rights at the broker: mosquitto-shoe.acl"
+                    self._warn("announcement_refused", reason=reason, hint=hint)
                 case SubscriptionRefused(reason, topic_filter):
                     # Other subscriptions may be granted; missing documents show in the pit.
-                    if not topic_filter.endswith(STAFF_ALERTS):
+                    if topic_filter in self._table_filters:
                         self._discovery.abandon()
                     self._warn("subscription_refused", topics=topic_filter, reason=reason)
                 case _:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct, field
 
 from shoe_daemon.display.message_validation import Document, InvalidMessage
+from shoe_daemon.mqtt.document_and_reply_types import NotifierStatus
 from shoe_daemon.table import to_microseconds
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "MemoryBudget",
     "Message",
     "Moment",
+    "Notifier",
+    "NotifierFault",
     "Table",
     "freshness_of",
     "stale_at",
@@ -174,6 +177,69 @@ def freshness_of(
     return Freshness("live")
 
 
+class NotifierFault(Struct, frozen=True, kw_only=True):
+    """
+    Why people are not notified, as the pit shows it.
+
+    Attributes:
+        notifier: The notifier.
+        recipient: Its failing recipient; None if the notifier itself is off.
+        since: Start, RFC 3339; None if unknown.
+        attempts: Failed attempts since then.
+        detail: Reason of the last one.
+        detail_code: Which sentence it is.
+        detail_values: What stands in it.
+    """
+
+    notifier: str
+    recipient: str | None = None
+    since: str | None = None
+    attempts: int = 0
+    detail: str | None = None
+    detail_code: str | None = None
+    detail_values: dict[str, int] = field(default_factory=dict)
+
+
+class Notifier:
+    """
+    What a notifier told of itself last.
+
+    Args:
+        name: Its id.
+        status: Its document.
+        moment: The time of the arrival.
+        copied: The document is a retained copy.
+    """
+
+    def __init__(self, name: str, status: NotifierStatus, moment: Moment, *, copied: bool) -> None:
+        self._name, self._status = name, status
+        contact = LastContact(at=moment.monotonic, heartbeat=status.heartbeat, is_copy=copied)
+        self._silent_at = stale_at(contact)
+        # The time in a last will is that of the connection's begin.
+        self._off_since = None if copied else moment.wall
+
+    def faults(self, now: float) -> list[NotifierFault]:
+        """Return the failing recipients, or that the notifier itself is off."""
+        status = self._status
+        if status.state == "offline":
+            return [NotifierFault(notifier=self._name, since=self._off_since)]
+        if now >= self._silent_at:
+            return [NotifierFault(notifier=self._name, since=status.at)]
+        return [
+            NotifierFault(
+                notifier=self._name,
+                recipient=each.id,
+                since=each.failing_since,
+                attempts=each.attempts,
+                detail=each.detail,
+                detail_code=each.detail_code,
+                detail_values=each.detail_values,
+            )
+            for each in status.recipients
+            if each.detail is not None
+        ]
+
+
 class Limits(Struct, frozen=True):
     """
     Limits on what publishers can make the display store.
@@ -184,8 +250,10 @@ class Limits(Struct, frozen=True):
         events: Events of one table.
         event_bytes: Bytes of all events of one table.
         bytes: Bytes of everything.
+        notifiers: Notifiers at a time.
     """
 
+    notifiers: int = 20
     tables: int = 2000
     devices: int = 16
     events: int = 200

@@ -212,6 +212,51 @@ class SignatureLast(Struct, frozen=True, kw_only=True):
     signed: str
 
 
+class RecipientStatus(Struct, frozen=True, kw_only=True):
+    """
+    Whether the notifications to a recipient arrive.
+
+    Attributes:
+        attempts: Failed attempts since the last success.
+        detail: Why the last attempt failed, without an address or a secret; null after a success.
+        detail_code: Which sentence `detail` is, for displays in other languages.
+        detail_values: What stands in it, by name.
+        failing_since: Time of the first of these attempts; null after a success.
+        id: The recipient.
+        waiting: Open irregularities that are still to be sent.
+    """
+
+    attempts: int
+    detail: str | None
+    detail_code: str | None
+    detail_values: dict[str, int]
+    failing_since: str | None
+    id: str
+    waiting: int
+
+
+class NotifierStatus(Struct, frozen=True, kw_only=True):
+    """
+    State of `shoe-daemon notify`; a stop on purpose clears it.
+
+    Attributes:
+        at: When this was written; a will is written when the notifier connects.
+        heartbeat: Seconds after which this is published again, changed or not.
+        omitted: Recipients that did not fit into this message.
+        recipients: The failing ones first; none in the last will.
+        site: The only site whose irregularities it sends; null for all.
+        state: ``offline`` is the last will.
+    """
+
+    at: str
+    heartbeat: int
+    omitted: int = 0
+    recipients: tuple[RecipientStatus, ...]
+    schema: str = SCHEMA
+    site: str | None
+    state: Literal["online", "offline"]
+
+
 class Earlier(Struct, frozen=True, kw_only=True):
     """What became of the first order with an id that was given again."""
 
@@ -366,6 +411,17 @@ def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes
 def staff_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
     """Return the payload of ``staff/alert/active``, below the limit of size in any case."""
     return _within_limit(StaffAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+
+
+def notifier_status(status: NotifierStatus) -> bytes:
+    """Return the payload of a notifier, below the limit of size in any case."""
+    recipients = status.recipients
+
+    def without(count: int) -> bytes:
+        left = recipients[: len(recipients) - count]
+        return _encoder.encode(replace(status, recipients=left, omitted=count))
+
+    return _shortest_cut(without, len(recipients), SIZE_LIMIT)
 
 
 def road_map(

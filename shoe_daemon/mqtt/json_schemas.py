@@ -3,7 +3,7 @@ JSON Schema (2020-12) of every message, made from the types, and examples of the
 
 A schema has the name of its topic: ``event/card_dealt``, ``state``; every
 reader's health is ``device``, a command ``cmd``, its answer ``reply``, a line of the
-observation log ``observation``.
+observation log ``observation``, the state of `shoe-daemon notify` ``notifier``.
 Fields that are not in a schema may come with a later version: a reader ignores
 what it does not know.
 """
@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.mqtt.commands import OrderMessage
-from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS
+from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS, NotifierStatus
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table import EVENT_TYPES, SCHEMA, AnyObservation, Event, EventData, is_staff
 
@@ -28,6 +28,8 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _OBSERVATION: Final = "observation"
 _RECEIVED: Final[dict[str, Any]] = {"cmd": OrderMessage, _OBSERVATION: AnyObservation}
 """Messages of others: fields with a default may be missing."""
+
+_NOTIFIER: Final = "notifier"
 
 _ATTRIBUTES: Final = "Attributes:\n"
 _ATTRIBUTE: Final = re.compile(r"^    (\w+):\s", re.MULTILINE)
@@ -59,7 +61,7 @@ def load_examples() -> dict[str, list[dict[str, Any]]]:
 
 def names() -> list[str]:
     """Return the name of every schema, in alphabetical order."""
-    return sorted([*EVENTS, *DOCUMENTS, *_RECEIVED])
+    return sorted([*EVENTS, *DOCUMENTS, *_RECEIVED, _NOTIFIER])
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -119,6 +121,8 @@ def _described(
 def _type_of(name: str) -> Any:  # noqa: ANN401 - a struct, or several
     if name in _RECEIVED:
         return _RECEIVED[name]
+    if name == _NOTIFIER:
+        return NotifierStatus
     return DOCUMENTS[name] if name in DOCUMENTS else _enveloped(EVENTS[name])
 
 

@@ -50,7 +50,10 @@ _UNKNOWN_ISSUER: Final = (2, 18, 19, 20, 21)
 
 
 class Will(NamedTuple):
-    """The last will: published by the broker `delay_s` after the connection is lost."""
+    """
+    The last will: published by the broker `delay_s` after the connection is lost. Without a delay
+    the broker keeps no session.
+    """
 
     topic: str
     payload: bytes
@@ -125,7 +128,7 @@ class Connection:
     """
     A connection from its opening to its loss, for one thread.
 
-    Without a will the broker keeps no session: such a connection disturbs no other.
+    Without a delayed will the broker keeps no session: such a connection disturbs no other.
     """
 
     def __init__(
@@ -133,7 +136,7 @@ class Connection:
     ) -> None:
         self._settings = settings
         self._is_5 = settings.protocol == "5"
-        self._has_session = self._is_5 and will is not None
+        self._has_session = self._is_5 and will is not None and will.delay_s > 0
         self._events: deque[ConnectionEvent] = deque()
         self._client = client = create_client(settings, client_id)
         client.suppress_exceptions = True

@@ -47,6 +47,15 @@ def device(reader: str) -> str:
     return f"device/{_checked(reader, 'reader')}"
 
 
+def notifiers(prefix: str = DEFAULT_PREFIX) -> str:
+    """
+    Return the topic below which notifiers publish, ``shoe-notify/v1`` for ``shoe/v1``: no filter
+    of tables' topics matches it, not even ``shoe/#``.
+    """
+    first, slash, rest = prefix.partition("/")
+    return f"{first}-notify{slash}{rest}"
+
+
 def staff(suffix: str) -> str:
     """Return the suffix of the same document or event for staff only."""
     return f"staff/{suffix}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, Self
 
 from msgspec import Meta, Struct
@@ -20,10 +21,12 @@ from shoe_daemon.retry_and_log_limits import exponential_delay
 from shoe_daemon.table import Alert
 
 __all__ = [
+    "FAILED",
     "MAX_ALERTS",
     "RATE_WINDOW_S",
     "Decisions",
     "DueAlert",
+    "Failure",
     "Notification",
     "OpenAlert",
     "QuietHours",
@@ -145,6 +148,26 @@ class Notification(NamedTuple):
     alerts: tuple[DueAlert, ...]
 
 
+FAILED: Final = "notify_failed"
+"""Code of a failure that is of no other kind."""
+
+
+class Failure(NamedTuple):
+    """
+    Why a notification was not accepted.
+
+    Attributes:
+        reason: One line for technicians: the log, the unit's status and `doctor`. It may name an
+            address or a file.
+        code: Which of `senders.FAILURES` it is, for the pit.
+        values: What stands in that sentence.
+    """
+
+    reason: str
+    code: str = FAILED
+    values: Mapping[str, int] = MappingProxyType({})
+
+
 class Sent(Struct):
     """How often an irregularity was sent, and when last, Unix time."""
 
@@ -162,6 +185,8 @@ class RecipientState(Struct):
         failures: Failed attempts since the last success.
         failing_since: Time of the first of them.
         error: Reason of the last one.
+        code: Which of `senders.FAILURES` it is.
+        values: What stands in that sentence.
         retry_at: Earliest time of the next attempt.
         accepted: Notifications that were accepted, ever.
     """
@@ -171,6 +196,8 @@ class RecipientState(Struct):
     failures: Annotated[int, Meta(ge=0)] = 0
     failing_since: float | None = None
     error: str | None = None
+    code: str = FAILED
+    values: dict[str, int] = {}
     retry_at: float = 0.0
     accepted: int = 0
 
@@ -267,14 +294,17 @@ class Decisions:
         state.attempts.append(at)
         return Notification(recipient, tuple(due))
 
-    def finish(self, notification: Notification, now: dt.datetime, error: str | None) -> None:
-        """Record the result of an attempt: None for success, or the reason of the failure."""
+    def finish(
+        self, notification: Notification, now: dt.datetime, failure: Failure | None
+    ) -> None:
+        """Record the result of an attempt: None for success."""
         state, at = self.states[notification.recipient], now.timestamp()
-        if error is not None:
+        if failure is not None:
             delay = exponential_delay(FIRST_RETRY_S, LAST_RETRY_S, state.failures)
             state.failures += 1
             state.failing_since = at if state.failing_since is None else state.failing_since
-            state.error, state.retry_at = error, at + delay
+            state.error, state.retry_at = failure.reason, at + delay
+            state.code, state.values = failure.code, dict(failure.values)
             return
         state.failures, state.failing_since, state.error, state.retry_at = 0, None, None, 0.0
         state.accepted += 1

@@ -18,7 +18,7 @@ from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.mqtt.topics import Topics, notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
@@ -109,11 +109,13 @@ class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Section ``[notify]``.
 
     Attributes:
+        id: The last level of the topic on which it tells how it is.
         site: The only site; None for all that the broker lets us read.
         time_zone: Time zone of the quiet hours, as ``Europe/Paris``; None for the computer's.
         to: The recipients.
     """
 
+    id: Name = "notify"
     site: Name | None = None
     time_zone: str | None = None
     to: tuple[RecipientSettings, ...] = ()
@@ -156,6 +158,11 @@ class NotifyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mqtt: MqttSettings = MqttSettings()
     metrics: MetricsSettings = MetricsSettings()
     notify: NotifySettings
+
+    @property
+    def topic(self) -> str:
+        """The topic of what it publishes: a retained `NotifierStatus`."""
+        return f"{notifiers(self.mqtt.prefix)}/{self.notify.id}"
 
 
 class NotifySetup(Struct, frozen=True):

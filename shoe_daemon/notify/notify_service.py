@@ -13,18 +13,31 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shoe_daemon.configured_files import replace_file
 from shoe_daemon.display.message_validation import InvalidMessage, decode, parse_topic
-from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.mqtt_feed import Announcement, MqttFeed
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
 from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import describe_exception
+from shoe_daemon.mqtt.document_and_reply_types import (
+    NotifierStatus,
+    RecipientStatus,
+    notifier_status,
+)
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import ALERTS, STATUS
-from shoe_daemon.notify.decisions import Decisions, Notification, OpenAlert, RecipientState
+from shoe_daemon.notify.decisions import (
+    FAILED,
+    Decisions,
+    Failure,
+    Notification,
+    OpenAlert,
+    RecipientState,
+)
 from shoe_daemon.notify.notify_config import NotifyConfig, NotifySetup
-from shoe_daemon.notify.senders import Sender, SendError, make_sender
+from shoe_daemon.notify.senders import FAILURES, Sender, SendError, make_sender
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import from_microseconds
@@ -53,10 +66,10 @@ class StateFile(Struct):
 
 
 class Result(NamedTuple):
-    """The end of an attempt; `error` is None for success."""
+    """The end of an attempt; `failure` is None for success."""
 
     notification: Notification
-    error: str | None
+    failure: Failure | None
 
 
 class Notifier:
@@ -64,7 +77,7 @@ class Notifier:
     The program; `run` works on the calling thread.
 
     Alerts are sent only while the broker is connected: without it nobody knows what is still
-    open.
+    open. It publishes how the recipients are, and nothing else.
     """
 
     def __init__(self, setup: NotifySetup, *, timeouts: Timeouts | None = None) -> None:
@@ -88,7 +101,11 @@ class Notifier:
             _now_text,
             timeouts=timeouts,
             client="shoe-notify",
+            announcement=Announcement(config.topic, self._last_will),
         )
+        self._site, self._heartbeat = config.notify.site, config.mqtt.heartbeat
+        self._announced: NotifierStatus | None = None
+        self._announced_at = 0.0
         self._prefix = config.mqtt.prefix
         self._names: dict[tuple[str, str], str | None] = {}
         self._link = Link()
@@ -101,6 +118,7 @@ class Notifier:
         """Work until `stop`."""
         for worker in self._workers.values():
             worker.start()
+        self._announce()
         self._feed.start()
         _log.info("notifier_started", recipients=list(self._workers))
         notify_systemd("READY=1", f"STATUS={self.summary}", timeout_s=READY_TIMEOUT_S)
@@ -114,6 +132,7 @@ class Notifier:
             self._receive()
             if self._link.connected:
                 self._send()
+            self._announce()
             if self._feed.alive and time.monotonic() - self._feed.last_active < FEED_TIMEOUT_S:
                 notify_systemd("WATCHDOG=1", f"STATUS={self.summary}")
             self._write_metrics()
@@ -146,6 +165,41 @@ class Notifier:
 
     def _now(self) -> dt.datetime:
         return dt.datetime.now(dt.UTC).astimezone(self._zone)
+
+    def status(self) -> NotifierStatus:
+        """Return what it publishes: how the recipients are."""
+        now = self._now()
+        recipients = [
+            _recipient_status(name, state, len(self.decisions.due(name, now)), now.timestamp())
+            for name, state in self.decisions.states.items()
+        ]
+        return NotifierStatus(
+            at=_now_text(),
+            heartbeat=self._heartbeat,
+            recipients=tuple(sorted(recipients, key=lambda each: each.detail is None)),
+            site=self._site,
+            state="online",
+        )
+
+    def _last_will(self) -> bytes:
+        will = NotifierStatus(
+            at=_now_text(),
+            heartbeat=self._heartbeat,
+            recipients=(),
+            site=self._site,
+            state="offline",
+        )
+        return notifier_status(will)
+
+    def _announce(self) -> None:
+        """Publish how the recipients are, when that has changed and with every heartbeat."""
+        status, now = self.status(), time.monotonic()
+        before = self._announced
+        same = before is not None and replace(status, at=before.at) == before
+        if same and now - self._announced_at < self._heartbeat:
+            return
+        self._announced, self._announced_at = status, now
+        self._feed.announce(notifier_status(status))
 
     def _receive(self) -> None:
         more = True
@@ -195,14 +249,14 @@ class Notifier:
                 worker.send(notification)
 
     def _finish(self, result: Result) -> None:
-        notification, error = result
+        notification, failure = result
         name = notification.recipient
-        self.decisions.finish(notification, self._now(), error)
+        self.decisions.finish(notification, self._now(), failure)
         self._workers[name].busy = False
-        if error is not None:
+        if failure is not None:
             if self._may_log(f"notification_failed {name}", time.monotonic()):
-                failures = self.decisions.states[name].failures
-                _log.error("notification_failed", recipient=name, reason=error, failures=failures)
+                count, reason = self.decisions.states[name].failures, failure.reason
+                _log.error("notification_failed", recipient=name, reason=reason, failures=count)
         else:
             self._may_log.reset(f"notification_failed {name}")
             keys = [due.open.key for due in notification.alerts]
@@ -262,16 +316,46 @@ class _Worker:
             self._on_result(Result(notification, _attempt(self._sender, notification)))
 
 
-def _attempt(sender: Sender, notification: Notification) -> str | None:
-    """Send; return the reason of a failure, or None."""
+def _attempt(sender: Sender, notification: Notification) -> Failure | None:
+    """Send; return why it failed, or None."""
     try:
         sender.send(notification)
     except SendError as error:
-        return str(error)
+        return error.failure
     except Exception as error:  # noqa: BLE001 - the thread must not end
         _log.error("sender_failed", exc_info=True)
-        return f"an error of the program itself: {type(error).__name__}; its log says more"
+        return Failure(
+            f"an error of the program itself: {type(error).__name__}; its log says more"
+        )
     return None
+
+
+def _recipient_status(
+    name: str, state: RecipientState, waiting: int, now: float
+) -> RecipientStatus:
+    if state.error is None or state.failing_since is None:
+        return RecipientStatus(
+            attempts=0,
+            detail=None,
+            detail_code=None,
+            detail_values={},
+            failing_since=None,
+            id=name,
+            waiting=waiting,
+        )
+    # A file of another version may have another code, and any time.
+    code = state.code if state.code in FAILURES else FAILED
+    values = state.values if code == state.code else {}
+    since = min(max(state.failing_since, 0.0), now)
+    return RecipientStatus(
+        attempts=state.failures,
+        detail=FAILURES[code].format_map({"status": "?", **values}),
+        detail_code=code,
+        detail_values=values,
+        failing_since=from_microseconds(int(since * 1_000) * 1_000),
+        id=name,
+        waiting=waiting,
+    )
 
 
 def topic_filters(config: NotifyConfig) -> list[str]:
@@ -295,7 +379,8 @@ def send_test(setup: NotifySetup) -> Iterable[tuple[str, str | None]]:
     """Send a test to each recipient; give its id, and the reason of a failure or None."""
     for each in setup.config.notify.to:
         sender = make_sender(each, setup.folder, setup.config.notify.zone)
-        yield each.id, _attempt(sender, Notification(each.id, ()))
+        failure = _attempt(sender, Notification(each.id, ()))
+        yield each.id, None if failure is None else failure.reason
 
 
 def _now_text() -> str:

@@ -7,6 +7,8 @@ import hashlib
 import hmac
 import http.client
 import logging
+import socket
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -21,11 +23,12 @@ from msgspec import Struct
 from shoe_daemon import __version__
 from shoe_daemon.configured_files import read_secret
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.notify.decisions import DueAlert, Notification
+from shoe_daemon.notify.decisions import FAILED, DueAlert, Failure, Notification
 from shoe_daemon.notify.notify_config import RecipientSettings
 from shoe_daemon.table import SCHEMA, Alert, from_microseconds, to_microseconds
 
 __all__ = [
+    "FAILURES",
     "SIGNATURE_HEADER",
     "SendError",
     "Sender",
@@ -42,8 +45,35 @@ _MAX_REASON: Final = 200
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
+FAILURES: Final = {
+    "notify_address": "its address is of an unknown kind",
+    "notify_certificate": "its certificate is not trusted",
+    FAILED: "an error of the program; its log says more",
+    "notify_name": "its name is unknown on the network",
+    "notify_refused": "connection refused",
+    "notify_secret": "the file of its secret cannot be read",
+    "notify_service": "its service refuses, or cannot be reached",
+    "notify_status": "its service answers {status}",
+    "notify_timeout": "no answer in time",
+    "notify_unreachable": "it cannot be reached",
+}
+"""
+All that the pit learns of a failure: English sentences by their codes. They contain no address,
+no secret and no word of a recipient.
+"""
+
+
 class SendError(Exception):
-    """A notification was not accepted; the text is the reason, in one line, without secrets."""
+    """
+    A notification was not accepted; the text is the reason, in one line, without secrets.
+
+    Attributes:
+        failure: The same for `Decisions`.
+    """
+
+    def __init__(self, reason: str, code: str, **values: int) -> None:
+        super().__init__(reason)
+        self.failure = Failure(reason, code, values)
 
 
 class Sender(Protocol):
@@ -182,7 +212,7 @@ class _Webhook:
         try:
             header = signature(self._secret(), body, int(now))
         except UserError as error:
-            raise SendError(str(error)) from error
+            raise SendError(str(error), "notify_secret") from error
         headers = {
             "Content-Type": "application/json",
             "User-Agent": f"shoe-daemon/{__version__}",
@@ -193,9 +223,13 @@ class _Webhook:
             self._opener.open(request, timeout=TIMEOUT_S).close()
         except urllib.error.HTTPError as error:
             error.close()
-            raise SendError(f"the webhook answers {error.code} {error.reason}") from error
+            # The second is a text of the server's, of any length.
+            text = " ".join(f"{error.code} {error.reason}".split())[:_MAX_REASON]
+            raise SendError(
+                f"the webhook answers {text}", "notify_status", status=error.code
+            ) from error
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise SendError(_reason(error)) from error
+            raise SendError(_reason(error), _code(error)) from error
 
 
 class _Apprise:
@@ -215,13 +249,27 @@ class _Apprise:
             known = service.add(self._address())
             sent = known and service.notify(title=title, body=text)
         except UserError as error:
-            raise SendError(str(error)) from error
+            raise SendError(str(error), "notify_secret") from error
         except Exception as error:
-            raise SendError(f"apprise failed: {type(error).__name__}") from error
+            raise SendError(f"apprise failed: {type(error).__name__}", FAILED) from error
         if not known:
-            raise SendError("apprise does not know this kind of address")
+            raise SendError("apprise does not know this kind of address", "notify_address")
         if not sent:
-            raise SendError("apprise reports a failure: the service refuses or is unreachable")
+            text = "apprise reports a failure: the service refuses or is unreachable"
+            raise SendError(text, "notify_service")
+
+
+def _code(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    kinds = {
+        ssl.SSLCertVerificationError: "notify_certificate",
+        TimeoutError: "notify_timeout",
+        ConnectionRefusedError: "notify_refused",
+        socket.gaierror: "notify_name",
+        http.client.HTTPException: "notify_service",
+        OSError: "notify_unreachable",
+    }
+    return next((code for kind, code in kinds.items() if isinstance(reason, kind)), FAILED)
 
 
 def _reason(error: Exception) -> str:

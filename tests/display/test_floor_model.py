@@ -403,6 +403,8 @@ def test_nothing_of_staff_and_no_order_is_asked_for() -> None:
     assert topic_filters("a/b", "house")[0].startswith("a/b/house/+/")
     more = set(topic_filters("shoe/v1", None, staff_alerts=True)) - set(asked)
     assert more == {"shoe/v1/+/+/staff/alert/active"}
+    more = set(topic_filters("shoe/v1", None, notifier_status=True)) - set(asked)
+    assert more == {"shoe-notify/v1/+"}
 
 
 def test_hostile_names_are_only_text() -> None:

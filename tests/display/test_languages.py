@@ -59,7 +59,18 @@ CITED_LATIN = {
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (
     *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
-    *("glyph_", "glyphs_", "give_", "house_", "irregularity_", "link_", "order_", "policy_"),
+    *(
+        "glyph_",
+        "glyphs_",
+        "give_",
+        "house_",
+        "irregularity_",
+        "link_",
+        "notices_",
+        "notify_",
+        "order_",
+        "policy_",
+    ),
     *(
         "log_failed_",
         "log_kind_",

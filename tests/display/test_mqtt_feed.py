@@ -120,12 +120,13 @@ PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
 
 
 @pytest.mark.skipif(PLUGIN is None, reason="mosquitto's dynamic security is not installed")
-def test_a_refused_subscription_to_alerts_for_staff_costs_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("refused", ["shoe/v1/+/+/staff/alert/active", "shoe-notify/v1/+"])
+def test_a_refused_subscription_for_staff_costs_nothing_else(tmp_path: Path, refused: str) -> None:
     """A table that was taken away meanwhile is still found out."""
     everything = dict.fromkeys(
         ("publishClientSend", "publishClientReceive", "subscribe", "unsubscribe"), True
     )
-    denied = {"acltype": "subscribeLiteral", "topic": "shoe/v1/+/+/staff/alert/active"}
+    denied = {"acltype": "subscribeLiteral", "topic": refused}
     security = {
         "defaultACLAccess": everything,
         "anonymousGroup": "all",
@@ -147,7 +148,7 @@ def test_a_refused_subscription_to_alerts_for_staff_costs_nothing_else(tmp_path:
         table.begin()
         table.begin("gone")
         wait_for(lambda: display.health()["live"] == 2, timeout=PATIENCE)
-        assert '"topics": "shoe/v1/+/+/staff/alert/active"' in display.said()
+        assert f'"topics": "{refused}"' in display.said()
         with relay.closed():
             wait_for(lambda: not display.health()["broker"]["connected"], timeout=PATIENCE)
             for suffix in ("roads", "state", "status"):

@@ -30,6 +30,9 @@ SPECIFICATION = Path(__file__).parent / "specification" / "asyncapi-3.0.0.json.g
 RIGHTS = Path(__file__).parents[2] / "systemd" / "mosquitto-shoe.acl"
 DOCUMENT: dict[str, Any] = json.loads(REFERENCE.read_bytes())
 OPERATIONS = DOCUMENT["operations"]
+NOT_OF_TABLES = {"observation", "notifier"}
+"""Schemas of what no table says or hears over MQTT."""
+
 MAKE = "made anew by: python -m tests.mqtt.make_examples"
 
 
@@ -124,7 +127,7 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 def test_everything_that_is_said_and_heard_is_in_it() -> None:
     named = {message["name"] for message in DOCUMENT["components"]["messages"].values()}
-    assert named == set(json_schemas.names()) - {"observation"}
+    assert named == set(json_schemas.names()) - NOT_OF_TABLES
     assert {name.rpartition("/")[2] for name in named if "event/" in name} == set(EVENT_TYPES)
     assert DOCUMENT["components"]["parameters"]["verb"]["enum"] == list(VERBS)
     for name, channel in DOCUMENT["channels"].items():
@@ -211,7 +214,7 @@ def test_what_a_real_daemon_says_is_what_stands_here(played: Played) -> None:
 @pytest.mark.mosquitto
 def test_a_run_says_everything_at_least_once(played: Played) -> None:
     said = {message_of(operation_of(each.topic))["name"] for each in played.messages}
-    assert said == set(json_schemas.names()) - {"observation"}
+    assert said == set(json_schemas.names()) - NOT_OF_TABLES
 
 
 def check(said: Message, operation: Mapping[str, Any]) -> None:

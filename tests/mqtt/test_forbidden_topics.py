@@ -44,7 +44,18 @@ FORBIDDEN_PUBLISHES = [
     ("pit", "shoe/v1/other-site/table-7/cmd/rule"),
 ]
 
+NOTIFIER = "shoe-notify/v1/notify"
+FORBIDDEN_PUBLISHES += [
+    # Only a notifier tells how notifications are, and only as itself.
+    *((each, NOTIFIER) for each in ("board", "pit-display", "pit-log", "pit", "table-7")),
+    ("home-assistant", NOTIFIER),
+    ("notify", f"{NOTIFIER}/more"),
+    ("notify", "shoe-notify/v2/notify"),
+]
+
 FORBIDDEN_READS = [
+    # Players do not learn that nobody is notified.
+    *((each, NOTIFIER) for each in ("board", "home-assistant", "table-7", "pit-log", "notify")),
     # Players see a display: nothing for staff, no order (it may hold a PIN), no answer.
     *(("board", f"{OURS}/staff/{end}") for end in ("alert/active", "event/staff_card_dealt")),
     *(("board", f"{OURS}/{end}") for end in ("cmd/rule", "reply/1", "staff/x", "other")),
@@ -75,11 +86,15 @@ ALLOWED_PUBLISHES = [
     ("table-7", f"{OURS}/staff/event/staff_card_dealt"),
     ("pit", f"{THEIRS}/cmd/rule"),
     ("pit-log", f"{OURS}/cmd/replay"),
+    ("notify", NOTIFIER),
+    ("notify", "shoe-notify/v1/second"),
 ]
 ALLOWED_READS = [
     ("board", f"{OURS}/signature"),
     ("board", f"{THEIRS}/state"),
     ("pit-display", f"{OURS}/staff/alert/active"),
+    ("pit-display", NOTIFIER),
+    ("pit", NOTIFIER),
     ("table-7", f"{OURS}/cmd/rule"),
     ("pit-log", f"{OURS}/reply/1"),
     ("notify", f"{OURS}/alert/active"),

@@ -19,6 +19,7 @@ from shoe_daemon.notify.decisions import (
     MAX_ALERTS,
     RATE_WINDOW_S,
     Decisions,
+    Failure,
     Notification,
     OpenAlert,
     QuietHours,
@@ -40,7 +41,7 @@ def sent(decisions: Decisions, now: dt.datetime, error: str | None = None) -> li
     notification = decisions.take("floor", now)
     if notification is None:
         return []
-    decisions.finish(notification, now, error)
+    decisions.finish(notification, now, None if error is None else Failure(error))
     return [due.open.alert.data.id for due in notification.alerts]
 
 
@@ -250,7 +251,7 @@ def test_the_promises_hold_for_any_day(rules: RecipientRules, steps: list[Step])
             each: repeats[each] for each in expected
         }
         attempts.append(now.timestamp())
-        decisions.finish(notification, now, "refused" if step.fails else None)
+        decisions.finish(notification, now, Failure("refused") if step.fails else None)
         if not step.fails:
             last_sent |= dict.fromkeys(expected, now.timestamp())
             repeats.update(expected)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
 from shoe_daemon.notify.decisions import DueAlert, Notification
 from shoe_daemon.notify.notify_config import RecipientSettings
-from shoe_daemon.notify.senders import SendError, make_sender, message_text, signature
+from shoe_daemon.notify.senders import FAILURES, SendError, make_sender, message_text, signature
+from tests.mqtt.test_tls import Papers
 from tests.notify.open_alerts import open_alert
 from tests.notify.webhook_server import WebhookServer
 
@@ -78,16 +81,82 @@ def test_every_other_status_is_a_failure(
     tmp_path: Path, webhook: WebhookServer, status: int
 ) -> None:
     webhook.status = status
-    with pytest.raises(SendError, match=f"the webhook answers {status}"):
+    with pytest.raises(SendError, match=f"the webhook answers {status}") as error:
         send(tmp_path, webhook.url)
+    assert (error.value.failure.code, error.value.failure.values) == (
+        "notify_status",
+        {"status": status},
+    )
     assert len(webhook.received) == 1
 
 
 def test_an_unreachable_webhook_is_a_failure(tmp_path: Path) -> None:
     with WebhookServer() as server:
         url = server.url
-    with pytest.raises(SendError, match="connection refused"):
+    with pytest.raises(SendError, match="connection refused") as error:
         send(tmp_path, url)
+    assert error.value.failure.code == "notify_refused"
+
+
+class Unusual:
+    """A server that answers every connection with these bytes, and closes it."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}/a-secret-path"
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        self._door.close()
+
+    def _serve(self) -> None:
+        line, _ = self._door.accept()
+        with line:
+            line.recv(65536)
+            line.sendall(self._answer)
+            line.shutdown(socket.SHUT_WR)
+            while line.recv(65536):
+                pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (b"HTTP/1.1 500 " + b"a very long reason " * 1000 + b"\r\n\r\n", "notify_status"),
+        (b"HTTP/1.1 403 pass\tword\r\n\r\n", "notify_status"),
+        (b"not http at all\r\n\r\n", "notify_service"),
+        (b"", "notify_service"),
+    ],
+)
+def test_the_words_of_a_server_stay_in_the_log(tmp_path: Path, answer: bytes, code: str) -> None:
+    with Unusual(answer) as server, pytest.raises(SendError) as error:
+        send(tmp_path, server.url)
+    failure = error.value.failure
+    assert failure.code == code
+    assert len(failure.reason) < 300
+    assert not {"\n", "\t"} & set(failure.reason)
+    assert "a-secret-path" not in failure.reason
+    told = FAILURES[failure.code].format_map(failure.values)
+    assert "reason" not in told
+    assert "word" not in told
+
+
+def test_a_name_that_nobody_knows_and_a_certificate_that_nobody_signed(tmp_path: Path) -> None:
+    with pytest.raises(SendError) as error:
+        send(tmp_path, "https://nobody.invalid/a-secret-path")
+    assert error.value.failure.code == "notify_name"
+    papers = Papers(tmp_path / "papers")
+    certificate, key = papers.sign("127.0.0.1")
+    with WebhookServer(certificate, key) as server:
+        with pytest.raises(SendError) as error:
+            send(tmp_path, server.url)
+        assert error.value.failure.code == "notify_certificate"
 
 
 def test_a_missing_secret_is_a_failure_until_it_is_there(
@@ -95,8 +164,9 @@ def test_a_missing_secret_is_a_failure_until_it_is_there(
 ) -> None:
     recipient = RecipientSettings(id="floor", webhook=webhook.url, secret_file=SECRET_FILE)
     sender = make_sender(recipient, tmp_path, None)
-    with pytest.raises(SendError, match="no such file"):
+    with pytest.raises(SendError, match="no such file") as error:
         sender.send(ONE)
+    assert error.value.failure.code == "notify_secret"
     (tmp_path / SECRET_FILE).write_text("there\n")
     sender.send(ONE)
     assert len(webhook.received) == 1
@@ -127,6 +197,8 @@ def test_apprise_sends_to_its_services(tmp_path: Path, webhook: WebhookServer) -
     with pytest.raises(SendError, match="apprise reports a failure") as failure:
         sender.send(ONE)
     assert "password" not in str(failure.value)
+    assert failure.value.failure.code == "notify_service"
     (tmp_path / "duty.address").write_text("nonsense\n")
-    with pytest.raises(SendError, match="does not know this kind"):
+    with pytest.raises(SendError, match="does not know this kind") as failure:
         sender.send(ONE)
+    assert failure.value.failure.code == "notify_address"

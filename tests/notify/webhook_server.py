@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 __all__ = ["Received", "WebhookServer"]
@@ -24,14 +26,14 @@ class Received(NamedTuple):
 
 class WebhookServer:
     """
-    Receives messages from `__enter__` to `__exit__`.
+    Receives messages from `__enter__` to `__exit__`; with TLS if it has a certificate.
 
     Attributes:
         status: What it answers.
         received: All messages, refused ones too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: Path | None = None, key: Path | None = None) -> None:
         self.status = 200
         self.received: list[Received] = []
         server = self
@@ -53,6 +55,12 @@ class WebhookServer:
                 """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._scheme = "http"
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+            self._scheme = "https"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def __enter__(self) -> Self:
@@ -67,7 +75,7 @@ class WebhookServer:
     @property
     def url(self) -> str:
         """Its address."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}/shoe"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}/shoe"
 
     @property
     def accepted(self) -> list[dict[str, Any]]:
