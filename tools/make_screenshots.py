@@ -30,11 +30,14 @@ from shoe_daemon.report.shift_html import shift_page
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.table.observations import Link
-from tests.brokers import free_port, wait_for
+from tests.brokers import Listener, free_port, wait_for
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
+from tests.browser.test_notifications import RECORDER
 from tests.display.display_process import Display
 from tests.display.test_history_pages import CONFIG, fill
+from tests.notify.test_failures_in_the_pit import TOPIC as NOTIFIER_TOPIC
+from tests.notify.test_failures_in_the_pit import status
 from tests.report.report_shoes import START, Writer
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -180,12 +183,33 @@ def _pit(stage: Stage, browser: Browser, house: Path) -> None:
         page.goto(f"{stage.display.url}/pit?lang=en")
         page.wait_for_function(_PIT_IS_READY)
         _take(page, "pit", SIZES["kiosk"])
+        _notifications(stage, browser)
         page.goto(f"{stage.display.url}/pit/table/{tables[2].name}?lang=en")
         page.wait_for_function("() => document.querySelectorAll('#event-log > li').length > 20")
         _take(page, "pit-table", (1440, 1080))
         page.goto(f"{stage.display.url}/pit/table/{tables[7].name}?lang=en")
         page.wait_for_selector("#alerts-list > [data-staff]")
         _take(page, "pit-staff-only", (1440, 900))
+
+
+def _notifications(stage: Stage, browser: Browser) -> None:
+    """The panel of the browser's notifications, and a recipient that fails."""
+    with (
+        watch(browser, reduced_motion="reduce") as watched,
+        Listener(stage.broker.port, "nothing") as notifier,
+    ):
+        page = watched.page
+        page.context.grant_permissions(["notifications"])
+        page.add_init_script(RECORDER)
+        notifier.publish(NOTIFIER_TOPIC, status("floor", heartbeat=600), retain=True)
+        page.goto(f"{stage.display.url}/pit?lang=en")
+        page.wait_for_function(_PIT_IS_READY)
+        page.click("#sound")
+        page.click("#notices-button")
+        page.click("#notices")
+        page.click("#alert-test")
+        _take(page, "pit-notifications", SIZES["small"])
+        notifier.publish(NOTIFIER_TOPIC, b"", retain=True)
 
 
 def _orders(stage: Stage, browser: Browser, house: Path) -> None:

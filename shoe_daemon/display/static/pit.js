@@ -27,6 +27,7 @@
   var changedRows = {};
   var paintScheduled = false;
   var sound = null;
+  var notices = null;
   var roomy = false;
 
   function orderedKeys() {
@@ -135,8 +136,18 @@
     var worst = Shoe.worstSeverity(alerts);
     var loud = alerts.filter(function (alert) { return alert.data.severity === worst; })[0];
     sound.alert(worst);
+    alerts.forEach(function (alert) { notices.alert(row, alert); });
     Shoe.setText(byId(worst >= 3 ? "spoken-now" : "spoken"),
       (row.name || row.table) + ": " + Shoe.format.kind(loud.data.kind));
+  }
+
+  function focusAlert(key) {
+    var part = alertCards[key] || tiles[key];
+    var link = part && (part.node.querySelector("a") || part.node);
+    if (link) {
+      link.scrollIntoView();
+      link.focus();
+    }
   }
 
   function flash(key) {
@@ -225,6 +236,7 @@
     if (alerts.length) {
       announce(row, alerts);
     }
+    notices.closeOthers(row);
     if (!Object.keys(rows).some(function (key) {
       return Shoe.worstSeverity(rows[key].alerts) >= 3;
     })) {
@@ -243,6 +255,7 @@
     Shoe.setText(byId("broker-since"), broker.since
       ? Shoe.word("since", { time: Shoe.formatClock(broker.since) }) : "");
     Shoe.setText(byId("broker-detail"), broker.detail || "");
+    Shoe.showNotifierFaults(byId("notify-banner"), pit.notifications);
     showFaults(pit.faults);
     Object.keys(rows).forEach(function (key) {
       if (order.indexOf(key) < 0) {
@@ -318,6 +331,7 @@
     };
     Shoe.fillWords();
     sound = Shoe.alertSound(byId("sound"));
+    notices = Shoe.alertNotices(sound, focusAlert);
     initButtons();
     Shoe.handleInitial({ beat: handlers.beat, pit: takePit, rows: function (list) {
       list.forEach(takeRow);

@@ -293,6 +293,7 @@
     Shoe.setText(byId("broker-since"), pit.broker.since
       ? Shoe.word("since", { time: Shoe.formatClock(pit.broker.since) }) : "");
     Shoe.setText(byId("broker-detail"), pit.broker.detail || "");
+    Shoe.showNotifierFaults(byId("notify-banner"), pit.notifications);
   }
 
   function setLost(isLost, since) {

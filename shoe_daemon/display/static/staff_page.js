@@ -9,12 +9,15 @@
  * Shoe.showPage()             shows the page, which is hidden (class `waiting`) until it is built
  * Shoe.togglePanel(button, panel)   lets the button open and close the panel (aria-expanded); Esc
  *                             or a click elsewhere closes it
+ * Shoe.showNotifierFaults(banner, faults)   shows why people are not notified; [] hides the banner
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
 
 (function () {
   "use strict";
+
+  var MAX_FAULTS = 3;
 
   function forEachNode(selector, action) {
     Array.prototype.forEach.call(document.querySelectorAll(selector), action);
@@ -64,6 +67,33 @@ window.Shoe = Shoe;
 
   Shoe.showPage = function () {
     Shoe.setClass(document.body, "waiting", false);
+  };
+
+  function notifierFaultText(fault) {
+    var time = fault.since && Shoe.formatClock(fault.since);
+    if (fault.recipient === null) {
+      return Shoe.word(time ? "notify_off_since" : "notify_off",
+        { notifier: fault.notifier, time: time });
+    }
+    return Shoe.word("notify_fails", {
+      recipient: fault.recipient,
+      time: time || "–",
+      attempt: fault.attempts,
+      reason: Shoe.hasWord(fault.detail_code) ? Shoe.word(fault.detail_code, fault.detail_values)
+        : fault.detail
+    });
+  }
+
+  Shoe.showNotifierFaults = function (banner, faults) {
+    Shoe.setClass(banner, "hidden", !faults.length);
+    Shoe.setAttribute(document.body, "data-notify", faults.length ? "fails" : null);
+    Shoe.fillOnChange(banner, JSON.stringify(faults), function () {
+      return faults.slice(0, MAX_FAULTS).map(function (fault) {
+        return Shoe.el("p", { text: notifierFaultText(fault) });
+      }).concat(faults.length > MAX_FAULTS ? Shoe.el("p", {
+        text: Shoe.word("sheet_left_out", { count: faults.length - MAX_FAULTS })
+      }) : []);
+    });
   };
 
   Shoe.togglePanel = function (button, panel) {
