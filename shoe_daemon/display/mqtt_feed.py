@@ -52,6 +52,8 @@ LOOP_INTERVAL_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 1.0
 CLEARING_TIMEOUT_S: Final = 0.7
 _SUBSCRIPTION_ROUNDS: Final = 2
+MAX_EXTRA_FAILURES: Final = 2
+"""Connections that may end with an extra subscription, before it is given up."""
 
 
 class TableDiscovery:
@@ -161,7 +163,8 @@ class MqttFeed:
         """
         Args:
             settings: The broker.
-            topic_filters: Subscriptions; see `message_validation.topic_filters`.
+            topic_filters: Subscriptions; see `message_validation.topic_filters`. Those outside the
+                tables' tree follow last, and cost nothing where the broker does not grant them.
             queue: Receives messages and changes of the connection.
             now: Returns the current time, RFC 3339.
             timeouts: Timeouts; None for the defaults.
@@ -176,13 +179,10 @@ class MqttFeed:
         self._history, self._client = history, client
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
-        self._filters = topic_filters
-        # Which tables there are can be found out without the others.
-        self._table_filters = {
-            each
-            for each in topic_filters
-            if each.startswith(f"{settings.prefix}/") and not each.endswith(STAFF_ALERTS)
-        }
+        start = f"{settings.prefix}/"
+        self._filters = [each for each in topic_filters if each.startswith(start)]
+        self._extra_filters = [each for each in topic_filters if not each.startswith(start)]
+        self._extra_pending, self._extra_failures = False, 0
         self._status_filter = next(each for each in topic_filters if each.endswith(f"/{STATUS}"))
         self._discovery = TableDiscovery(settings.prefix)
         self._timeouts = timeouts or Timeouts()
@@ -274,18 +274,29 @@ class MqttFeed:
         until = time.monotonic() + self._timeouts.connect_s
         while not self._stopping.is_set():
             for event in self._run_loop_once(connection):
-                if isinstance(event, Subscribed):
-                    unconfirmed -= 1
-                    if unconfirmed == 0:
-                        self._report_connected()
-                    if unconfirmed <= 0:
-                        self._discovery.confirm_subscriptions(time.monotonic())
+                if not isinstance(event, Subscribed):
+                    continue
+                if event.topic_filter in self._extra_filters:
+                    self._extra_pending, self._extra_failures = False, 0
+                    continue
+                unconfirmed -= 1
+                if unconfirmed == 0:
+                    self._report_connected()
+                    self._subscribe_extra(connection)
+                if unconfirmed <= 0:
+                    self._discovery.confirm_subscriptions(time.monotonic())
             self._discover_tables(connection)
             self._send_announcement(connection)
             if unconfirmed > 0 and time.monotonic() > until:
                 raise _ConnectionLost("the broker does not confirm the subscriptions")
         self._clear_announcement(connection)
         connection.disconnect()
+
+    def _subscribe_extra(self, connection: Connection) -> None:
+        if self._extra_filters and self._extra_failures < MAX_EXTRA_FAILURES:
+            self._extra_pending = True
+            for each in self._extra_filters:
+                connection.subscribe(each)
 
     def _send_announcement(self, connection: Connection) -> None:
         payload = self._announced
@@ -334,7 +345,9 @@ class MqttFeed:
                     self._warn("announcement_refused", reason=reason, hint=hint)
                 case SubscriptionRefused(reason, topic_filter):
                     # Other subscriptions may be granted; missing documents show in the pit.
-                    if topic_filter in self._table_filters:
+                    if topic_filter not in self._extra_filters and not topic_filter.endswith(
+                        STAFF_ALERTS
+                    ):
                         self._discovery.abandon()
                     self._warn("subscription_refused", topics=topic_filter, reason=reason)
                 case _:
@@ -353,6 +366,12 @@ class MqttFeed:
             self._history.connected()
 
     def _report_loss(self, reason: str, accepted: float | None) -> float:
+        if self._extra_pending:
+            # Some brokers end a connection that asks for what it may not read.
+            self._extra_pending = False
+            self._extra_failures += 1
+            if self._extra_failures == MAX_EXTRA_FAILURES:
+                self._warn("subscription_given_up", topics=self._extra_filters)
         if self._history is not None:
             self._history.lost()
         if self._stopping.is_set():

@@ -99,7 +99,9 @@ class Acknowledged(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """The broker has accepted a subscription; messages that it had queued came before."""
+    """The broker has answered a subscription; messages that it had queued came before."""
+
+    topic_filter: str = ""
 
 
 class SubscriptionRefused(NamedTuple):
@@ -332,7 +334,7 @@ class Connection:
         self._events.extend(
             SubscriptionRefused(str(each), topic_filter) for each in reasons if each.is_failure
         )
-        self._events.append(Subscribed())
+        self._events.append(Subscribed(topic_filter))
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
         properties = message.properties

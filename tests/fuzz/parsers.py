@@ -142,7 +142,7 @@ def _valid_journal() -> bytes:
 
 def _display(data: bytes) -> str:
     """Messages into the display: topic, payload, topic, payload …, one a line."""
-    model = FloorModel(staff_alerts=True)
+    model = FloorModel(staff_alerts=True, notifier_status=True)
     views, lines = JsonViews(model), data.split(b"\n")
     for number, (topic, payload) in enumerate(zip(lines[::2], lines[1::2], strict=False)):
         model.receive(Message(topic.decode(errors="replace"), payload), at(number))
