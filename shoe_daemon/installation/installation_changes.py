@@ -20,6 +20,7 @@ from shoe_daemon.installation.planned_files import (
     MOSQUITTO,
     PlannedFile,
     Secrets,
+    display_account,
     plan_files,
 )
 from shoe_daemon.installation.questions import ask_secret
@@ -126,7 +127,7 @@ def _account_names(answers: Answers) -> list[str]:
     if answers.has_broker:
         names.append("pit")
     if answers.has_broker and answers.has_display:
-        names.append("pit-log")
+        names += [display_account(answers), "pit-log"]
     return names
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "MOSQUITTO",
     "PlannedFile",
     "Secrets",
+    "display_account",
     "plan_files",
     "simulator_port",
 ]
@@ -207,12 +208,16 @@ def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _password_lines(account: str, secrets: Secrets) -> list[str]:
-    """Replace the plain password of the unit by the encrypted one."""
+def _password_lines(account: str, secrets: Secrets, *, of_unit: bool = True) -> list[str]:
+    """
+    Replace the password of the unit by the encrypted one, or by that of an account that the unit
+    does not name.
+    """
     name = f"{account}.password"
-    if name not in secrets.encrypted:
+    if of_unit and name not in secrets.encrypted:
         return []
-    return ["LoadCredential=", _load_credential(name, secrets)]
+    lines = ["LoadCredential=", _load_credential(name, secrets)]
+    return lines if of_unit else [*lines, f"SetCredential={name}:\\n"]
 
 
 def _load_credential(name: str, secrets: Secrets) -> str:
@@ -256,7 +261,8 @@ def _broker_files(answers: Answers, samples: Mapping[str, str]) -> Iterator[Plan
 
 def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
     yield PlannedFile(f"{CONFIGS}/display.toml", _display_config(answers))
-    lines = ["[Service]", *_password_lines("board", secrets)]
+    account = display_account(answers)
+    lines = ["[Service]", *_password_lines(account, secrets, of_unit=account == "board")]
     if answers.display == "network":
         lines += [f"LoadCredential=pit.hash:{CONFIGS}/pit.hash", _EVIDENCE_GROUP]
         if answers.tls_names:
@@ -279,6 +285,14 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
         board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"
         text = f"[Service]\nEnvironment=BOARD={board}?lang={answers.language}\n"
         yield PlannedFile(f"{UNITS}/shoe-kiosk.service.d/50-init.conf", text)
+
+
+def display_account(answers: Answers) -> str:
+    """
+    Return the display's account at the broker: one that reads whether notifications arrive, where
+    this computer has the broker and its rights.
+    """
+    return "pit-display" if answers.has_broker else "board"
 
 
 def _takes_orders(answers: Answers) -> bool:
@@ -320,7 +334,7 @@ def _display_config(answers: Answers) -> str:
     if is_open:
         history["evidence"] = EVIDENCE
     sections.append(f"[display.history]\n{_keys(history)}")
-    sections.append(_mqtt_section(answers, "board"))
+    sections.append(_mqtt_section(answers, display_account(answers)))
     return "\n".join(sections)
 
 

@@ -101,6 +101,25 @@ def test_the_display_keeps_a_log_and_may_request_what_it_lacks(tmp_path: Path) -
     assert "\nSetCredential=pit-log.password:\\n\n" in drop_in.read_text()
 
 
+@pytest.mark.parametrize(
+    ("options", "account"), [((), "pit-display"), (("--broker", "broker.example"), "board")]
+)
+def test_the_pit_may_read_whether_notifications_arrive_where_the_rights_are_ours(
+    tmp_path: Path, options: tuple[str, ...], account: str
+) -> None:
+    written(tmp_path, *BARE, *options, typed="secret\nsecret\n")
+    setup = load_display(tmp_path / "etc/shoe-daemon/display.toml")
+    assert setup.config.mqtt.username == account
+    drop_in = tmp_path / "etc/systemd/system/shoe-display.service.d/50-init.conf"
+    if account == "pit-display":
+        assert "\nLoadCredential=\nLoadCredential=pit-display.password:" in drop_in.read_text()
+        assert "\nSetCredential=pit-display.password:\\n\n" in drop_in.read_text()
+        rights = (tmp_path / "etc/mosquitto/shoe.acl").read_text()
+        own = rights.partition(f"user {account}\n")[2].partition("\n\n")[0]
+        assert "topic read shoe-notify/v1/+" in own
+        assert "write" not in own
+
+
 def test_tablets_reach_the_pit_over_tls(tmp_path: Path) -> None:
     options = ("--display", "network", "--tls", "board.example", "--operator", "Maria")
     written(tmp_path, *BARE, *options, typed="a long password\n4711\n")
@@ -215,6 +234,7 @@ def test_a_second_table_shares_the_broker_and_the_display(tmp_path: Path) -> Non
         "table-1",
         "board",
         "pit",
+        "pit-display",
         "pit-log",
         "table-2",
     ]
