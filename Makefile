@@ -18,7 +18,7 @@
 # Empty: the first that fits is taken. `make venv PYTHON=/usr/bin/python3` names one.
 PYTHON ?=
 BIN := .venv/bin
-CODE := $(wildcard shoe_daemon drivers calibration bench tests tools)
+CODE := $(wildcard shoe_daemon drivers calibration bench examples tests tools)
 
 .PHONY: venv run run-camera test test-fast test-all check wheel deb lock clean distclean
 .DELETE_ON_ERROR:
@@ -49,7 +49,7 @@ test test-fast test-all: export OPENBLAS_NUM_THREADS = 1
 FAST := tests/game tests/table tests/misdeals tests/golden tests/report tests/drivers/angel_eye_ii
 
 test: venv
-	@$(BIN)/python tools/prepare.py mosquitto chromium
+	@$(BIN)/python tools/prepare.py mosquitto chromium $(MORE_PROGRAMS)
 	$(PYTEST) $(ARGS)
 
 # Pure tests wait for nothing.
@@ -58,6 +58,7 @@ test-fast: venv
 	$(PYTEST) $(FAST) $(ARGS)
 
 test-all: export TEST_VOLUME = full
+test-all: MORE_PROGRAMS = node
 test-all: test
 
 # The packages on a virtual machine with Debian 12: installation, watchdog, USB, power cuts. Needs

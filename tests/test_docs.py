@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "systemd").glob("*.md")]
-)
+FOLDERS = ("*.md", "docs/**/*.md", "systemd/*.md", "examples/*.md", "examples/*/*.md")
+PAGES = sorted(page for folder in FOLDERS for page in ROOT.glob(folder))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 

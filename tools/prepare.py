@@ -6,6 +6,7 @@ Runs on a bare Python, before the project is installed:
     python3 tools/prepare.py venv        .venv according to the lock, with the project
     python3 tools/prepare.py mosquitto   the broker of the tests
     python3 tools/prepare.py chromium    the browser of the page tests
+    python3 tools/prepare.py node        Node and npm, for the tests of examples
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SERVER_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/lo
 OPENCV_LIBRARIES = ("libgl1", "libglib2.0-0")
 # Any of these. Debian has the first, which draws without a window at a third of the cost.
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome", "chromium-browser")
+NODE_PROGRAMS, NODE_PACKAGES = ("node", "npm"), ("nodejs", "npm")
 
 
 class MissingError(Exception):
@@ -37,7 +39,7 @@ class MissingError(Exception):
 
 def main(arguments: list[str]) -> str | None:
     """Run the named jobs; return an error message for `sys.exit`."""
-    jobs = {"venv": venv, "mosquitto": mosquitto, "chromium": chromium}
+    jobs = {"venv": venv, "mosquitto": mosquitto, "chromium": chromium, "node": node}
     if not arguments or not jobs.keys() >= set(arguments):
         return f"usage: prepare.py {'|'.join(jobs)} …"
     try:
@@ -79,6 +81,16 @@ def chromium() -> None:
     """Ensure that a browser is installed."""
     if not any(map(shutil.which, BROWSERS)):
         _install(BROWSERS[0], purpose="tests of the pages")
+
+
+def node() -> None:
+    """Install Node and npm; on failure print a note: only the tests of two examples need them."""
+    if all(map(shutil.which, NODE_PROGRAMS)):
+        return
+    try:
+        _install(*NODE_PACKAGES, purpose="tests of examples")
+    except MissingError as error:
+        print(error, file=sys.stderr)
 
 
 def _wanted() -> str:

@@ -1,6 +1,6 @@
 """
-The scoreboard of docs/mqtt.md shows the cards, reports stale data after any loss, and
-recovers by itself.
+The scoreboards of docs/mqtt.md and examples/ show the cards, report stale data after any loss,
+recover by themselves, and survive every message.
 """
 
 from __future__ import annotations
@@ -10,76 +10,41 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
-from tests.brokers import wait_for
-from tests.mqtt.make_examples import PAGE
+from shoe_daemon.game.coup import Outcome
+from shoe_daemon.mqtt.json_schemas import load_examples
+from tests.brokers import Listener, wait_for
+from tests.mqtt.example_boards import (
+    EXAMPLES,
+    PROGRAM,
+    PROJECT,
+    ROOT,
+    SITE,
+    TABLE,
+    Board,
+    showing,
+)
 from tests.mqtt.sample_broker import SampleBroker
 from tests.service.daemon_process import DaemonProcess, Shoe
+from tests.volume import sample, volume
 
-pytestmark = pytest.mark.mosquitto
+pytestmark = [pytest.mark.mosquitto, pytest.mark.timeout(300)]
 
-(PROGRAM,) = re.findall(
-    r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
-)
-SITE, TABLE = "casino", "table-7"
-ROOT = f"{DEFAULT_PREFIX}/{SITE}/{TABLE}"
-
-
-class Board:
-    """The program in a process of its own, and what it has shown last."""
-
-    def __init__(self, process: subprocess.Popen[str], lines: IO[str]) -> None:
-        self.process = process
-        self.last = ""
-        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
-
-    def _read(self, lines: IO[str]) -> None:
-        for line in lines:
-            self.last = line.rstrip("\n")
-
-    def wait(self, condition: Callable[[str], bool], what: str) -> None:
-        """Wait until a line is shown for which this holds."""
-        wait_for(lambda: self._shows(condition), what, timeout=60)
-
-    def _shows(self, condition: Callable[[str], bool]) -> bool:
-        assert self.process.poll() is None, self.last
-        return bool(self.last) and condition(self.last)
-
-    def wait_fresh(self, cards: str) -> None:
-        self.wait(lambda line: line.startswith("      ") and cards in line, f"{cards}, fresh")
-
-    def wait_stale(self, cards: str) -> None:
-        self.wait(lambda line: line.startswith("STALE") and cards in line, f"{cards}, stale")
+every_board = pytest.mark.parametrize("name", sample(["", *EXAMPLES], 4))
+every_example = pytest.mark.parametrize("name", sample(EXAMPLES, 3))
 
 
 class Hall(NamedTuple):
     broker: SampleBroker
     daemon: DaemonProcess
     shoe: Shoe
-    board: Board
-
-
-@contextmanager
-def showing(broker: SampleBroker) -> Iterator[Board]:
-    """Run the program as its first line says, with the display's account."""
-    where = ("127.0.0.1", str(broker.port), ROOT, "board", str(broker.password_file("board")))
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *where], stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            yield Board(process, process.stdout)
-        finally:
-            process.kill()
 
 
 @pytest.fixture
@@ -91,9 +56,8 @@ def broker(tmp_path: Path) -> Iterator[SampleBroker]:
 
 @pytest.fixture
 def hall(tmp_path: Path, broker: SampleBroker) -> Iterator[Hall]:
-    """A broker, a table and a board, of which the board was there first."""
+    """A broker, and a table that has not started yet."""
     with ExitStack() as stack:
-        board = stack.enter_context(showing(broker))
         shoe = stack.enter_context(Shoe(tmp_path / "line"))
         config = tmp_path / "table.toml"
         config.write_text(
@@ -104,7 +68,7 @@ def hall(tmp_path: Path, broker: SampleBroker) -> Iterator[Hall]:
             encoding="utf-8",
         )
         daemon = stack.enter_context(DaemonProcess(config))
-        yield Hall(broker, daemon, shoe, board)
+        yield Hall(broker, daemon, shoe)
 
 
 def test_it_has_some_twenty_lines() -> None:
@@ -112,48 +76,221 @@ def test_it_has_some_twenty_lines() -> None:
     assert max(map(len, PROGRAM.splitlines())) <= 105
 
 
-@pytest.mark.timeout(300)
-def test_it_shows_the_table_and_what_is_stale(hall: Hall) -> None:
-    hall.board.wait_stale("")
-    hall.daemon.start().wait_ready()
-    hall.board.wait_fresh("")
-    hall.shoe.wait_heard().draw("P1:9S", "B1:2H")
-    hall.board.wait_fresh("P1:9S B1:2H {'banker': 0")
-    _halt(hall)
-    _kill_the_broker(hall)
-    hall.daemon.kill()
-    hall.board.wait_stale("P1:9S B1:2H")
-    hall.daemon.start().wait_ready()
-    hall.board.wait_fresh("")
+@every_board
+def test_it_shows_the_table_and_what_is_stale(hall: Hall, name: str, tmp_path: Path) -> None:
+    with showing(name, hall.broker, tmp_path) as board:  # it is there before the table
+        board.wait_stale("")
+        hall.daemon.start().wait_ready()
+        board.wait_fresh("")
+        hall.shoe.wait_heard().draw("P1:9S", "B1:2H")
+        board.wait_fresh("P1:9S B1:2H")
+        board.wait_fresh("banker")
+        _halt(hall, board)
+        _kill_the_broker(hall, board)
+        hall.daemon.kill()
+        board.wait_stale("P1:9S B1:2H")
+        hall.daemon.start().wait_ready()
+        board.wait_fresh("")
 
 
-def _halt(hall: Hall) -> None:
+def _halt(hall: Hall, board: Board) -> None:
     """The daemon hangs: only the missing heartbeat tells it."""
     hall.daemon.process.send_signal(signal.SIGSTOP)
-    hall.board.wait_stale("P1:9S B1:2H")
+    board.wait_stale("P1:9S B1:2H")
     hall.daemon.process.send_signal(signal.SIGCONT)
-    hall.board.wait_fresh("P1:9S B1:2H")
+    board.wait_fresh("P1:9S B1:2H")
 
 
-def _kill_the_broker(hall: Hall) -> None:
+def _kill_the_broker(hall: Hall, board: Board) -> None:
     hall.broker.kill()
-    hall.board.wait_stale("P1:9S B1:2H")
+    board.wait_stale("P1:9S B1:2H")
     hall.broker.start()
-    hall.board.wait_fresh("P1:9S B1:2H")
+    board.wait_fresh("P1:9S B1:2H")
+
+
+@every_example
+def test_an_example_shows_rounds_over_tls(hall: Hall, name: str, tmp_path: Path) -> None:
+    hall.daemon.start().wait_ready()
+    with showing(name, hall.broker, tmp_path, ca=hall.broker.ca) as board:
+        board.wait_fresh("")
+        hall.shoe.wait_heard().draw("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+        hall.shoe.call(Outcome.PLAYER)
+        board.wait_fresh("round 1: player")
+        board.wait_fresh("player 1")
+        hall.shoe.draw("P1:4S", "B1:2H", "P2:3D", "B2:4C")  # and no third card for the Banker
+        hall.shoe.call(Outcome.PLAYER)
+        board.wait_fresh("P1:4S B1:2H P2:3D B2:4C")
+        if name == "python-scoreboard":
+            board.wait(lambda shown: "\nP" in shown.text, "the big road")
+        assert hall.daemon.stop() == 0
+        board.wait_stale("the table is offline")
+
+
+@every_example
+def test_an_example_gives_no_password_to_a_broker_that_it_cannot_verify(
+    broker: SampleBroker, name: str, tmp_path: Path
+) -> None:
+    with showing(name, broker, tmp_path, ca="") as board:
+        # It hangs up before it has named itself.
+        wait_for(lambda: b"Client <unknown> " in broker.log.read_bytes(), "a refusal")
+        board.wait_stale("no broker")
+        assert b"u'board'" not in broker.log.read_bytes()
+
+
+@every_example
+def test_what_an_example_cannot_use_ends_nothing(
+    broker: SampleBroker, name: str, tmp_path: Path
+) -> None:
+    """Documents of the page, one after another changed; each is retained, as a table's are."""
+    state, status = _document("state", 1), _document("status")
+    with broker.listen(TABLE) as table, showing(name, broker, tmp_path) as board:
+
+        def publish(topic: str, payload: object) -> None:
+            content = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+            table.publish(f"{ROOT}/{topic}", content, retain="event" not in topic)
+
+        def say(**fields: object) -> None:
+            publish("status", status | {"from_a_later_version": {"a": 1}})
+            publish("state", state | {"from_a_later_version": [1]} | fields)
+
+        say()
+        board.wait_fresh("the Banker is to draw")  # an open alert, in its own words
+        for payload in UNUSABLE:
+            publish("state", payload)
+            publish("alert/active", payload)
+            publish("event/round_finished", payload)
+        say(session="of another start")
+        board.wait_stale("started again")
+        say(alarm="The journal cannot be written.")
+        board.wait_stale("The journal cannot be written.")
+        say()
+        board.wait_fresh("the Banker is to draw")
+        say(name="<b>Table\x1b[31m")
+        board.wait_fresh("<b>Table")
+        publish("status", status | {"state": "offline"})
+        board.wait_stale("offline")
+        publish("status", status)
+        board.wait_fresh("")
+        publish("status", b"")  # a person has cleared the topic
+        board.wait_stale("unknown")
+
+
+UNUSABLE: Final = (
+    *(b"null", b"[1]", b"7", b'"online"', b"{", b"\xff\xfe", b"[" * 60_000),
+    b'{"a":"' + b"x" * 60_000 + b'"}',
+    *(b"{}", b'{"session":"9f2c41d0"}', b'{"session":"9f2c41d0","heartbeat":"often"}'),
+    b'{"alerts":7,"data":null,"session":"9f2c41d0","heartbeat":10,"round":5}',
+)
+
+
+def _document(topic: str, number: int = 0) -> dict[str, Any]:
+    """Return an example of docs/mqtt.md."""
+    found: dict[str, Any] = load_examples()[topic][number]["payload"]
+    return found
+
+
+def test_the_terminal_shows_what_its_page_says(broker: SampleBroker, tmp_path: Path) -> None:
+    page = (PROJECT / "examples/python-scoreboard/README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"^```text\n(.*?)\n```", page, re.DOTALL | re.MULTILINE)
+    with broker.listen(TABLE) as table:
+        _publish_a_live_table(table)
+        with showing("python-scoreboard", broker, tmp_path) as board:
+            board.wait(lambda shown: shown.text == picture, picture)
+
+
+def _publish_a_live_table(table: Listener) -> None:
+    for topic in ("status", "state", "roads"):
+        table.publish(f"{ROOT}/{topic}", json.dumps(_document(topic)).encode(), retain=True)
+
+
+FULL_ONLY = pytest.mark.skipif(not volume(0, 1), reason="installs packages of npm: make test-all")
+
+
+@FULL_ONLY
+def test_an_event_that_arrives_again_is_dropped_by_its_number(
+    broker: SampleBroker, tmp_path: Path
+) -> None:
+    event = _document("event/round_finished")
+    with broker.listen(TABLE) as table, showing("node-scoreboard", broker, tmp_path) as board:
+        _publish_a_live_table(table)
+        board.wait_fresh("")  # it has subscribed
+        for seq, number in ((21, 1), (21, 1), (40, 2), (21, 1), (61, 3)):
+            again = event | {"seq": seq, "round": number}
+            table.publish(f"{ROOT}/event/round_finished", json.dumps(again).encode())
+        wait_for(lambda: "round 3" in board.output, "the last round")
+    assert re.findall(r"^round (\d)", board.output, re.MULTILINE) == ["1", "2", "3"]
+
+
+@FULL_ONLY
+def test_a_page_goes_grey_when_its_program_ends(broker: SampleBroker, tmp_path: Path) -> None:
+    with broker.listen(TABLE) as table, showing("node-scoreboard", broker, tmp_path) as board:
+        _publish_a_live_table(table)
+        board.wait_fresh("P1:6S")
+        board.process.kill()
+        wait_for(lambda: (shown := board.shown()) and shown.stale, "a grey page")
+
+
+@FULL_ONLY
+def test_an_alert_is_announced_once_while_it_is_open(broker: SampleBroker, tmp_path: Path) -> None:
+    document = _document("alert/active", 1)
+    (alert,) = document["alerts"]
+
+    def of(number: int) -> dict[str, Any]:
+        data = alert["data"] | {"id": number, "detail": f"alert {number}"}
+        return {**alert, "data": data}
+
+    with broker.listen(TABLE) as table, showing("node-red", broker, tmp_path) as board:
+        _publish_a_live_table(table)
+        board.wait_fresh("")  # it has subscribed
+        for numbers in ([1], [1], [1, 2], [2], [], [3]):
+            changed = document | {"alerts": [of(number) for number in numbers]}
+            table.publish(f"{ROOT}/alert/active", json.dumps(changed).encode(), retain=True)
+        wait_for(lambda: "alert 3" in board.output, "the last alert")
+        broker.kill()
+        board.wait_stale("no broker")
+        broker.start()
+        changed = document | {"alerts": [of(3), of(4)]}
+        table.publish(f"{ROOT}/alert/active", json.dumps(changed).encode(), retain=True)
+        wait_for(lambda: "alert 4" in board.output, "the alert after the loss")
+    assert re.findall(r"\] alert (\d)", board.output) == ["1", "2", "3", "4"]
 
 
 @pytest.mark.timeout(120)
+@every_board
 def test_a_table_that_died_with_its_broker_looks_live_for_a_heartbeat_and_no_longer(
-    broker: SampleBroker,
+    broker: SampleBroker, name: str, tmp_path: Path
 ) -> None:
     """The broker kept `online` and a `state`, and nobody is there to publish a last will."""
     heartbeat = 4
-    state = {"session": "s", "heartbeat": heartbeat, "counts": "kept"}
+    state = _document("state") | {"session": "s", "heartbeat": heartbeat, "name": "kept"}
     with broker.listen(TABLE) as table:
         table.publish(f"{ROOT}/status", b'{"session":"s","state":"online"}', retain=True)
         table.publish(f"{ROOT}/state", json.dumps(state).encode(), retain=True)
-    with showing(broker) as board:
-        board.wait_fresh("kept")
+    with showing(name, broker, tmp_path) as board:
+        board.wait_fresh("6S")
         began = time.monotonic()
-        board.wait_stale("kept")
+        board.wait_stale("6S")
         assert time.monotonic() - began < 2.5 * heartbeat  # three are for what was published
+
+
+def test_a_setting_that_is_missing_is_one_line(tmp_path: Path) -> None:
+    program = PROJECT / "examples/python-scoreboard/scoreboard.py"
+    done = subprocess.run(
+        [sys.executable, program], env={}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode
+    (line,) = done.stderr.splitlines()
+    assert "SHOE_TABLE" in line
+    assert "table.env" in line
+
+
+@pytest.mark.parametrize(
+    "lock", sorted((PROJECT / "examples").glob("*/package-lock.json")), ids=str
+)
+def test_a_lock_names_no_registry_of_a_machine(lock: Path) -> None:
+    packages = json.loads(lock.read_text(encoding="utf-8"))["packages"]
+    assert packages.pop("")["dependencies"]
+    for package in packages.values():
+        assert "integrity" in package or package["inBundle"]
+        address = package.get("resolved", "https://registry.npmjs.org/")
+        assert address.startswith("https://registry.npmjs.org/")

@@ -46,8 +46,8 @@ def test_nothing_is_done_where_nothing_changed(
 
 
 def test_an_unknown_job_is_bad_usage() -> None:
-    assert prepare.main(["everything"]) == "usage: prepare.py venv|mosquitto|chromium …"
-    assert prepare.main([]) == "usage: prepare.py venv|mosquitto|chromium …"
+    assert prepare.main(["everything"]) == "usage: prepare.py venv|mosquitto|chromium|node …"
+    assert prepare.main([]) == "usage: prepare.py venv|mosquitto|chromium|node …"
 
 
 def test_several_jobs_are_done_in_their_order(installed: list[list[str]]) -> None:
@@ -61,4 +61,18 @@ def test_a_browser_under_another_name_will_do(
 ) -> None:
     monkeypatch.setattr("tools.prepare.shutil.which", lambda name, **_: name == "google-chrome")
     assert prepare.main(["chromium"]) is None
+    assert installed == []
+
+
+def test_node_is_installed_with_npm(installed: list[list[str]]) -> None:
+    assert prepare.main(["node"]) is None
+    assert installed[-1][-2:] == ["nodejs", "npm"]
+
+
+def test_without_permission_only_the_tests_of_examples_lack_node(
+    installed: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tools.prepare.os.geteuid", lambda: 1000)
+    assert prepare.main(["node"]) is None
+    assert "sudo apt-get install nodejs npm" in capsys.readouterr().err
     assert installed == []
