@@ -10,8 +10,9 @@ Import from this package only; the modules below it may change (`docs/python.md`
   opens its own kind of line.
 - `create_driver`, `find_driver`, `driver_names`, `driver_version`: drivers by name;
   `make_driver`: a driver with checked options.
-- `read_capture`, `write_hex`, `HEX_SUFFIX`: capture files; `observations_of`, `frames_of`:
-  their decoding.
+- `load_capture`, `read_capture`, `write_capture`, `write_hex`, `Capture`, `CaptureLine`, `Mark`,
+  `CaptureWriter`: capture files; `observations_of`, `frames_of`: their decoding.
+- `AnonymisesCards`, `Anonymiser`, `blank`, `random_permutation`: captures with other cards.
 - `open_transport`, `check_url`, `LineError`, `EndOfCaptureError`: lines.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
@@ -27,13 +28,25 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from drivers.capture_file import (
+        CAPTURE_SUFFIX,
         HEX_SUFFIX,
+        TEXT_SUFFIXES,
+        Anonymiser,
+        Capture,
+        CaptureLine,
+        CaptureWriter,
+        Mark,
+        blank,
         frames_of,
+        load_capture,
         observations_of,
+        random_permutation,
         read_capture,
+        write_capture,
         write_hex,
     )
     from drivers.driver_interface import (
+        AnonymisesCards,
         Decoder,
         Driver,
         Frame,
@@ -56,7 +69,14 @@ if TYPE_CHECKING:
     from drivers.url_redaction_and_error_location import raised_at, redact_url
 
 __all__ = [
+    "CAPTURE_SUFFIX",
     "HEX_SUFFIX",
+    "TEXT_SUFFIXES",
+    "Anonymiser",
+    "AnonymisesCards",
+    "Capture",
+    "CaptureLine",
+    "CaptureWriter",
     "Decoder",
     "Driver",
     "EndOfCaptureError",
@@ -64,30 +84,53 @@ __all__ = [
     "FrameKind",
     "LineError",
     "LineSettings",
+    "Mark",
     "NamesFiles",
     "OpensLine",
     "Reader",
     "ReaderEnvironment",
     "StoresEvidence",
     "Transport",
+    "blank",
     "check_url",
     "create_driver",
     "driver_names",
     "driver_version",
     "find_driver",
     "frames_of",
+    "load_capture",
     "make_driver",
     "observations_of",
     "open_transport",
     "raised_at",
+    "random_permutation",
     "read_capture",
     "redact_url",
+    "write_capture",
     "write_hex",
 ]
 
 _NAMES_BY_MODULE: Final = {
-    "capture_file": ("HEX_SUFFIX", "frames_of", "observations_of", "read_capture", "write_hex"),
+    "capture_file": (
+        "CAPTURE_SUFFIX",
+        "HEX_SUFFIX",
+        "TEXT_SUFFIXES",
+        "Anonymiser",
+        "Capture",
+        "CaptureLine",
+        "CaptureWriter",
+        "Mark",
+        "blank",
+        "frames_of",
+        "load_capture",
+        "observations_of",
+        "random_permutation",
+        "read_capture",
+        "write_capture",
+        "write_hex",
+    ),
     "driver_interface": (
+        "AnonymisesCards",
         "Decoder",
         "Driver",
         "Frame",

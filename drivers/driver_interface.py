@@ -8,12 +8,14 @@ clock, and raises nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from msgspec import Meta, Struct
 
+from shoe_daemon.game import Card
 from shoe_daemon.table.observations import Observation, Signal
 
 
@@ -189,3 +191,22 @@ class StoresEvidence(Protocol):
     @property
     def evidence(self) -> Path | None:
         """The folder; None if no photos are stored."""
+
+
+@runtime_checkable
+class AnonymisesCards(Protocol):
+    """A driver that can replace the cards in its bytes, for captures that are given away."""
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes | None:
+        """
+        Return bytes of the same meaning with other cards.
+
+        Args:
+            raw: One piece of bytes as the decoder returned it: a frame, a repeat or noise.
+            permutation: The other card of each card.
+
+        Returns:
+            Bytes that the decoder reads as the same, but with the other cards. Bytes that may
+            show a card, and whose card is not known, are `drivers.blank`; None does the same
+            for all of them.
+        """

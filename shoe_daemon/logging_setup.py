@@ -58,8 +58,22 @@ _JSON: Final = structlog.processors.JSONRenderer()
 @contextlib.contextmanager
 def warnings_on_stderr() -> Iterator[None]:
     """Log warnings and errors to stderr meanwhile: stdout is for programs."""
+    with _configuration_restored():
+        configure_logging(quiet=True)
+        yield
+
+
+@contextlib.contextmanager
+def no_logs() -> Iterator[None]:
+    """Log nothing meanwhile: the program prints messages of its own."""
+    with _configuration_restored():
+        structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
+        yield
+
+
+@contextlib.contextmanager
+def _configuration_restored() -> Iterator[None]:
     before = structlog.get_config() if structlog.is_configured() else None
-    configure_logging(quiet=True)
     try:
         yield
     finally:

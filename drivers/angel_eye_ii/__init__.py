@@ -7,14 +7,16 @@ both at once; the driver handles either without an option.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec import Struct
 
-from drivers.angel_eye_ii.decoder import AngelDecoder, AngelOptions
-from drivers.angel_eye_ii.frame_codec import ShoeCommand
+from drivers.angel_eye_ii.decoder import AngelDecoder, AngelOptions, with_other_cards
+from drivers.angel_eye_ii.frame_codec import Shape, ShoeCommand, blank_reply, parse_report, split
 from drivers.driver_interface import Decoder, LineSettings
 from shoe_daemon.errors import UserError
+from shoe_daemon.game import Card
 from shoe_daemon.table.observations import Signal
 
 __all__ = ["AngelEyeII", "AngelOptions"]
@@ -42,6 +44,26 @@ class AngelEyeII:
     def decoder(self) -> Decoder:
         """Return a new decoder."""
         return AngelDecoder(self._options)
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
+        """
+        Return a frame with other cards: the face byte and the BCC change, hidden stays hidden.
+
+        Noise may be a part of a frame, so nothing of it is shown: its checksum alone could tell
+        the card.
+        """
+        piece = split(raw, answers=self._options.allow_commands)
+        shape = piece.shape if piece and piece.length == len(raw) else Shape.NOISE
+        match shape:
+            case Shape.REPORT:
+                return with_other_cards(parse_report(raw), permutation).to_bytes()
+            case Shape.REPLY:
+                return blank_reply(raw)
+            case Shape.ACK:
+                return raw
+            case Shape.NAK:
+                return raw[:1] + b"?"
+        return b"?" * len(raw)
 
     def command(self, command: ShoeCommand) -> bytes:
         """

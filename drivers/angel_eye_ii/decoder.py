@@ -23,7 +23,7 @@ a boot, which restarts them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct
@@ -280,6 +280,27 @@ _REPORTS: Final[dict[str, tuple[int, Callable[[bytes], DecodedReport]]]] = {
     "L": (1, _lock),
     "M": (4, _preset),
 }
+
+
+_FACE_REPORTS: Final = "DdIiR"
+_NO_FACE: Final = 0xFF
+"""A face code of no card, in place of any other such code."""
+
+
+def with_other_cards(report: Report, permutation: Mapping[Card, Card]) -> Report:
+    """Return a report with other cards. Data that may show a card in another way is replaced."""
+    known = _REPORTS[report.code][0] if report.code in _REPORTS else 0
+    data, beyond = report.data[:known], report.data[known:]
+    if report.code in _FACE_REPORTS and len(data) == known:
+        data = bytes([data[0], _other_face(data[1], permutation)])
+    return Report(report.seq, report.code, data + bytes([NOT_DISCLOSED]) * len(beyond))
+
+
+def _other_face(code: int, permutation: Mapping[Card, Card]) -> int:
+    if code & 0x7F == NOT_DISCLOSED & 0x7F:
+        return code
+    card = _FACES.get((code >> 4 & 0b111, code & 0b1111))
+    return _NO_FACE if card is None else face_code(permutation[card]) & (code | 0x7F)
 
 
 _BOOT: Final = "S"

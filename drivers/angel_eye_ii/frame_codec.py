@@ -99,6 +99,14 @@ def parse_report(raw: bytes) -> Report:
     return Report(raw[1] - _ZERO, chr(raw[2]), raw[3 : -1 - _BCC_BYTES])
 
 
+def blank_reply(raw: bytes) -> bytes:
+    """Return a reply of the same length and form of BCC that shows nothing."""
+    start, checked = raw[:1], raw[1:-_BCC_BYTES]
+    hides = b"?" * (len(checked) - 1) + checked[-1:]
+    with_start = raw[-_BCC_BYTES:] == block_check(start + checked)
+    return start + hides + block_check(start + hides if with_start else hides)
+
+
 def split(buffer: bytes | bytearray, *, answers: bool = False) -> Piece | None:
     """
     Return the first piece of a buffer; None where more bytes are needed.

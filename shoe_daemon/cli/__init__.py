@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "main"]
 # Command name to "module:attribute".
 COMMANDS: dict[str, str] = {
     "doctor": "shoe_daemon.cli.check_config_and_doctor:doctor",
+    "capture": "shoe_daemon.cli.capture:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
     "check-config": "shoe_daemon.cli.check_config_and_doctor:check_config",
     "cmd": "shoe_daemon.cli.cmd:command",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from drivers import create_driver, observations_of, read_capture
+from drivers import TEXT_SUFFIXES, Capture, create_driver, load_capture, observations_of
 from shoe_daemon.cli.shared_options import Number
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.event_text import event_lines
@@ -32,11 +32,12 @@ from shoe_daemon.table import (
     decode_log,
     encode_event,
 )
+from shoe_daemon.table.observations import Gap, GapDetail, Link, Tick
 
 
 @click.command("replay", short_help="Turn a log or a capture into events.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--protocol", metavar="NAME", help="FILE holds raw bytes of this reader.")
+@click.option("--protocol", metavar="NAME", help="FILE is a capture of this reader.")
 @click.option("--house", metavar="H", help="One of `rules list`, or a .toml file.")
 @click.option(
     "--policy", metavar="P", default="management", help="Whose rulings, or a .toml file."
@@ -74,14 +75,16 @@ def command(
     **chosen: Any,  # noqa: ANN401 - click's options
 ) -> None:
     """
-    Turn a log of observations (one JSON object a line), or with --protocol the
-    raw bytes of a reader, into events.
+    Turn a log of observations (one JSON object a line), or a capture of a reader's
+    bytes, into events. --protocol names the reader where the capture does not.
 
     A log may begin anywhere: what comes before the first clean boundary is
     partial. A session line of the log overrides the options given here.
     """
-    table = Table(TableState(session=_session(chosen, timeless=protocol is not None)))
-    source = _capture(file, protocol) if protocol else read_log(file)
+    capture = load_capture(file) if protocol or file.suffix in TEXT_SUFFIXES else None
+    timeless = capture is not None and not capture.has_times
+    table = Table(TableState(session=_session(chosen, timeless=timeless)))
+    source = read_log(file) if capture is None else _decoded(file, capture, protocol)
     print_events = _print_json if as_json else _print_text
     irregular = 0
     for observation in source:
@@ -126,13 +129,23 @@ def read_log(file: Path) -> Iterator[Observation]:
         raise UserError(f"{file}, {error}") from error
 
 
-def _capture(file: Path, protocol: str) -> Iterable[Observation]:
-    driver = create_driver(protocol)
-    data = read_capture(file)
-    observations = list(observations_of(driver, data))
-    if data and not observations:
-        raise UserError(f"{file}: {len(data)} bytes, and no valid frame of {protocol} in them")
+def _decoded(file: Path, capture: Capture, protocol: str | None) -> Iterable[Observation]:
+    name = protocol or capture.header.get("driver")
+    if name is None:
+        raise UserError(f"{file}: no line `# driver:`; expected --protocol NAME")
+    if capture.note:
+        click.echo(f"note: {file}: {capture.note}", err=True)
+    observations = list(observations_of(create_driver(name), capture))
+    size = len(capture.data)
+    if size and all(map(_comes_from_line, observations)):
+        raise UserError(f"{file}: {size} bytes, and no valid frame of {name} in them")
     return observations
+
+
+def _comes_from_line(observation: Observation) -> bool:
+    """Return whether an observation comes from the line itself, without a frame."""
+    is_reconnect = isinstance(observation, Gap) and observation.detail is GapDetail.RECONNECT
+    return is_reconnect or isinstance(observation, Link | Tick)
 
 
 def _print_json(events: list[Event]) -> None:

@@ -50,7 +50,8 @@ def command() -> None:
 @click.option(
     "--capture",
     type=FILE,
-    help="No line: writes what would be sent to this file (.hex is text, anything else bytes).",
+    help="No line: writes what would be sent to this file (.cap is text with times, .hex without; "
+    "anything else bytes).",
 )
 @click.option(
     "--speed",
@@ -149,26 +150,29 @@ def _play_line(
 
 
 def _write_capture(path: Path, settings: ShoeSettings, copies: int, ledger: _DealtLog) -> None:
-    from drivers import HEX_SUFFIX, write_hex
+    from drivers import CAPTURE_SUFFIX, HEX_SUFFIX, CaptureLine, write_capture, write_hex
     from drivers.simulators.angel_eye_dealing import scenes
 
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--capture needs an end: --rounds or --shoes")
-    pieces: list[tuple[bytes, str]] = []
+    pieces: list[tuple[float, bytes]] = []
     for scene in scenes(settings):
         ledger.note(scene, aloud=False)
         for step in scene.steps:
-            pieces += [(data, f"{at:.2f} s") for at, data in step.writes(copies)]
+            pieces += step.writes(copies)
     header = {
         "name": path.stem,
         "driver": "angel-eye-ii",
         "origin": f"simulated, {settings.mode} mode, seed {settings.seed}",
     }
     try:
-        if path.suffix == HEX_SUFFIX:
-            write_hex(path, header, pieces)
+        if path.suffix == CAPTURE_SUFFIX:
+            timed = (CaptureLine(data, round(at * 1e6)) for at, data in pieces)
+            write_capture(path, header, timed)
+        elif path.suffix == HEX_SUFFIX:
+            write_hex(path, header, [(data, f"{at:.2f} s") for at, data in pieces])
         else:
-            path.write_bytes(b"".join(data for data, _ in pieces))
+            path.write_bytes(b"".join(data for _, data in pieces))
     except OSError as error:
         raise UserError(f"{path}: {one_line(error)}") from error
     ledger.sum_up()

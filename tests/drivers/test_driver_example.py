@@ -13,8 +13,11 @@ from random import Random
 from types import ModuleType
 
 import pytest
+from msgspec.structs import replace
 
+from drivers.capture_file import Anonymiser, CaptureLine, blank, random_permutation
 from drivers.driver_interface import Frame, FrameKind
+from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import wait_for
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 
@@ -165,3 +168,22 @@ def test_without_buttons_it_reports_no_results(module: ModuleType) -> None:
     assert driver.signals == ("faults",)
     frames = decode(module, [b"R player\nE\n"], buttons=False)
     assert [frame.observations for frame in frames] == [(), ()]
+
+
+def test_the_method_of_the_page_replaces_the_cards(module: ModuleType) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    found = re.search(r"```python\n(    def anonymised.*?)```", page, re.DOTALL)
+    assert found is not None
+    source = f"class Anonymising(MyReader):\n    name = 'my-reader'\n\n{found[1]}"
+    names = vars(module) | {"blank": blank}
+    exec(source, names)  # noqa: S102 - the page's own text
+    cards = random_permutation()
+    anonymiser = Anonymiser(names["Anonymising"](module.MyOptions()), cards)
+    changed = [*anonymiser.take(CaptureLine(STREAM)), *anonymiser.finish()]
+    after = decode(module, [line.data for line in changed])
+    shown = [seen for frame in after for seen in frame.observations]
+    before = [seen for frame in decode(module, [STREAM]) for seen in frame.observations]
+    assert shown == [
+        replace(seen, card=cards[seen.card]) if isinstance(seen, CardDrawn) and seen.card else seen
+        for seen in before
+    ]
