@@ -32,8 +32,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -105,6 +106,20 @@ class Capture(Struct, frozen=True):
     def data(self) -> bytes:
         """All bytes."""
         return b"".join(line.data for line in self.lines)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """
+        The options of the driver, as in a configuration: JSON in the header.
+
+        Raises:
+            UserError: The header has something else.
+        """
+        text = self.header.get("options", "{}")
+        try:
+            return msgspec.json.decode(text, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise UserError(f"options: {text}: {error}; expected an object in JSON") from error
 
     @property
     def has_times(self) -> bool:

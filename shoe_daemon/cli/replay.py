@@ -12,7 +12,7 @@ import msgspec
 
 from drivers import TEXT_SUFFIXES, Capture, create_driver, load_capture, observations_of
 from shoe_daemon.cli.shared_options import Number
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
@@ -135,7 +135,11 @@ def _decoded(file: Path, capture: Capture, protocol: str | None) -> Iterable[Obs
         raise UserError(f"{file}: no line `# driver:`; expected --protocol NAME")
     if capture.note:
         click.echo(f"note: {file}: {capture.note}", err=True)
-    observations = list(observations_of(create_driver(name), capture))
+    with errors_at(str(file)):
+        # The options in the header are those of the driver in the header.
+        is_other = name != capture.header.get("driver", name)
+        driver = create_driver(name, {} if is_other else capture.options)
+    observations = list(observations_of(driver, capture))
     size = len(capture.data)
     if size and all(map(_comes_from_line, observations)):
         raise UserError(f"{file}: {size} bytes, and no valid frame of {name} in them")

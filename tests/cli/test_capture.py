@@ -443,6 +443,20 @@ def test_a_capture_without_a_driver_needs_the_protocol(tmp_path: Path) -> None:
     assert run("replay", path, "--protocol", "angel-eye-ii")[0] == 0
 
 
+def test_the_header_may_have_options(tmp_path: Path) -> None:
+    path = tmp_path / "a.cap"
+    path.write_text(f'# driver: angel-eye-ii\n# options: {{"speed": 1}}\n0.0 {CARD.hex()}\n')
+    code, output = run("replay", path)
+    assert code == 2
+    assert output.startswith(f"shoe-daemon: {path}: options of driver 'angel-eye-ii': ")
+    path.write_text(path.read_text().replace("angel-eye-ii", "camera"))
+    assert run("replay", path, "--protocol", "angel-eye-ii")[0] == 0
+    path.write_text(
+        f'# driver: angel-eye-ii\n# options: {{"repeat_interval": 1}}\n0.0 {CARD.hex()}\n'
+    )
+    assert run("replay", path)[0] == 0
+
+
 def test_noise_alone_is_no_capture_of_a_reader(tmp_path: Path) -> None:
     path = tmp_path / "a.cap"
     path.write_text("# driver: angel-eye-ii\n0.0 FF FF\n1.0 lost\n2.0 back\n3.0 end\n")

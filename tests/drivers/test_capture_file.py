@@ -166,6 +166,14 @@ class TestForm:
         with pytest.raises(UserError, match=r": date: .*; expected a time in UTC, such as 2026-"):
             load_capture(path)
 
+    def test_the_header_has_the_options_of_the_driver(self, tmp_path: Path) -> None:
+        path = written(tmp_path, '# options: {"repeat_interval": 2.5}\n0.0 05\n')
+        assert load_capture(path).options == {"repeat_interval": 2.5}
+        assert load_capture(written(tmp_path, TEXT)).options == {}
+        wrong = load_capture(written(tmp_path, "# options: [1]\n0.0 05\n"))
+        with pytest.raises(UserError, match=r"^options: \[1\]: .*; expected an object in JSON$"):
+            _ = wrong.options
+
     def test_a_person_may_write_it_by_hand(self, tmp_path: Path) -> None:
         path = written(
             tmp_path, "\ufeff# date: 2026-11-23\r\n\r\n# a note\r\n05 3053 # x\r\n53\r\n"

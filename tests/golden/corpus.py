@@ -156,9 +156,11 @@ def _log_file(path: Path) -> str:
 
 
 def _capture(path: Path) -> str:
-    """Fold a capture as `replay --protocol` does: the bytes have no times."""
+    """Fold a capture as `replay` does: only the bytes of a `.cap` file have times."""
     observations = [decode_observation(line) for line in path.read_bytes().splitlines()]
-    table = Table(TableState(session=Session(options=Options(timeless=True))))
+    timed = path.with_name(path.name.replace(".observations.jsonl", ".cap"))
+    timeless = not timed.exists()
+    table = Table(TableState(session=Session(options=Options(timeless=timeless))))
     return _text(_transcript(Log("", observations), table, {}))
 
 
