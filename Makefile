@@ -105,10 +105,10 @@ HEADLESS = sed -n 's/^opencv-python==\([^ ;]*\).*/opencv-python-headless==\1/p' 
 
 lock: build/uv/bin/uv
 	$(UV_COMPILE) --universal --extra camera --extra display --extra demo --extra pins --extra keys \
-	  --extra metrics --extra notify --group dev \
+	  --extra metrics --extra notify --extra gpio --group dev \
 	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
-	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify \
+	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify --extra gpio \
 	  --output-file packaging/requirements.lock pyproject.toml
 	$(HEADLESS) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -
 	@sed -i '1i # Made by `make lock`: the wheels in the Debian package.' packaging/requirements*.lock
@@ -154,6 +154,7 @@ bench: venv # docs/measure.md says what the figures mean
 	@$(BIN)/python tools/prepare.py mosquitto chromium
 	$(BIN)/python -m bench.card_latency
 	$(BIN)/python -m bench.alarm_latency
+	$(BIN)/python -m bench.lamp_latency
 	$(BIN)/python -m bench.memory_and_start_time
 	$(BIN)/python -m bench.journal_append
 	$(BIN)/python -m bench.rounds_per_second

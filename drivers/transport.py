@@ -16,6 +16,7 @@ import errno
 import os
 import select
 import socket
+import time
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
@@ -30,6 +31,9 @@ READ_TIMEOUT_S: Final = 0.2
 """A read without bytes returns after this time."""
 
 _CONNECT_TIMEOUT_S: Final = 5.0
+_WRITE_TIMEOUT_S: Final = 1.0
+"""A serial port that has not taken the bytes within this time is lost."""
+
 _CHUNK_BYTES: Final = 4096
 _SOCKET: Final = "socket"
 _RFC_2217: Final = "rfc2217"
@@ -192,9 +196,23 @@ class _Serial:
 
     def write(self, data: bytes) -> None:
         try:
-            self._port.write(data)
+            if self._is_path:
+                self._write_path(data)
+            else:
+                self._port.write(data)
         except Exception as error:
             raise _line_error(self._url, error) from error
+
+    def _write_path(self, data: bytes) -> None:
+        # pySerial would wait without end for a line that takes no byte, or try again without
+        # a pause.
+        until = time.monotonic() + _WRITE_TIMEOUT_S
+        while data:
+            left_s = max(0.0, until - time.monotonic())
+            if not select.select([], [self._port], [], left_s)[1]:
+                raise TimeoutError(errno.ETIMEDOUT, f"takes no byte for {_WRITE_TIMEOUT_S:g} s")
+            with contextlib.suppress(BlockingIOError):
+                data = data[os.write(self._port.fileno(), data) :]
 
     def close(self) -> None:
         _close_quietly(self._port)

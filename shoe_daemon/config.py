@@ -30,6 +30,7 @@ from shoe_daemon.configured_files import find_credential, note_fault, note_missi
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer
+from shoe_daemon.lamps.lamp_config import check_installed
 from shoe_daemon.operators import Operators
 from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.toml_validation import convert_toml, plain_error
@@ -172,8 +173,13 @@ def load_config(path: Path, *, inspecting: bool = False, serving: bool = False) 
 
 
 def _in_plain_words(fault: str) -> str:
-    """Replace a reader's index and the names of types by plain words."""
-    fault = re.sub(r"^reader\.(\d+)[.:] ?", lambda found: f"reader {int(found[1]) + 1}: ", fault)
+    """Replace the index of a reader or lamp, and the names of types, by plain words."""
+    for section in ("reader", "lamp", "rule"):
+        fault = re.sub(
+            rf"^((?:lamp \d+: )?{section})\.(\d+)[.:] ?",
+            lambda found: f"{found[1]} {int(found[2]) + 1}: ",
+            fault,
+        )
     return plain_error(fault)
 
 
@@ -210,6 +216,7 @@ def set_up(
             config.mqtt.tls_context(beside)
         config = replace(config, mqtt=config.mqtt.beside(beside))
     check_sections(config)
+    check_installed(config.lamp, tolerate)
     config = replace(config, metrics=_metrics(config.metrics, beside, service, tolerate))
     house = _house(config.table, beside)
     check_seats(config.table, house)

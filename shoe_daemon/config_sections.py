@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEFAULT_POLICY, House
+from shoe_daemon.lamps.lamp_config import LampSettings, check_lamps
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Options
@@ -123,6 +124,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         orders: The operators.
         metrics: Files for monitoring.
         reader: The readers.
+        lamp: The lamps that show open irregularities.
     """
 
     site: Name
@@ -132,11 +134,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     orders: OrdersSettings = OrdersSettings()
     metrics: MetricsSettings = MetricsSettings()
     reader: tuple[ReaderSettings, ...] = ()
+    lamp: tuple[LampSettings, ...] = ()
 
 
 def check_sections(config: Config) -> None:
     """
-    Check the prefix of topics, the table's texts, the readers' ids and ports, and the checkers.
+    Check the prefix of topics, the table's texts, the readers' ids and ports, the checkers, and
+    the lamps.
 
     Raises:
         UserError: The first fault.
@@ -150,6 +154,8 @@ def check_sections(config: Config) -> None:
     _check_texts(config.table)
     _check_readers(config.reader)
     _check_checkers(config.table, config.reader)
+    check_lamps(config.lamp, config.mqtt)
+    _check_lamp_lines(config)
 
 
 def _check_texts(table: TableSettings) -> None:
@@ -182,6 +188,21 @@ def _check_readers(readers: Sequence[ReaderSettings]) -> None:
         if other != reader.id:
             raise UserError(
                 f"{place}: port: {reader.port!r} is the line of reader {other!r} too; "
+                "expected each line once"
+            )
+
+
+def _check_lamp_lines(config: Config) -> None:
+    """Check that no relay is on the line of a reader, or of another lamp."""
+    owners = {_line(reader.port): f"reader {reader.id!r}" for reader in config.reader}
+    for number, lamp in enumerate(config.lamp, start=1):
+        if lamp.relay is None:
+            continue
+        own = f"lamp {lamp.id!r}"
+        other = owners.setdefault(_line(lamp.relay), own)
+        if other != own:
+            raise UserError(
+                f"lamp {number}: relay: {lamp.relay!r} is the line of {other} too; "
                 "expected each line once"
             )
 

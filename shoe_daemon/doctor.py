@@ -30,6 +30,8 @@ from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
+from shoe_daemon.lamps.lamp_config import LampSettings
+from shoe_daemon.lamps.lamp_outputs import RELAY_LINE, Broker, check_gpio, open_output
 from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
@@ -45,6 +47,13 @@ _SLOW_WRITE_S: Final = 0.05
 _MIN_FREE_BYTES: Final = 500_000_000
 _TEST_WRITES: Final = 15
 _UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
+
+_UNSTABLE_ADVICE: Final = (
+    "may be another device after the next start: name it by /dev/serial/by-id"
+)
+
+_LIGHT_S: Final = 1.0
+_LIGHT_ADVICE: Final = "--light-lamps shows whether it lights"
 
 _KIOSK_ENABLED: Final = Path("/etc/systemd/system/multi-user.target.wants/shoe-kiosk.service")
 _KIOSK_PROGRAMS: Final = {
@@ -77,10 +86,12 @@ class Finding(Struct, frozen=True):
     text: str
 
 
-def examine(setup: Setup) -> Iterator[Finding]:
+def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     """
     Check everything that a table depends on. Nothing is changed, except for a file
     beside the journal that is written to time the disk, and removed.
+
+    `light_lamps` switches each channel of each lamp on for a second, and leaves it off.
     """
     for note in setup.notes:
         yield Finding("file", "note", note)
@@ -91,6 +102,8 @@ def examine(setup: Setup) -> Iterator[Finding]:
             yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
+    for lamp in setup.config.lamp:
+        yield _light_lamp(setup, lamp) if light_lamps else _check_lamp(lamp)
     yield from table_broker(setup)
     if setup.operators is not None and setup.operators.is_open:
         yield Finding("orders", "bad", str(setup.operators.alert))
@@ -229,10 +242,45 @@ def _check_reader(reader: Reading) -> Finding:
         return Finding(about, "bad", str(error))
     shown = redact_url(reader.port)
     if reader.port.startswith(_UNSTABLE_NAMES):
-        text = "may be another device after the next start: name it by /dev/serial/by-id"
-        return Finding(about, "note", f"{shown} opens, but {text}")
+        return Finding(about, "note", f"{shown} opens, but {_UNSTABLE_ADVICE}")
     advice = "listen to it with `calibrate serial`" if own is None else own.look
     return Finding(about, "good", f"{shown} opens; {advice}")
+
+
+def _check_lamp(lamp: LampSettings) -> Finding:
+    about = f"lamp {lamp.id}"
+    try:
+        if lamp.relay is not None:
+            open_transport(lamp.relay, RELAY_LINE).close()
+        elif lamp.gpio is not None:
+            check_gpio(lamp.gpio, lamp.channels)
+    except (LineError, UserError) as error:
+        return Finding(about, "bad", f"stays dark: {error}")
+    if lamp.topic is not None:
+        return Finding(about, "note", f"is published to {lamp.topic}; {_LIGHT_ADVICE}")
+    if (lamp.relay or "").startswith(_UNSTABLE_NAMES):
+        return Finding(about, "note", f"{lamp.relay} opens, but {_UNSTABLE_ADVICE}")
+    return Finding(about, "good", f"{redact_url(lamp.place)} opens; {_LIGHT_ADVICE}")
+
+
+def _light_lamp(setup: Setup, lamp: LampSettings) -> Finding:
+    about, config = f"lamp {lamp.id}", setup.config
+    client_id = f"{TableIdentity(config.site, config.table.id, '').probe_id()}-lamp"
+    try:
+        broker = None if config.mqtt is None else Broker(config.mqtt, client_id)
+        output = open_output(lamp, broker)
+        try:
+            dark = dict.fromkeys(lamp.channels, lamp.inverted)
+            for channel in lamp.channels:
+                output.write(dark | {channel: not lamp.inverted})
+                time.sleep(_LIGHT_S)
+            output.write(dark)
+        finally:
+            output.close(stopped=True)
+    except (LineError, UserError) as error:
+        return Finding(about, "bad", f"stays dark: {error}")
+    text = f"{redact_url(lamp.place)}: each channel was switched on for a second; did it light?"
+    return Finding(about, "note", text)
 
 
 def _check_evidence(about: str, folder: Path | None) -> Finding:

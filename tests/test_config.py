@@ -20,6 +20,7 @@ from shoe_daemon import config as of
 from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config
 from shoe_daemon.errors import UserError
+from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
 from shoe_daemon.toml_validation import convert_toml
 from tests.service.daemon_process import SHOE_DAEMON
@@ -105,10 +106,49 @@ WRONG_SECTIONS = {
     f"{READER}options = {{allow_commands = 1}}": "reader 'shoe': options: allow_commands: 1; "
     "expected true or false, got a whole number",
 }
+LAMP = '[[lamp]]\nrelay = "/dev/l"\n'
+RULE = "rule = [{severity = 3, channel = 1}]\n"
+MQTT_LAMP = '[mqtt]\n[[lamp]]\ntopic = "lamps/7"\n'
+WRONG_LAMPS = {
+    '[lamp]\nrelay = "x"': "lamp: {{'relay': 'x'}}; expected a list, got a table",
+    "[[lamp]]": "lamp 1: none; expected exactly one of relay, gpio and topic",
+    '[[lamp]]\nrelay = "x"\ngpio = "/y"': "lamp 1: relay and gpio; expected exactly one of ",
+    f"{LAMP}": "lamp 1: rule: missing; expected at least one [[lamp.rule]]",
+    f'{LAMP}id = "Red"': "lamp 1: id: 'Red'; expected small letters, digits and hyphens",
+    f'{LAMP}at_stop = "dark"': "lamp 1: at_stop: 'dark'; expected one of off, on",
+    f"{LAMP}colour = 1": "lamp 1: colour: unknown key; expected one of id, relay, gpio, ",
+    f"{LAMP}{RULE}{LAMP}{RULE}": "lamp 2: id: 'lamp' is another lamp's; expected each id once",
+    f'{LAMP}{RULE}{LAMP}id = "b"\n{RULE}': "lamp 2: '/dev/l' is the lamp 'lamp' too; expected",
+    f"{LAMP.replace('/dev/l', 'ftp://h')}{RULE}": "lamp 1: relay: port 'ftp://h': expected a ",
+    f"{LAMP.replace('/dev/l', 'file:x')}{RULE}": "lamp 1: relay: 'file:x'; expected a line, no ",
+    f"{LAMP.replace('/dev/l', '/dev/x')}{RULE}{READER}": "lamp 1: relay: '/dev/x' is the line of "
+    "reader 'shoe' too; expected each line once",
+    f"{LAMP}rule = [{{channel = 1}}]": "lamp 1: rule 1: neither severity nor fault; expected ",
+    f"{LAMP}rule = [{{severity = 1, fault = true}}]": "lamp 1: rule 1: severity and fault; ",
+    f"{LAMP}rule = [{{severity = 6}}]": "lamp 1: rule 1: severity: 6; expected a whole number of ",
+    f"{LAMP}rule = [{{severity = 3, up_to = 2}}]": "lamp 1: rule 1: up_to: 2; expected at least ",
+    f"{LAMP}rule = [{{severity = 3, on = false}}]": "lamp 1: rule 1: on: false; expected on = ",
+    f"{LAMP}rule = [{{severity = 3, on = true, blink = [1, 1]}}]": "lamp 1: rule 1: on: true; ",
+    f"{LAMP}rule = [{{severity = 3, blink = [0.05, 1]}}]": "lamp 1: rule 1: blink: 0.05; ",
+    f"{LAMP}rule = [{{severity = 3, blink = [1]}}]": "lamp 1: rule 1: blink: [1]; expected a ",
+    f"{LAMP}rule = [{{severity = 3}}]": "lamp 1: rule 1: channel: missing; expected a relay from ",
+    f"{LAMP}rule = [{{severity = 3, channel = 17}}]": "lamp 1: rule 1: channel: 17; expected a ",
+    f'{LAMP}rule = [{{severity = 3, channel = "a"}}]': "lamp 1: rule 1: channel: 'a'; expected a ",
+    f'[[lamp]]\ngpio = "chip0"\n{RULE}': "lamp 1: gpio: 'chip0'; expected a chip, such as ",
+    '[[lamp]]\ngpio = "/dev/c"\nrule = [{severity = 1}]': "lamp 1: rule 1: channel: missing; ",
+    f'[[lamp]]\ntopic = "a"\n{RULE}': "lamp 1: topic: needs a broker: expected a section [mqtt]",
+    f"{MQTT_LAMP}{RULE}": "lamp 1: rule 1: channel: 1; expected none: a lamp on MQTT is one topic",
+    f"{MQTT_LAMP.replace('lamps', 'shoe/v1')}{RULE}": "lamp 1: topic: 'shoe/v1/7'; expected one ",
+    f"{MQTT_LAMP.replace('lamps', 'a/+')}{RULE}": "lamp 1: topic: 'a/+/7'; expected a topic of ",
+    f'{MQTT_LAMP}payload_on = ""': "lamp 1: payload_on: 0 bytes; expected 1 to 1000: ",
+    f'{MQTT_LAMP}payload_on = "a"\npayload_off = "a"': "lamp 1: payload_off: 'a'; expected ",
+}
+THREE_TO_FIVE = "an irregularity of severity 3 to 5 is open"
 CASES = [
     *WRONG.items(),
     *((f'site = "a"\n[table]\n{text}', said) for text, said in WRONG_IN_TABLE.items()),
     *((f'site = "a"\n{text}', said) for text, said in WRONG_SECTIONS.items()),
+    *((f'site = "a"\n{text}', said) for text, said in WRONG_LAMPS.items()),
 ]
 
 
@@ -289,6 +329,26 @@ def test_what_it_means_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_lamps_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(
+        'site = "a"\n[mqtt]\n'
+        '[[lamp]]\nid = "tower"\nrelay = "/dev/l"\nat_stop = "off"\ninverted = true\n'
+        "rule = [{severity = 3, channel = 1, blink = [0.5, 0.25]}, {fault = true, channel = 2}]\n"
+        '[[lamp]]\nid = "desk"\ntopic = "lamps/7"\n'
+        "rule = [{severity = 2, up_to = 2, on = true}]\n",
+        encoding="utf-8",
+    )
+    expected = (
+        "lamp      tower: relay /dev/l, off when the daemon stops, lit while switched off",
+        f"          channel 1: blinks (0.5 s on, 0.25 s off) while {THREE_TO_FIVE}",
+        "          channel 2: on at a fault of the table",
+        "lamp      desk: topic lamps/7, on when the daemon stops",
+        "          on while an irregularity of severity 2 is open",
+    )
+    assert check(path).stdout.endswith("\n".join(expected) + "\n")
+
+
 def test_little_is_needed(tmp_path: Path) -> None:
     path = tmp_path / "table.toml"
     path.write_text('site = "a"', encoding="utf-8-sig")
@@ -346,6 +406,7 @@ def test_the_example_is_accepted_with_every_key_in_it() -> None:
     assert whole.mqtt is not None
     assert whole.mqtt.tls is not None
     assert len(whole.reader) == 1
+    assert len(whole.lamp) == 1
     convert_toml(LineSettings, whole.reader[0].line, "line")
     convert_toml(AngelOptions, whole.reader[0].options, "options")
 
@@ -362,6 +423,8 @@ def test_the_example_is_accepted_with_every_key_in_it() -> None:
         (TlsSettings, set()),
         (LineSettings, set()),
         (AngelOptions, set()),
+        (LampSettings, set()),
+        (LampRuleSettings, set()),
     ],
 )
 def test_the_example_explains_every_key(kind: type[Struct], but: set[str]) -> None:

@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from shoe_daemon import config
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
-from tests.brokers import Mosquitto, free_port, mosquitto
+from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
+from tests.fakes.relay_board import RelayBoard
 from tests.service import example_drivers
 
 __all__ = ["mosquitto"]
@@ -66,6 +67,57 @@ def test_a_healthy_table_has_nothing_bad(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for about in ("journal", "disk", "reader shoe", "broker", "subscribe", "publish"):
         assert [verdict for verdict, _ in told[about]] == ["good"]
+
+
+def test_lamps_are_opened_and_left_as_they_are(tmp_path: Path) -> None:
+    with RelayBoard(tmp_path / "lamp") as board:
+        file = configured(tmp_path, "/dev/null", free_port())
+        with file.open("a", encoding="utf-8") as text:
+            for name, output, channel in (
+                ("tower", f'relay = "{board.link}"', "channel = 1"),
+                ("gone", f'relay = "{tmp_path}/none"', "channel = 1"),
+                ("board", 'gpio = "/dev/gpiochip99"', "channel = 4"),
+                ("desk", 'topic = "lamps/7"', ""),
+            ):
+                rule = f"[[lamp.rule]]\nseverity = 3\n{channel}\n"
+                text.write(f'[[lamp]]\nid = "{name}"\n{output}\n{rule}')
+        told = findings(doctor(file, "--json"))
+        assert board.commands == 0
+        assert not board.wrong
+    assert told["lamp tower"][0][0] == "good"
+    assert told["lamp gone"] == [
+        ("bad", f"stays dark: {tmp_path}/none: No such file or directory")
+    ]
+    assert told["lamp board"] == [
+        ("bad", "stays dark: /dev/gpiochip99, line 4: No such file or directory")
+    ]
+    assert told["lamp desk"][0][0] == "note"
+
+
+@pytest.mark.mosquitto
+def test_lamps_are_lit_one_after_another_on_demand(
+    tmp_path: Path, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_daemon.doctor._LIGHT_S", 0.05)
+    with RelayBoard(tmp_path / "lamp") as board, Listener(mosquitto.port, "lamps/7") as lamp:
+        file = configured(tmp_path, "/dev/null", mosquitto.port)
+        with file.open("a", encoding="utf-8") as text:
+            text.write(
+                f'[[lamp]]\nid = "tower"\nrelay = "{board.link}"\n'
+                "rule = [{severity = 3, channel = 2}, {severity = 1, channel = 5}]\n"
+                '[[lamp]]\ntopic = "lamps/7"\nrule = [{severity = 3}]\n'
+            )
+        told = findings(doctor(file, "--json", "--light-lamps"))
+        wait_for(lambda: board.states == {2: False, 5: False}, "all off")
+        wait_for(lambda: len(lamp.messages) == 2, "the messages")
+    assert [(each.channel, each.on) for each in board.switched] == [
+        (2, True),
+        (2, False),
+        (5, True),
+        (5, False),
+    ]
+    assert [each.payload for each in lamp.messages] == [b'{"state":"ON"}', b'{"state":"OFF"}']
+    assert {told["lamp tower"][0][0], told["lamp lamp"][0][0]} == {"note"}
 
 
 def test_a_missing_reader_and_a_missing_broker_are_bad(tmp_path: Path) -> None:

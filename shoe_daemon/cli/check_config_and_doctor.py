@@ -8,6 +8,7 @@ other file, a table.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ from shoe_daemon.display.display_config import (
 from shoe_daemon.display.languages import languages
 from shoe_daemon.doctor import Finding, examine, examine_display, examine_notify
 from shoe_daemon.errors import UserError
+from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.logging_setup import warnings_on_stderr
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.notify.notify_config import (
@@ -150,6 +152,7 @@ def _table_lines(setup: Setup) -> list[str]:
         *(f"metrics   {file}" for file in astuple(config.metrics) if file is not None),
         *map(_reader, setup.readers),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
+        *(line for lamp in config.lamp for line in _lamp(lamp)),
     ]
 
 
@@ -186,6 +189,22 @@ def _reader(reader: Reading) -> str:
     return f"reader    {reader.id}: {reader.driver.name} on {redact_url(reader.port)}{settings}"
 
 
+def _lamp(lamp: LampSettings) -> Iterator[str]:
+    kind = "relay" if lamp.relay is not None else "GPIO" if lamp.gpio is not None else ""
+    place = f"{kind} {redact_url(lamp.place)}".strip()
+    wiring = ", lit while switched off" if lamp.inverted else ""
+    yield f"lamp      {lamp.id}: {place}, {lamp.at_stop} when the daemon stops{wiring}"
+    for rule in lamp.rule:
+        channel = "" if rule.channel is None else f"channel {rule.channel}: "
+        how = "on" if rule.blink is None else "blinks ({:g} s on, {:g} s off)".format(*rule.blink)
+        when = "at a fault of the table"
+        if rule.severity is not None:
+            same = rule.severity == rule.up_to
+            severities = f"{rule.severity}" if same else f"{rule.severity} to {rule.up_to}"
+            when = f"while an irregularity of severity {severities} is open"
+        yield f"          {channel}{how} {when}"
+
+
 @click.command("doctor", short_help="Test all that a table, a display or notify depends on.")
 @click.option(
     "--config",
@@ -195,7 +214,12 @@ def _reader(reader: Reading) -> str:
     help="The configuration of a table, a display or notify.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
-def doctor(file: Path, *, as_json: bool) -> None:
+@click.option(
+    "--light-lamps",
+    is_flag=True,
+    help="Light each channel of each lamp of a table for a second; not while it runs.",
+)
+def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
     """
     Look at a table's disk, readers and broker, and say which irregularities its
     equipment cannot detect; or at a display's address and broker; or at the broker
@@ -212,7 +236,7 @@ def doctor(file: Path, *, as_json: bool) -> None:
         elif is_notify(file):
             examined = examine_notify(load_notify(file, inspecting=True))
         else:
-            examined = examine(load_config(file, inspecting=True))
+            examined = examine(load_config(file, inspecting=True), light_lamps=light_lamps)
         for finding in examined:
             findings.append(finding)
             if not as_json:

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import structlog
 
 from drivers import Frame, Reader, ReaderEnvironment
 from shoe_daemon.config import MetricsSettings, Setup
 from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
 from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
 from shoe_daemon.mqtt.publisher import Publisher
@@ -29,7 +30,10 @@ from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from shoe_daemon.systemd_notify import notify_systemd
-from shoe_daemon.table import Event, make_detail
+from shoe_daemon.table import Event, Irregularity, IrregularityClosed, make_detail
+
+if TYPE_CHECKING:
+    from shoe_daemon.lamps.lamp_thread import Lamps
 
 _log = structlog.get_logger(__name__)
 
@@ -126,6 +130,7 @@ class Daemon:
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._metrics = TableMetrics(self.core, self._state, self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
+        self._lamps = _make_lamps(setup, self._session)
         self._ready = False
         self._was_full = False
         self._busy_since: float | None = None
@@ -157,6 +162,9 @@ class Daemon:
 
     def run(self) -> None:
         """Work until `stop`; a crash needs no other end."""
+        if self._lamps is not None:
+            self._show_lamps()
+            self._lamps.start()
         try:
             self._record()
         except _WriteAbandoned as abandoned:
@@ -234,7 +242,9 @@ class Daemon:
         self._certificates.check()
         self._retention.check()
         self._commands.check()
-        self._state.notes = (*self._commands.alerts, *self._certificates.alerts)
+        self._show_lamps()
+        lamp_alerts = () if self._lamps is None else self._lamps.alerts
+        self._state.notes = (*self._commands.alerts, *self._certificates.alerts, *lamp_alerts)
         self._watchdog.feed(self._state)
         if self._metrics_writer.is_due:
             self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
@@ -293,6 +303,7 @@ class Daemon:
             _log.critical("journal_unwritable", reason=reason)
         self.core.alarm = make_detail("not_recorded", reason=reason)
         self._become_ready()
+        self._show_lamps()
         self._commands.refuse_pending(self.core.alarm.text)
         self._state.publish()
         self._watchdog.feed(self._state)
@@ -303,14 +314,31 @@ class Daemon:
     def _clear_alarm(self) -> None:
         if self.core.alarm is not None:
             self.core.alarm = None
+            self._show_lamps()
             _log.warning("journal_writable_again")
             self._state.publish()
 
     def _announce(self, events: list[Event]) -> None:
         if events:
             self._state.notify_events()
+            # A lawful card changes no lamp, and the publisher waits for this thread.
+            if any(isinstance(each.data, Irregularity | IrregularityClosed) for each in events):
+                self._show_lamps()
             self._metrics.count(events)
             self._on_events(events, self.core)
+
+    def _show_lamps(self) -> None:
+        if self._lamps is None:
+            return
+        alerts = tuple(
+            LampAlert(each.data.id, each.data.severity, each.chosen is not None)
+            for each in self.core.table.state.alerts
+            # Players see the lamp too.
+            if not each.staff_only
+        )
+        has_line = all(each.ages.link is not None for each in self.readers)
+        fault = self._state.alarm is not None or not has_line
+        self._lamps.show(TableView(alerts, self.core.alarm is None, fault))
 
     def _stop_readers(self) -> None:
         notify_systemd("STOPPING=1")
@@ -322,6 +350,8 @@ class Daemon:
 
     def _end(self) -> None:
         self._commands.close()
+        if self._lamps is not None:
+            self._lamps.stop()
         self._state.publish_if_changed()
         if self.publisher is not None:
             self.publisher.stop()
@@ -332,6 +362,17 @@ class Daemon:
         until = time.monotonic() + _LAST_INPUTS_TIMEOUT_S
         while len(self._inputs) and time.monotonic() < until:
             self._process(self._next_inputs())
+
+
+def _make_lamps(setup: Setup, session: str) -> Lamps | None:
+    config = setup.config
+    if not config.lamp:
+        return None
+    # Tables without a lamp need not the memory.
+    from shoe_daemon.lamps.lamp_thread import Lamps  # noqa: PLC0415
+
+    identity = TableIdentity(config.site, config.table.id, session)
+    return Lamps(config.lamp, config.mqtt, identity.client_id())
 
 
 def _metrics_files(settings: MetricsSettings) -> dict[Path, Callable[[Figures], bytes]]:

@@ -1,0 +1,286 @@
+"""
+The devices that switch lamps: a USB relay, GPIO lines, a topic of the broker.
+
+Every failure of a device is a `LineError` with one line of text.
+"""
+
+from __future__ import annotations
+
+import errno
+import select
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from drivers import LineError, LineSettings, open_transport
+from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.lamps.lamp_config import LampSettings
+from shoe_daemon.lamps.lamp_pattern import Channel
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_connection import (
+    REFUSED,
+    Acknowledged,
+    Connected,
+    Connection,
+    ConnectionEvent,
+    Disconnected,
+    Will,
+)
+from shoe_daemon.mqtt.thread_wakeup import Wakeup
+
+if TYPE_CHECKING:
+    import gpiod
+
+RELAY_LINE: Final = LineSettings(baudrate=9600)
+"""9600 bit/s, 8N1: fixed in the relay boards."""
+
+_RELAY_START: Final = 0xA0
+
+_CHECK_INTERVAL_S: Final = 1.0
+_BROKER_TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.2
+_WILL_DELAY_S: Final = 5
+"""A daemon that is back within this time never left its lamp (MQTT 5)."""
+
+_GPIO_PERMISSION_HINT: Final = (
+    "the service needs 40-gpio.conf of the samples, and the chip a group: 99-shoe-daemon.rules"
+)
+
+
+class Broker(NamedTuple):
+    """The broker of the table, and the client id of a lamp's own connection."""
+
+    settings: MqttSettings
+    client_id: str
+
+
+class LampOutput(Protocol):
+    """An open device, for one thread. Every failure is a `LineError`."""
+
+    def write(self, states: Mapping[Channel, bool]) -> None:
+        """
+        Switch channels on or off; returns when the device, or the broker, has taken it.
+
+        Raises:
+            LineError: The device is lost.
+        """
+
+    def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
+        """
+        Wait for `wakeup`, at most `timeout_s`, and check that the device still exists.
+
+        Raises:
+            LineError: It does not.
+        """
+
+    def close(self, *, stopped: bool) -> None:
+        """Close the device; nothing is raised. `stopped`: the last write was the final one."""
+
+
+def open_output(lamp: LampSettings, broker: Broker | None) -> LampOutput:
+    """
+    Open the device of a lamp.
+
+    Raises:
+        UserError: A setting or a file is invalid.
+        LineError: It cannot be opened now.
+    """
+    if lamp.relay is not None:
+        return RelayBoard(lamp.relay)
+    if lamp.gpio is not None:
+        return GpioLines(lamp.gpio, lamp.channels)
+    if broker is None:
+        raise UserError("topic: needs a broker: expected a section [mqtt]")
+    return MqttLamp(lamp, broker)
+
+
+def relay_command(channel: int, *, on: bool) -> bytes:
+    """Return the four bytes that switch a channel; the last is the sum of the others."""
+    command = bytes((_RELAY_START, channel, on))
+    return command + bytes((sum(command) % 256,))
+
+
+class RelayBoard:
+    """
+    A relay board of the CH340 type, on a serial line.
+
+    It never answers: a board that is plugged in and broken looks like one that works.
+    """
+
+    def __init__(self, port: str) -> None:
+        self._transport = open_transport(port, RELAY_LINE)
+
+    def write(self, states: Mapping[Channel, bool]) -> None:
+        """Switch channels; see `LampOutput`."""
+        self._transport.write(
+            b"".join(relay_command(int(channel), on=on) for channel, on in states.items())
+        )
+
+    def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
+        """Wait; see `LampOutput`."""
+        if not _woken(timeout_s, wakeup):
+            self._transport.check()
+
+    def close(self, *, stopped: bool) -> None:  # noqa: ARG002 - as in `LampOutput`
+        """Close the line."""
+        self._transport.close()
+
+
+class GpioLines:
+    """Lines of a GPIO chip, held as outputs while it is open."""
+
+    def __init__(self, chip: str, channels: tuple[Channel, ...]) -> None:
+        self._chip = chip
+        self._gpiod: Any = _load_gpiod()
+        settings = self._gpiod.LineSettings(direction=self._gpiod.line.Direction.OUTPUT)
+        with _GpioErrors(chip, channels):
+            self._request: gpiod.LineRequest = self._gpiod.request_lines(
+                chip, consumer="shoe-daemon", config=dict.fromkeys(channels, settings)
+            )
+
+    def write(self, states: Mapping[Channel, bool]) -> None:
+        """Switch lines; see `LampOutput`."""
+        value = self._gpiod.line.Value
+        with _GpioErrors(self._chip, tuple(states)):
+            self._request.set_values(
+                {
+                    channel: value.ACTIVE if lit else value.INACTIVE
+                    for channel, lit in states.items()
+                }
+            )
+
+    def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
+        """Wait; see `LampOutput`."""
+        if not _woken(timeout_s, wakeup):
+            with _GpioErrors(self._chip, ()):
+                self._request.get_values()
+
+    def close(self, *, stopped: bool) -> None:  # noqa: ARG002 - as in `LampOutput`
+        """Release the lines; most chips leave their levels as they are."""
+        self._request.release()
+
+
+def check_gpio(chip: str, channels: tuple[Channel, ...]) -> None:
+    """
+    Check that the lines exist and are free, without touching their levels.
+
+    Raises:
+        UserError: gpiod is not installed.
+        LineError: They cannot be used.
+    """
+    with _GpioErrors(chip, channels), _load_gpiod().Chip(chip) as opened:
+        for channel in channels:
+            info = opened.get_line_info(channel)
+            if info.used:
+                raise LineError(f"{chip}, line {channel}: in use by {info.consumer!r}")
+
+
+def _load_gpiod() -> Any:  # noqa: ANN401 - a module
+    try:
+        import gpiod  # noqa: PLC0415 - an extra
+        import gpiod.line  # noqa: PLC0415
+    except ImportError as error:
+        raise UserError("needs gpiod: pip install 'shoe-daemon[gpio]'") from error
+    return gpiod
+
+
+class _GpioErrors:
+    """Turns the errors of gpiod into a `LineError`, within a `with`."""
+
+    def __init__(self, chip: str, channels: tuple[Channel, ...]) -> None:
+        lines = ", ".join(map(str, channels))
+        self._place = f"{chip}, line {lines}" if lines else chip
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, PermissionError):
+            text = f"{self._place}: Permission denied: {_GPIO_PERMISSION_HINT}"
+            raise LineError(text) from error
+        if isinstance(error, OSError) and error.errno == errno.EBUSY:
+            raise LineError(f"{self._place}: another program holds the line") from error
+        if isinstance(error, OSError | ValueError):
+            raise LineError(f"{self._place}: {one_line(error)}") from error
+
+
+class MqttLamp:
+    """
+    A lamp on a topic, over a connection of its own.
+
+    The broker publishes how the lamp is left if the daemon vanishes. A message is sent when the
+    one before it was acknowledged: there is never a queue of old states.
+    """
+
+    def __init__(self, lamp: LampSettings, broker: Broker) -> None:
+        self._lamp = lamp
+        self._topic = lamp.topic or ""
+        self._address = "{}:{}".format(*broker.settings.address)
+        lit = (lamp.at_stop == "on") is not lamp.inverted
+        will = Will(self._topic, self._payload(lit=lit), _WILL_DELAY_S)
+        connection = Connection(broker.settings, broker.client_id, will, _BROKER_TIMEOUT_S)
+        self._connection = connection
+        try:
+            connection.open()
+        except OSError as error:
+            raise self._lost(one_line(error)) from error
+        try:
+            self._poll_until(lambda event: isinstance(event, Connected), "the login")
+        except LineError:
+            connection.close()
+            raise
+
+    def _payload(self, *, lit: bool) -> bytes:
+        return (self._lamp.payload_on if lit else self._lamp.payload_off).encode()
+
+    def write(self, states: Mapping[Channel, bool]) -> None:
+        """Publish the state; see `LampOutput`."""
+        for lit in states.values():
+            payload = self._payload(lit=lit)
+            number = self._connection.publish(self._topic, payload, retain=True)
+            answer = self._poll_until(
+                lambda event, number=number: (
+                    isinstance(event, Acknowledged)  # type: ignore[misc]
+                    and event.mid == number
+                ),
+                "a message",
+            )
+            if isinstance(answer, Acknowledged) and answer.reason >= REFUSED:
+                raise self._lost(f"refuses topic {self._topic}: {answer.text}")
+
+    def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
+        """Wait; see `LampOutput`."""
+        self._poll(min(timeout_s, _CHECK_INTERVAL_S), wakeup)
+
+    def _poll_until(
+        self, is_answer: Callable[[ConnectionEvent], bool], request: str
+    ) -> ConnectionEvent:
+        until = time.monotonic() + _BROKER_TIMEOUT_S
+        while time.monotonic() < until:
+            for event in self._poll(_POLL_S, None):
+                if is_answer(event):
+                    return event
+        raise self._lost(f"does not answer {request} within {_BROKER_TIMEOUT_S:g} s")
+
+    def _poll(self, timeout_s: float, wakeup: Wakeup | None) -> list[ConnectionEvent]:
+        descriptor = None if wakeup is None else wakeup.descriptor
+        events = self._connection.poll(timeout_s, descriptor)
+        for event in events:
+            if isinstance(event, Disconnected):
+                raise self._lost(event.reason)
+        if not self._connection.is_open:
+            raise self._lost("has closed the line")
+        return events
+
+    def _lost(self, reason: str) -> LineError:
+        return LineError(f"the broker at {self._address}: {reason}")
+
+    def close(self, *, stopped: bool) -> None:
+        """Disconnect; unless `stopped`, the broker publishes how the lamp is left."""
+        if stopped:
+            self._connection.disconnect()
+        self._connection.close()
+
+
+def _woken(timeout_s: float, wakeup: Wakeup) -> bool:
+    return bool(select.select([wakeup.descriptor], [], [], min(timeout_s, _CHECK_INTERVAL_S))[0])

@@ -1,0 +1,142 @@
+"""
+Which channels of a lamp are lit: from open irregularities and the time, without any device.
+
+A channel that may not be dark by mistake is lit: while the journal cannot be written nothing is
+known of the table, and all channels are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+Channel = int | str
+
+_FAULT: Final = frozenset({0})
+"""Stands for the fault in place of an irregularity's id; ids begin at 1."""
+
+
+class LampAlert(NamedTuple):
+    """
+    An open irregularity that the players may know of.
+
+    Attributes:
+        id: Its id.
+        severity: 1 to 5.
+        ruled: A person has ruled; it is open until a card was drawn, read or entered.
+    """
+
+    id: int
+    severity: int
+    ruled: bool = False
+
+
+class TableView(NamedTuple):
+    """
+    Everything that a lamp knows of its table.
+
+    Attributes:
+        alerts: The open irregularities.
+        recording: The journal can be written.
+        fault: The journal cannot be written, frames come too fast, or a reader has no line.
+    """
+
+    alerts: tuple[LampAlert, ...] = ()
+    recording: bool = True
+    fault: bool = False
+
+
+class Rule(NamedTuple):
+    """
+    When a channel is lit.
+
+    Attributes:
+        channel: The channel.
+        severity: The lowest severity to which it applies; None for a fault.
+        up_to: The highest one.
+        blink: Seconds on and off; None for a steady light.
+    """
+
+    channel: Channel
+    severity: int | None
+    up_to: int = 5
+    blink: tuple[float, float] | None = None
+
+    def matching(self, view: TableView) -> frozenset[int]:
+        """Return the ids of the irregularities to which it applies; empty for none."""
+        if self.severity is None:
+            return _FAULT if view.fault else frozenset()
+        return frozenset(
+            each.id for each in view.alerts if self.severity <= each.severity <= self.up_to
+        )
+
+
+class _Shown:
+    """What a rule shows: since when, and whether it blinks."""
+
+    def __init__(self) -> None:
+        self.matching: frozenset[int] = frozenset()
+        self.blinks = False
+        self.since = 0.0
+
+
+class LampPattern:
+    """
+    The state of each channel at any time; `now` is always of one monotonic clock.
+
+    A blinking channel begins lit with every new irregularity. It is steady once a person has
+    ruled on all of its irregularities, and dark once they are closed.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = [(rule, _Shown()) for rule in rules]
+        self._channels = tuple(dict.fromkeys(rule.channel for rule in rules))
+        self._recording = True
+
+    def show(self, view: TableView, now: float) -> None:
+        """Take over the state of the table."""
+        self._recording = view.recording
+        ruled = {each.id for each in view.alerts if each.ruled}
+        for rule, shown in self._rules:
+            matching = rule.matching(view)
+            if matching - shown.matching:
+                shown.since = now
+            shown.matching = matching
+            shown.blinks = rule.blink is not None and not matching <= ruled
+
+    def states(self, now: float) -> dict[Channel, bool]:
+        """Return whether each channel is lit."""
+        return {channel: self._is_lit(channel, now) for channel in self._channels}
+
+    def _is_lit(self, channel: Channel, now: float) -> bool:
+        if not self._recording:
+            return True
+        applying = self._applying(channel)
+        if applying is None:
+            return False
+        rule, shown = applying
+        if rule.blink is None or not shown.blinks:
+            return True
+        return (now - shown.since) % sum(rule.blink) < rule.blink[0]
+
+    def _applying(self, channel: Channel) -> tuple[Rule, _Shown] | None:
+        """Return the first rule of a channel that applies."""
+        return next(
+            (each for each in self._rules if each[0].channel == channel and each[1].matching),
+            None,
+        )
+
+    def seconds_until_change(self, now: float) -> float | None:
+        """Return the seconds until a channel changes if the table does not; None for never."""
+        waits = [self._until_change(channel, now) for channel in self._channels]
+        return min((each for each in waits if each is not None), default=None)
+
+    def _until_change(self, channel: Channel, now: float) -> float | None:
+        applying = self._applying(channel)
+        if not self._recording or applying is None:
+            return None
+        rule, shown = applying
+        if rule.blink is None or not shown.blinks:
+            return None
+        phase = (now - shown.since) % sum(rule.blink)
+        return rule.blink[0] - phase if phase < rule.blink[0] else sum(rule.blink) - phase

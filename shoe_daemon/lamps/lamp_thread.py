@@ -1,0 +1,231 @@
+"""
+The thread of each lamp: the newest state of the table wins, and nothing waits for a lamp.
+
+On any failure the device is closed, logged, and opened again after 0.5 to 10 seconds; all
+channels are then switched anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+from msgspec import Struct
+
+from drivers import LineError, redact_url
+from shoe_daemon.errors import UserError, describe_exception
+from shoe_daemon.lamps.lamp_config import LampSettings
+from shoe_daemon.lamps.lamp_outputs import Broker, LampOutput, open_output
+from shoe_daemon.lamps.lamp_pattern import Channel, LampPattern, TableView
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.thread_wakeup import Wakeup
+from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
+
+_REFRESH_INTERVAL_S: Final = 5.0
+"""All channels are switched again after this time: a relay that lost a command recovers."""
+
+_MIN_RETRY_S: Final = 0.5
+_MAX_RETRY_S: Final = 10.0
+_HUNG_AFTER_S: Final = 15.0
+"""A device that takes longer is reported; a connection to a broker may take ten seconds."""
+
+_STOP_TIMEOUT_S: Final = 1.0
+
+_log = structlog.get_logger(__name__)
+
+
+class LampEnvironment(Struct, frozen=True):
+    """
+    Devices, clock and waits of a lamp; tests replace them.
+
+    Attributes:
+        open_output: Opens the device.
+        clock: Monotonic seconds.
+        wait: Waits for some seconds between two attempts, or until the lamp is stopped.
+        jitter: Returns a number from 0 to 1.
+    """
+
+    open_output: Callable[[LampSettings, Broker | None], LampOutput] = open_output
+    clock: Callable[[], float] = time.monotonic
+    wait: Callable[[float], object] | None = None
+    jitter: Callable[[], float] = random.random
+
+
+class Lamp:
+    """
+    One lamp and its thread.
+
+    Attributes:
+        name: Its id.
+        detail: Why it is not switched, on one line; empty while it is.
+    """
+
+    def __init__(
+        self,
+        settings: LampSettings,
+        broker: Broker | None,
+        environment: LampEnvironment | None = None,
+    ) -> None:
+        self.name = settings.id
+        self.detail = ""
+        self._settings = settings
+        self._broker = broker
+        self._environment = environment or LampEnvironment()
+        self._pattern = LampPattern(settings.rules)
+        self._view = self._shown = TableView()
+        self._wakeup = Wakeup()
+        self._stopping = threading.Event()
+        self._wait = self._environment.wait or self._stopping.wait
+        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, self._environment.jitter)
+        log = _log.bind(lamp=self.name, place=redact_url(settings.place))
+        self._failure = LoggedFailure(log, "lamp_lost", "lamp_up")
+        self._hung = LoggedFailure(log, "lamp_hangs")
+        self._busy_since: float | None = None
+        self._thread = threading.Thread(target=self.run, name=f"lamp-{self.name}", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread; once."""
+        self._thread.start()
+
+    def show(self, view: TableView) -> None:
+        """Show this state soon; takes microseconds, from any thread."""
+        self._view = view
+        self._wakeup.wake()
+
+    def stop(self) -> None:
+        """Ask the thread to leave the lamp as configured, and to end."""
+        self._stopping.set()
+        self._wakeup.wake()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the thread; one that hangs in its device is abandoned."""
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+        if not self._thread.is_alive():
+            self._wakeup.close()
+
+    @property
+    def alert(self) -> str | None:
+        """One sentence for people while the lamp is not switched; None otherwise."""
+        busy_since, now = self._busy_since, self._environment.clock()
+        if busy_since is not None and now - busy_since > _HUNG_AFTER_S:
+            detail = f"{redact_url(self._settings.place)}: hangs for {now - busy_since:.0f} s"
+            self._hung.failed(now, detail=detail)
+            return f"lamp {self.name}: {detail}"
+        return f"lamp {self.name}: {self.detail}" if self.detail else None
+
+    def run(self) -> None:
+        """Switch the lamp until stopped: the body of the thread."""
+        while not self._stopping.is_set():
+            try:
+                self._switch_until_failure()
+            except Exception as error:  # noqa: BLE001 - the thread must not end
+                with contextlib.suppress(Exception):
+                    self._lost(error)
+                with contextlib.suppress(Exception):
+                    self._wait(self._retry_delay.next())
+
+    def _switch_until_failure(self) -> None:
+        clock = self._environment.clock
+        self._busy_since = clock()
+        output = None
+        is_left_as_configured = False
+        try:
+            output = self._environment.open_output(self._settings, self._broker)
+            self._switch(output)
+            is_left_as_configured = True
+        finally:
+            if output is not None:
+                output.close(stopped=is_left_as_configured)
+            self._busy_since = None
+
+    def _switch(self, output: LampOutput) -> None:
+        clock = self._environment.clock
+        written: dict[Channel, bool] = {}
+        refresh_at = clock()
+        while True:
+            # Cleared before the view is read: a later one wakes the next wait.
+            self._wakeup.clear()
+            is_last = self._stopping.is_set()
+            now = self._busy_since = clock()
+            states = self._states(now, is_last=is_last)
+            if is_last or now >= refresh_at:
+                written, refresh_at = {}, now + _REFRESH_INTERVAL_S
+            changed = {key: lit for key, lit in states.items() if written.get(key) is not lit}
+            if changed:
+                inverted = self._settings.inverted
+                output.write({key: lit is not inverted for key, lit in changed.items()})
+                written = states
+                self._works()
+            self._busy_since = None
+            if is_last:
+                return
+            output.wait(self._wait_s(refresh_at), self._wakeup)
+
+    def _states(self, now: float, *, is_last: bool) -> dict[Channel, bool]:
+        if is_last:
+            return dict.fromkeys(self._settings.channels, self._settings.at_stop == "on")
+        view = self._view
+        if view is not self._shown:
+            self._shown = view
+            self._pattern.show(view, now)
+        return self._pattern.states(now)
+
+    def _wait_s(self, refresh_at: float) -> float:
+        now = self._environment.clock()
+        change = self._pattern.seconds_until_change(now)
+        refresh = max(0.0, refresh_at - now)
+        return refresh if change is None else min(change, refresh)
+
+    def _works(self) -> None:
+        self.detail = ""
+        self._retry_delay.reset()
+        self._failure.succeeded()
+
+    def _lost(self, error: Exception) -> None:
+        expected = isinstance(error, LineError | UserError)
+        self.detail = str(error) if expected else describe_exception(error)
+        self._failure.failed(self._environment.clock(), detail=self.detail)
+
+
+class Lamps:
+    """All lamps of a table."""
+
+    def __init__(
+        self, settings: Sequence[LampSettings], mqtt: MqttSettings | None, client_id: str
+    ) -> None:
+        self._lamps = [
+            Lamp(each, None if mqtt is None else Broker(mqtt, f"{client_id}-lamp-{each.id}"))
+            for each in settings
+        ]
+        self._view: TableView | None = None
+
+    def start(self) -> None:
+        """Start their threads."""
+        for lamp in self._lamps:
+            lamp.start()
+
+    def show(self, view: TableView) -> None:
+        """Show a state of the table, if it differs from the last one."""
+        if view != self._view:
+            self._view = view
+            for lamp in self._lamps:
+                lamp.show(view)
+
+    @property
+    def alerts(self) -> list[str]:
+        """One sentence for each lamp that is not switched."""
+        return [alert for lamp in self._lamps if (alert := lamp.alert) is not None]
+
+    def stop(self) -> None:
+        """Leave the lamps as configured; takes a second at most."""
+        for lamp in self._lamps:
+            lamp.stop()
+        until = time.monotonic() + _STOP_TIMEOUT_S
+        for lamp in self._lamps:
+            lamp.join(max(0.0, until - time.monotonic()))

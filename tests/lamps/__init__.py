@@ -1,0 +1,1 @@
+"""Lamps: the pattern, the devices, their threads, and a table with lamps."""
