@@ -108,15 +108,16 @@ class ByteLog:
 
     def receive(self, data: bytes, now: float) -> list[str]:
         """Process bytes received at `now`; may be empty."""
-        if not data:
-            return self._garbage("bytes", len(self._pending))
+        if not data and not self._pending:
+            return []
         self.bytes += len(data)
         self._pending += data
         try:
             frames = self._decoder.feed(data, now)
         except Exception as error:  # noqa: BLE001 - a driver that breaks its promise
             return self._failed(error)
-        return [line for frame in frames for line in self._take(frame)]
+        lines = [line for frame in frames for line in self._take(frame)]
+        return lines if data else [*lines, *self._garbage("bytes", len(self._pending))]
 
     def _take(self, frame: Frame) -> list[str]:
         self.frames += frame.kind is FrameKind.FRAME

@@ -5,9 +5,10 @@ Import from this package only; the modules below it may change (`docs/python.md`
 `docs/write-a-driver.md` explains the interface). Every name is loaded at its first use:
 `import drivers` loads neither pyserial nor OpenCV.
 
-- `Driver`, `Decoder`, `Frame`, `FrameKind`, `LineSettings`: the interface of a driver.
-- `Transport`, `OpensLine`, `NamesFiles`, `StoresEvidence`: the interface of a driver that
-  opens its own kind of line.
+- `Driver`, `Decoder`, `Frame`, `FrameKind`, `LineSettings`, `Maturity`: the interface of a
+  driver.
+- `Transport`, `OpensLine`, `NamesFiles`, `RecordsOptions`, `StoresEvidence`: the interface of a
+  driver that opens its own kind of line, or names files.
 - `create_driver`, `find_driver`, `driver_names`, `driver_version`: drivers by name;
   `make_driver`: a driver with checked options.
 - `load_capture`, `read_capture`, `write_capture`, `write_hex`, `Capture`, `CaptureLine`, `Mark`,
@@ -52,8 +53,10 @@ if TYPE_CHECKING:
         Frame,
         FrameKind,
         LineSettings,
+        Maturity,
         NamesFiles,
         OpensLine,
+        RecordsOptions,
         StoresEvidence,
         Transport,
     )
@@ -85,10 +88,12 @@ __all__ = [
     "LineError",
     "LineSettings",
     "Mark",
+    "Maturity",
     "NamesFiles",
     "OpensLine",
     "Reader",
     "ReaderEnvironment",
+    "RecordsOptions",
     "StoresEvidence",
     "Transport",
     "blank",
@@ -136,8 +141,10 @@ _NAMES_BY_MODULE: Final = {
         "Frame",
         "FrameKind",
         "LineSettings",
+        "Maturity",
         "NamesFiles",
         "OpensLine",
+        "RecordsOptions",
         "StoresEvidence",
         "Transport",
     ),

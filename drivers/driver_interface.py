@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 from msgspec import Meta, Struct
 
@@ -42,6 +42,8 @@ class Frame(Struct, frozen=True):
         observations: In order; without `at` and `source`.
         received: When the last byte was received (monotonic seconds).
         note: For people: the reason why the bytes are noise.
+        answer: Sent to the reader once the frame was passed on: an ACK or a NAK. Empty for
+            every driver that only listens.
     """
 
     raw: bytes
@@ -49,6 +51,21 @@ class Frame(Struct, frozen=True):
     observations: tuple[Observation, ...] = ()
     received: float = 0.0
     note: str = ""
+    answer: bytes = b""
+
+
+class Maturity(StrEnum):
+    """
+    How well a driver's protocol is known.
+
+    ``proven``: checked against bytes of a real reader; ``documented``: from documents of the
+    maker or of others who read it, never tried on a real one; ``assumed``: no document describes
+    it fully.
+    """
+
+    PROVEN = "proven"
+    DOCUMENTED = "documented"
+    ASSUMED = "assumed"
 
 
 class Decoder(Protocol):
@@ -58,7 +75,9 @@ class Decoder(Protocol):
         """
         Decode the next bytes, received at `now` (monotonic seconds).
 
-        The frames do not depend on how the bytes are divided into calls.
+        The frames do not depend on how the bytes are divided into calls. Without bytes it
+        means: the line was silent until `now`. Only a protocol whose frames end by silence
+        uses that; its frames depend on the times of the bytes.
         """
 
     def reset(self) -> None:
@@ -96,8 +115,9 @@ class Driver(Protocol):
     name: ClassVar[str]
     """The driver's name in a configuration: ``angel-eye-ii``."""
 
-    line: ClassVar[LineSettings]
-    """The factory settings of such a reader."""
+    @property
+    def line(self) -> LineSettings:
+        """The factory settings of such a reader: a class variable, unless options change it."""
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -182,6 +202,20 @@ class NamesFiles(Protocol):
             folder: Paths without a leading slash are relative to it.
             journal: Files that belong to the journal are stored beside it.
         """
+
+
+@runtime_checkable
+class RecordsOptions(Protocol):
+    """A driver whose options name files that its decoder depends on."""
+
+    @property
+    def recorded_options(self) -> dict[str, Any]:
+        """The options with the content of the files: enough to decode the journal again."""
+
+
+# A driver may also have these class variables:
+#   maturity: Maturity    shown by `check-config` and `doctor`
+#   simulator: str        "module:Class", a `drivers.simulators.scenario_playback.Simulator`
 
 
 @runtime_checkable

@@ -108,7 +108,7 @@ def _class_problems(kind: type) -> Iterator[str]:
     name, line = getattr(kind, "name", None), getattr(kind, "line", None)
     if not (isinstance(name, str) and name):
         yield f"name: {_repr_of(kind, 'name')}; expected a text, such as 'my-reader'"
-    if not isinstance(line, LineSettings):
+    if not isinstance(line, LineSettings | property):
         shown = _repr_of(kind, "line")
         yield f"line: {shown}; expected drivers.driver_interface.LineSettings(...)"
     yield from _options_problems(kind)
@@ -171,6 +171,9 @@ def _problem(driver: Driver) -> str | None:
     signals: Any = driver.signals
     if not isinstance(signals, tuple) or not set(signals) <= set(Signal):
         return f"signals: {signals!r}; expected {_SIGNALS}"
+    line: Any = driver.line
+    if not isinstance(line, LineSettings):
+        return f"line: {line!r}; expected drivers.driver_interface.LineSettings(...)"
     decoder = driver.decoder()
     for part in ("feed", "reset"):
         if not callable(getattr(decoder, part, None)):

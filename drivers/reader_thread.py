@@ -21,7 +21,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.driver_interface import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
-from drivers.transport import EndOfCaptureError, LineError, open_transport
+from drivers.transport import (
+    EndOfCaptureError,
+    LineError,
+    ReadOnlyLineError,
+    open_transport,
+)
 from drivers.url_redaction_and_error_location import raised_at, redact_url
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
@@ -211,24 +216,30 @@ class Reader:
 
     def _read(self, transport: Transport) -> None:
         checked = self._mark_loop()
+        has_received = False
         while not self._stopping.is_set():
             data = transport.read()
             now = self._mark_loop()
-            if data:
-                self._process(data, now)
+            has_received = has_received or bool(data)
+            if has_received:
+                self._process(data, now, transport)
             if now - checked >= _LINE_CHECK_INTERVAL_S:
                 checked = now
                 transport.check()
 
-    def _process(self, data: bytes, now: float) -> None:
+    def _process(self, data: bytes, now: float, transport: Transport) -> None:
+        """Decode bytes, or a silence after bytes: it may end a frame."""
         self.busy = True
-        self.counts.bytes += len(data)
-        self.ages = replace(self.ages, last_byte=now)
-        self._retry_delay.reset()
+        if data:
+            self.counts.bytes += len(data)
+            self.ages = replace(self.ages, last_byte=now)
+            self._retry_delay.reset()
         try:
             for frame in self._decode(data, now):
                 self._count(frame)
-                self._deliver(frame)
+                if self._deliver(frame) and frame.answer:
+                    with contextlib.suppress(ReadOnlyLineError):
+                        transport.write(frame.answer)
         finally:
             self.busy = False
 
@@ -273,8 +284,8 @@ class Reader:
             self._deliver(Frame(b"", FrameKind.FRAME, (link,), now))
         self._link_failure.failed(now, detail=self.detail)
 
-    def _deliver(self, frame: Frame) -> None:
-        """Pass a frame to the sink; repeat until it accepts."""
+    def _deliver(self, frame: Frame) -> bool:
+        """Pass a frame to the sink; repeat until it accepts, or the reader is stopped."""
         while not self._stopping.is_set():
             try:
                 self._sink(frame)
@@ -285,7 +296,8 @@ class Reader:
                 self._wait(_MIN_RETRY_S)
             else:
                 self.blocked_since = None
-                return
+                return True
+        return False
 
     def _blocked(self, error: Exception | None) -> None:
         now = self._mark_loop()

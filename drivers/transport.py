@@ -59,6 +59,10 @@ class EndOfCaptureError(LineError):
     """The end of a capture; opening it again would repeat it."""
 
 
+class ReadOnlyLineError(LineError):
+    """A capture has no reader that could be sent anything."""
+
+
 def check_url(url: str) -> None:
     """
     Check the url of a line without opening it.
@@ -278,7 +282,7 @@ class _Capture:
         pass
 
     def write(self, data: bytes) -> None:
-        raise LineError(f"{self._path}: captures are read-only: {len(data)} bytes refused")
+        raise ReadOnlyLineError(f"{self._path}: captures are read-only: {len(data)} bytes refused")
 
     def close(self) -> None:
         self._data = b""

@@ -24,7 +24,15 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from drivers import LineError, OpensLine, StoresEvidence, open_transport, redact_url
+from drivers import (
+    Driver,
+    LineError,
+    Maturity,
+    OpensLine,
+    StoresEvidence,
+    open_transport,
+    redact_url,
+)
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.display.message_validation import topic_filters
@@ -98,6 +106,7 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     yield from _check_journal(setup.journal, setup.service)
     for reader in setup.readers:
         yield _check_reader(reader)
+        yield from _check_maturity(reader)
         if isinstance(reader.driver, StoresEvidence):
             yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
@@ -281,6 +290,24 @@ def _light_lamp(setup: Setup, lamp: LampSettings) -> Finding:
         return Finding(about, "bad", f"stays dark: {error}")
     text = f"{redact_url(lamp.place)}: each channel was switched on for a second; did it light?"
     return Finding(about, "note", text)
+
+
+_MATURITIES: Final = {
+    Maturity.DOCUMENTED: "written from documents, never tried on a real reader",
+    Maturity.ASSUMED: "no document describes this protocol fully; never tried on a real reader",
+}
+
+
+def maturity_text(driver: Driver) -> str | None:
+    """Return how well a driver's protocol is known; None if it is proven, or not declared."""
+    return _MATURITIES.get(getattr(driver, "maturity", Maturity.PROVEN))
+
+
+def _check_maturity(reader: Reading) -> Iterator[Finding]:
+    known = maturity_text(reader.driver)
+    if known is not None:
+        text = f"driver {reader.driver.name}: {known}: compare its cards with the table's"
+        yield Finding(f"reader {reader.id}", "note", text)
 
 
 def _check_evidence(about: str, folder: Path | None) -> Finding:

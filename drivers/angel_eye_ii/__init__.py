@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from drivers.angel_eye_ii.decoder import AngelDecoder, AngelOptions, with_other_cards
 from drivers.angel_eye_ii.frame_codec import Shape, ShoeCommand, blank_reply, parse_report, split
-from drivers.driver_interface import Decoder, LineSettings
+from drivers.driver_interface import Decoder, LineSettings, Maturity
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import Signal
@@ -33,6 +33,8 @@ class AngelEyeII:
         Signal.FAULTS,
         Signal.CUT_CARD,
     )
+    maturity: ClassVar[Maturity] = Maturity.PROVEN
+    simulator: ClassVar[str] = "drivers.simulators.angel_eye_dealing:SimulatedAngelEye"
     options_type: ClassVar[type[Struct]] = AngelOptions
 
     def __init__(self, options: Struct | None = None) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
 
 from shoe_daemon.cli.calibrate_camera import camera, print_markers
 from shoe_daemon.cli.shared_options import (
+    DRIVER_OPTIONS,
     EXISTING_FILE,
     FILE,
     JSON_OBJECT,
@@ -44,6 +45,7 @@ command.add_command(print_markers)
 @command.command(name="serial", short_help="Measures the settings of a serial line.")
 @click.option("--port", help="The line: a path, socket://HOST:PORT, rfc2217://HOST:PORT.")
 @click.option("--driver", "driver_name", default="angel-eye-ii", show_default=True)
+@DRIVER_OPTIONS
 @click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")
 @click.option(
     "--seconds",
@@ -52,7 +54,13 @@ command.add_command(print_markers)
     show_default=True,
     help="Gives up after so long.",
 )
-def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -> None:
+def serial(
+    port: str | None,
+    driver_name: str,
+    driver_options: dict[str, Any],
+    reader_id: str,
+    seconds: float,
+) -> None:
     """
     Listens to a serial line and prints the configuration for it.
 
@@ -63,7 +71,7 @@ def serial(port: str | None, driver_name: str, reader_id: str, seconds: float) -
     from calibration.serial_line_speed import configuration, list_ports, listen, silence_hints
     from drivers import create_driver
 
-    driver = create_driver(driver_name)
+    driver = create_driver(driver_name, driver_options)
     if port is None:
         _print_ports(list_ports())
         return

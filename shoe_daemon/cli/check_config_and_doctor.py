@@ -25,7 +25,13 @@ from shoe_daemon.display.display_config import (
     load_display,
 )
 from shoe_daemon.display.languages import languages
-from shoe_daemon.doctor import Finding, examine, examine_display, examine_notify
+from shoe_daemon.doctor import (
+    Finding,
+    examine,
+    examine_display,
+    examine_notify,
+    maturity_text,
+)
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.logging_setup import warnings_on_stderr
@@ -186,7 +192,10 @@ def _reader(reader: Reading) -> str:
     settings = f", {line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
     if isinstance(reader.driver, OpensLine):
         settings = ""
-    return f"reader    {reader.id}: {reader.driver.name} on {redact_url(reader.port)}{settings}"
+    known = maturity_text(reader.driver)
+    more = f"; {known}" if known else ""
+    port = redact_url(reader.port)
+    return f"reader    {reader.id}: {reader.driver.name} on {port}{settings}{more}"
 
 
 def _lamp(lamp: LampSettings) -> Iterator[str]:

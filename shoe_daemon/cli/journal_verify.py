@@ -9,7 +9,7 @@ from typing import Final
 import click
 import msgspec
 
-from drivers import Driver, FrameKind, StoresEvidence, create_driver, driver_version
+from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, driver_version
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader, journal_database
@@ -108,14 +108,23 @@ class _Decoder:
         self._pauses = 0.0
 
     def decode(self, raw: bytes, seconds: float) -> Sequence[Observation]:
-        frames = self._decoder.feed(raw, seconds + self._pauses)
-        if [frame.kind for frame in frames] == [FrameKind.REPEAT]:
+        frames = self._frames(raw, seconds)
+        if [frame.kind for frame in frames if frame.raw] == [FrameKind.REPEAT]:
             # A stored frame was no repeat. If the clock was set back, its time is too close to the
             # previous frame's.
             self._pauses += _LONG_PAUSE_S
-            frames = self._decoder.feed(raw, seconds + self._pauses)
-        valid = (frame for frame in frames if frame.kind is FrameKind.FRAME)
+            frames = self._frames(raw, seconds)
+        # A gap without bytes follows from repeats or noise, which are not stored.
+        valid = (frame for frame in frames if frame.kind is FrameKind.FRAME and frame.raw)
         return [observation for frame in valid for observation in frame.observations]
+
+    def _frames(self, raw: bytes, seconds: float) -> list[Frame]:
+        frames = self._decoder.feed(raw, seconds + self._pauses)
+        if sum(len(frame.raw) for frame in frames) < len(raw):
+            # A stored frame is whole: silence ended it.
+            self._pauses += _LONG_PAUSE_S
+            frames += self._decoder.feed(b"", seconds + self._pauses)
+        return frames
 
     def reset(self) -> None:
         self._decoder.reset()

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from drivers import TEXT_SUFFIXES, Capture, create_driver, load_capture, observations_of
-from shoe_daemon.cli.shared_options import Number
+from shoe_daemon.cli.shared_options import DRIVER_OPTIONS, Number
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.game import (
@@ -38,6 +38,7 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Tick
 @click.command("replay", short_help="Turn a log or a capture into events.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--protocol", metavar="NAME", help="FILE is a capture of this reader.")
+@DRIVER_OPTIONS
 @click.option("--house", metavar="H", help="One of `rules list`, or a .toml file.")
 @click.option(
     "--policy", metavar="P", default="management", help="Whose rulings, or a .toml file."
@@ -70,6 +71,7 @@ def command(
     file: Path,
     protocol: str | None,
     *,
+    driver_options: dict[str, Any],
     strict: bool,
     as_json: bool,
     **chosen: Any,  # noqa: ANN401 - click's options
@@ -84,7 +86,7 @@ def command(
     capture = load_capture(file) if protocol or file.suffix in TEXT_SUFFIXES else None
     timeless = capture is not None and not capture.has_times
     table = Table(TableState(session=_session(chosen, timeless=timeless)))
-    source = read_log(file) if capture is None else _decoded(file, capture, protocol)
+    source = read_log(file) if capture is None else _decoded(file, capture, protocol, driver_options)
     print_events = _print_json if as_json else _print_text
     irregular = 0
     for observation in source:
@@ -129,7 +131,9 @@ def read_log(file: Path) -> Iterator[Observation]:
         raise UserError(f"{file}, {error}") from error
 
 
-def _decoded(file: Path, capture: Capture, protocol: str | None) -> Iterable[Observation]:
+def _decoded(
+    file: Path, capture: Capture, protocol: str | None, options: dict[str, Any]
+) -> Iterable[Observation]:
     name = protocol or capture.header.get("driver")
     if name is None:
         raise UserError(f"{file}: no line `# driver:`; expected --protocol NAME")
@@ -138,7 +142,7 @@ def _decoded(file: Path, capture: Capture, protocol: str | None) -> Iterable[Obs
     with errors_at(str(file)):
         # The options in the header are those of the driver in the header.
         is_other = name != capture.header.get("driver", name)
-        driver = create_driver(name, {} if is_other else capture.options)
+        driver = create_driver(name, options or ({} if is_other else capture.options))
     observations = list(observations_of(driver, capture))
     size = len(capture.data)
     if size and all(map(_comes_from_line, observations)):

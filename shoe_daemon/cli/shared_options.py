@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,28 @@ STATION: Final = click.option(
     help="Above the table, or at the shoe's throat.",
 )
 """The place of a camera."""
+
+
+def _toml_table(ctx: click.Context, param: click.Parameter, value: str | None) -> dict[str, Any]:
+    """Parse ``preset = "icl"``, or ``{preset = "icl", codes = "a01"}`` for several."""
+    del ctx, param
+    text = (value or "").strip()
+    try:
+        table: dict[str, Any] = tomllib.loads(f"options = {text}" if text[:1] == "{" else text)
+    except ValueError as error:
+        raise UserError(
+            f"--options {text}: {error}; expected TOML, such as '{{preset = \"icl\"}}'"
+        ) from error
+    return table["options"] if text[:1] == "{" else table
+
+
+DRIVER_OPTIONS: Final = click.option(
+    "--options",
+    "driver_options",
+    metavar="TOML",
+    callback=_toml_table,
+    help="The reader's options, as in [reader.options] of a configuration.",
+)
 
 _MAX_PORT: Final = 65_535
 

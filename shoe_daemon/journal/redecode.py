@@ -216,10 +216,9 @@ _RECONNECT: Final = seen.GapDetail.RECONNECT
 
 
 def _comes_from_daemon(observation: seen.Observation) -> bool:
-    """Return whether the daemon itself generates this observation, without raw bytes."""
-    if isinstance(observation, seen.Gap):
-        return observation.detail is not seen.GapDetail.LOST_FRAMES
-    return isinstance(observation, seen.Session | seen.Command | seen.Link)
+    """Return whether the daemon may write this observation without raw bytes."""
+    # A gap among repeats or noise has no bytes either: those are not stored.
+    return isinstance(observation, seen.Session | seen.Command | seen.Link | seen.Gap)
 
 
 def _line(observation: seen.Observation) -> str:

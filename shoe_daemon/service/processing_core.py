@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from drivers import Frame, FrameKind, driver_version
+from drivers import Frame, FrameKind, RecordsOptions, driver_version
 from shoe_daemon import __version__
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
@@ -166,6 +166,11 @@ class Core:
     def record_start(self) -> list[Event]:
         """Journal this start: its configuration, and the gap before it."""
         config, setup = self._setup.config, self._setup
+        recorded = {
+            each.id: each.driver.recorded_options
+            for each in setup.readers
+            if isinstance(each.driver, RecordsOptions)
+        }
         session = Session(
             site=config.site,
             table=config.table.id,
@@ -173,7 +178,12 @@ class Core:
             policy=setup.policy.id,
             program=__version__,
             readers=tuple(
-                ReaderRecord(each.id, each.driver, driver_version(each.driver), each.options)
+                ReaderRecord(
+                    each.id,
+                    each.driver,
+                    driver_version(each.driver),
+                    recorded.get(each.id, each.options),
+                )
                 for each in config.reader
             ),
             rulings=policy_to_mapping(setup.policy),
