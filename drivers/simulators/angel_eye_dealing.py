@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 from itertools import chain
 from random import Random
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta, Struct
 
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
+from drivers.driver_interface import Driver
 from drivers.simulators.angel_eye_faulty_line import Step, Wire
 from drivers.simulators.simulated_shoe import (
     CUT_BEHIND,
@@ -108,19 +109,25 @@ class Scenario(Struct, frozen=True):
         return b"".join(data for step in self.steps for _, data in step.writes(copies))
 
 
-def scenario(settings: Settings) -> Scenario:
-    """Deal a finite scenario: `rounds` or `shoes` must be set."""
+def scenario(settings: Settings, table: SimulatedTable | None = None) -> Scenario:
+    """Deal a finite scenario: `rounds` or `shoes` must be set; as `scenes`."""
     if settings.rounds is None and settings.shoes is None:
         raise ValueError("neither rounds nor shoes are bounded")
-    played = list(scenes(settings))
+    played = list(scenes(settings, table))
     steps = chain.from_iterable(scene.steps for scene in played)
     rounds = (scene.round for scene in played)
     return Scenario(tuple(steps), tuple(dealt for dealt in rounds if dealt))
 
 
-def scenes(settings: Settings) -> Iterator[Scene]:
-    """Deal scene by scene; endlessly if neither `rounds` nor `shoes` is set."""
-    table = _Table(settings)
+def scenes(settings: Settings, table: SimulatedTable | None = None) -> Iterator[Scene]:
+    """
+    Deal scene by scene; endlessly if neither `rounds` nor `shoes` is set.
+
+    Args:
+        settings: What is dealt.
+        table: A table with another reader.
+    """
+    table = table or SimulatedTable(settings)
     count = 0
     shoe = 0
     while settings.shoes is None or shoe < settings.shoes:
@@ -133,14 +140,41 @@ def scenes(settings: Settings) -> Iterator[Scene]:
                 return
 
 
-class _Table:
-    """Shoe, dealer and faults."""
+class SimulatedAngelEye:
+    """
+    The simulator of the driver ``angel-eye-ii``.
 
-    def __init__(self, settings: Settings) -> None:
+    Attributes:
+        about: What it is.
+        faults: What can go wrong with it.
+        modes: When it can report faces.
+    """
+
+    about: ClassVar[str] = "an Angel Eye II shoe"
+    faults: ClassVar[tuple[Fault, ...]] = tuple(Fault)
+    modes: ClassVar[tuple[Mode, ...]] = tuple(Mode)
+
+    def __init__(self, driver: Driver) -> None:
+        del driver  # it has no options that the shoe would have
+
+    def scenes(self, settings: Settings, *, once: bool) -> Iterator[Scene]:
+        """Deal scene by scene; the copies of a report are the player's."""
+        del once
+        return scenes(settings)
+
+
+class SimulatedTable:
+    """
+    Shoe, dealer and faults, with a shoe that reports as an Angel Eye does.
+
+    Tables with other readers replace the methods that report.
+    """
+
+    def __init__(self, settings: Settings, wire: Wire | None = None) -> None:
         self._settings = settings
         # A generator of its own, so that mode and faults do not change the cards.
         self._fault_rng = Random(f"mischief {settings.seed}")
-        self._wire = Wire(Random(f"line {settings.seed}"))
+        self._wire = wire or Wire(Random(f"line {settings.seed}"))
         self._shoe = Shoe(Random(0), 1, CUT_BEHIND)
         self._shoe_number = 0
         self._round_number = 0
@@ -160,13 +194,13 @@ class _Table:
         cards = Random(f"cards {settings.seed} {number}")
         self._shoe = Shoe(cards, settings.decks, settings.cut_behind)
         self._shoe_number, self._round_number, self._rounds_left = number, 0, None
-        wire.send_report("S")
+        self._report_boot()
         wire.wait(4, 6)
         first = self._shoe.take()
-        wire.send_report("D", _FIRST_CARD, face_code(first))
+        self._report_burned(first, None)
         for left in reversed(range(burn_count(first))):
             wire.wait(0.8, 1.2)
-            wire.send_report("D", _COUNTDOWN | left, face_code(self._shoe.take()))
+            self._report_burned(self._shoe.take(), left)
         wire.wait(2, 4)
         return Scene(wire.take())
 
@@ -237,7 +271,7 @@ class _Table:
         self._deal(dealt, None, 0)
         self._wire.wait(0.5, 1.5)
         self._faces.clear()
-        self._wire.send_report("S")
+        self._report_boot()
         self._wire.wait(5, 8)
         return dealt
 
@@ -246,22 +280,22 @@ class _Table:
         for number, (slot, card) in enumerate(cards):
             if number == 0 and carried:
                 self._faces[slot] = card
-                self._wire.send_report("R", place_code(slot), self._drawn_face(card))
+                self._report_carried(slot, card)
                 continue
             self._draw(first=number == 0)
             if fault is Fault.UNPLUG and number == faulty:
                 self._wire.unplug(self._fault_rng.uniform(2, 15))
             if fault is Fault.UNREADABLE and number == faulty:
-                self._cannot_read()
+                self._report_unreadable()
                 continue
             seen = self._misread(card) if fault is Fault.MISREAD and number == faulty else card
             self._faces[slot] = seen
-            self._wire.send_report("D", place_code(slot), self._drawn_face(seen))
+            self._report_card(slot, seen)
 
     def _draw(self, *, first: bool) -> None:
         """Draw a card, after the cut card if it is next."""
         if self._shoe.cut_card_comes():
-            self._wire.send_report("C")
+            self._report_cut_card()
             self._rounds_left = 1 if first else 1 + self._settings.last_rounds
         self._shoe.take()
         self._wire.wait(0.8, 1.4)
@@ -269,7 +303,24 @@ class _Table:
     def _drawn_face(self, card: Card) -> int:
         return _HIDDEN if self._settings.mode is Mode.HIDDEN else face_code(card)
 
-    def _cannot_read(self) -> None:
+    def _report_boot(self) -> None:
+        self._wire.send_report("S")
+
+    def _report_burned(self, card: Card, left: int | None) -> None:
+        """Report a burned card; `left` is None for the first card of the shoe."""
+        place = _FIRST_CARD if left is None else _COUNTDOWN | left
+        self._wire.send_report("D", place, face_code(card))
+
+    def _report_cut_card(self) -> None:
+        self._wire.send_report("C")
+
+    def _report_card(self, slot: Slot, card: Card) -> None:
+        self._wire.send_report("D", place_code(slot), self._drawn_face(card))
+
+    def _report_carried(self, slot: Slot, card: Card) -> None:
+        self._wire.send_report("R", place_code(slot), self._drawn_face(card))
+
+    def _report_unreadable(self) -> None:
         self._wire.send_report("E", _UNREADABLE)
         self._wire.wait(1, 3)
         self._wire.send_report("e", _UNREADABLE)
@@ -280,6 +331,11 @@ class _Table:
     def _overdraw(self) -> Card:
         excess = next(self._shoe.ahead())
         self._draw(first=False)
+        self._report_excess(excess)
+        return excess
+
+    def _report_excess(self, excess: Card) -> None:
+        """Report a card too many, and what becomes of it."""
         self._wire.send_report("E", _OVERDRAW)
         self._wire.wait(1, 2)
         if self._rounds_left != 1 and self._is_carried():
@@ -289,7 +345,6 @@ class _Table:
             self._void(excess)
         self._wire.wait(2, 4)
         self._wire.send_report("e", _OVERDRAW)
-        return excess
 
     def _is_carried(self) -> bool:
         wanted = self._settings.excess
@@ -301,7 +356,7 @@ class _Table:
         for slot, card in owed:
             self._draw(first=False)
             self._faces[slot] = card
-            self._wire.send_report("D", place_code(slot), self._drawn_face(card))
+            self._report_card(slot, card)
 
     def _void(self, excess: Card) -> None:
         if self._fault_rng.random() < 0.5:  # noqa: PLR2004 - a coin

@@ -37,6 +37,11 @@ class Step(Struct, frozen=True):
     lost: bool = False
     unplugged: float = 0.0
 
+    @property
+    def is_news(self) -> bool:
+        """True for a card, a face or a result."""
+        return self.report is not None and self.report.code in "DIG"
+
     def writes(self, copies: int = COPIES) -> list[tuple[float, bytes]]:
         """Return the bytes received, each piece with its time."""
         if self.report is None or self.lost:
@@ -67,8 +72,10 @@ class Wire:
     def send_report(self, code: str, *data: int) -> None:
         """Send one report."""
         self._seq = 0 if code == "S" else self._seq % 9 + 1
-        report = Report(self._seq, code, bytes(data))
-        self._steps.append(Step(self._now, report, lost=self._now < self._unplugged_until))
+        self._send(Step(self._now, Report(self._seq, code, bytes(data))))
+
+    def _send(self, step: Step) -> None:
+        self._steps.append(replace(step, lost=step.at < self._unplugged_until))
 
     def unplug(self, seconds: float) -> None:
         """Interrupt the line from now on for some seconds."""
@@ -83,9 +90,7 @@ class Wire:
 
     def drop_report(self) -> None:
         """Lose all copies of one of the reports since the last `take`."""
-        place = self._rng.choice(
-            [n for n, step in enumerate(self._steps) if step.report and step.report.code in "DIG"]
-        )
+        place = self._rng.choice([n for n, step in enumerate(self._steps) if step.is_news])
         self._steps[place] = replace(self._steps[place], lost=True)
 
     def take(self) -> tuple[Step, ...]:

@@ -1,20 +1,69 @@
-"""Plays a scenario on a line at any speed."""
+"""Finds the simulator of a driver, and plays its scenario on a line at any speed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from threading import Event
-from typing import Final
+from typing import Any, ClassVar, Final, Protocol
 
 from msgspec import Struct
 
-from drivers.simulators.angel_eye_dealing import Scene
+from drivers.driver_registry import driver_names, find_driver
+from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step
 from drivers.simulators.serial_servers import Line
+from drivers.simulators.simulated_shoe import Fault
+from shoe_daemon.errors import UserError
 
 _POLL_INTERVAL_S: Final = 0.02
 _MIN_UNPLUG_S: Final = 0.05
+
+
+class Simulator(Protocol):
+    """A simulated reader; a driver names its own as ``module:Class`` in `simulator`."""
+
+    about: ClassVar[str]
+    """What it is, such as ``a Bee-Tek shoe``."""
+
+    faults: ClassVar[tuple[Fault, ...]]
+    """What can go wrong with it."""
+
+    modes: ClassVar[tuple[Mode, ...]]
+    """When it can report faces; the first is the usual one."""
+
+    def __init__(self, driver: Any) -> None:  # noqa: ANN401 - the driver of its own kind
+        """Simulate the reader of a driver with these options."""
+
+    def scenes(self, settings: Settings, *, once: bool) -> Iterator[Scene]:
+        """Deal scene by scene; with `once`, nothing is sent twice."""
+
+
+def simulator_names() -> list[str]:
+    """Return the names of the drivers with a simulator."""
+    return [name for name in driver_names() if _simulator_of(name) is not None]
+
+
+def find_simulator(name: str) -> type[Simulator]:
+    """
+    Import the simulator of a driver.
+
+    Raises:
+        UserError: There is no such driver, or it has no simulator.
+    """
+    where = _simulator_of(name)
+    if where is None:
+        names = ", ".join(simulator_names())
+        raise UserError(f"driver {name!r} has no simulator; expected one of {names}")
+    module, _, kind = where.partition(":")
+    found: type[Simulator] = getattr(import_module(module), kind)
+    return found
+
+
+def _simulator_of(name: str) -> str | None:
+    where: str | None = getattr(find_driver(name), "simulator", None)
+    return where
 
 
 class Pace(Struct, frozen=True):

@@ -86,7 +86,9 @@ def command(
     capture = load_capture(file) if protocol or file.suffix in TEXT_SUFFIXES else None
     timeless = capture is not None and not capture.has_times
     table = Table(TableState(session=_session(chosen, timeless=timeless)))
-    source = read_log(file) if capture is None else _decoded(file, capture, protocol, driver_options)
+    source = (
+        read_log(file) if capture is None else _decoded(file, capture, protocol, driver_options)
+    )
     print_events = _print_json if as_json else _print_text
     irregular = 0
     for observation in source:

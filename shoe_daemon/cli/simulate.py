@@ -6,6 +6,7 @@ import contextlib
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -13,18 +14,29 @@ import click
 import msgspec
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.cli.shared_options import FILE, STATION, Number, require_modules
+from shoe_daemon.cli.shared_options import (
+    DRIVER_OPTIONS,
+    FILE,
+    STATION,
+    Number,
+    require_modules,
+)
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
     from drivers.simulators.angel_eye_dealing import Scene as DealtScene
     from drivers.simulators.angel_eye_dealing import Settings as ShoeSettings
+
+    _Dealt = tuple[str, ShoeSettings, dict[str, Any], Iterator[DealtScene]]
+    """A reader, what is dealt, the driver's options, and the scenes that follow from them."""
+
     from drivers.simulators.camera.scene_renderer import Shot
     from drivers.simulators.camera.scene_settings import Settings as CameraSettings
     from drivers.simulators.serial_servers import Line
 
 _PORT_COUNT: Final = 65_536
+_SILENCE_US: Final = 60_000_000
 _FPS: Final = {"overhead": 25.0, "throat": 50.0}
 
 _ROUNDS = click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
@@ -39,12 +51,59 @@ _FAULT_RATE = click.option(
 )
 
 
-@click.group(name="simulate")
+class _Simulators(click.Group):
+    """A command for each driver that names a simulator, and one for cameras."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from drivers.simulators.scenario_playback import simulator_names
+
+        return sorted({*super().list_commands(ctx), *simulator_names()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is None and cmd_name in self.list_commands(ctx):
+            found = _reader_command(cmd_name)
+        return found
+
+
+@click.group(name="simulate", cls=_Simulators)
 def command() -> None:
     """Deals simulated shoes, on a serial line or before a camera."""
 
 
-@command.command(name="angel-eye-ii")
+def _reader_command(name: str) -> click.Command:
+    """Return the command of a reader on a line, with the modes and faults that it has."""
+    from drivers.simulators.scenario_playback import find_simulator
+
+    kind = find_simulator(name)
+    modes, faults = [mode.value for mode in kind.modes], [fault.value for fault in kind.faults]
+    mode = click.Option(
+        ["--mode"],
+        type=click.Choice(modes),
+        default=modes[0],
+        show_default=True,
+        help="Faces with the result, or at each draw.",
+    )
+    fault = click.Option(
+        ["--fault", "faults"], multiple=True, type=click.Choice(faults), help="Repeatable."
+    )
+    callback = partial(_simulate, name)
+    params = list(_reader.params)
+    if len(modes) > 1:
+        params.insert(params.index(next(p for p in params if p.name == "decks")), mode)
+    params.insert(params.index(next(p for p in params if p.name == "fault_rate")), fault)
+    return click.Command(
+        name, params=params, callback=callback, help=f"Simulates {kind.about}.\n\n{_ABOUT}"
+    )
+
+
+_ABOUT: Final = """
+It deals by the rules from shuffled shoes with burned cards and a cut card, at
+about 28 seconds a round, and begins as soon as somebody opens the line.
+"""
+
+
+@click.command
 @click.option("--link", type=click.Path(path_type=Path), help="A stable path to the serial line.")
 @click.option("--listen", metavar="HOST:PORT", help="A TCP port instead; port 0 takes a free one.")
 @click.option(
@@ -62,28 +121,20 @@ def command() -> None:
 )
 @_ROUNDS
 @_SHOES
-@click.option(
-    "--mode",
-    type=click.Choice(["hidden", "open"]),
-    default="hidden",
-    show_default=True,
-    help="Faces with the result, or at each draw.",
-)
 @_DECKS
 @click.option("--seed", type=int, help="The same seed deals the same; by chance where not given.")
-@click.option(
-    "--fault",
-    "faults",
-    multiple=True,
-    type=click.Choice([fault.value for fault in Fault]),
-    help="Repeatable.",
-)
 @_FAULT_RATE
-@click.option("--once", is_flag=True, help="Sends each report once, not three times.")
+@click.option("--once", is_flag=True, help="Sends nothing twice; an Angel Eye sends three times.")
+@DRIVER_OPTIONS
 @click.option(
     "--truth", type=FILE, help="Writes what was really dealt to this file, a JSON object a round."
 )
-def angel_eye_ii(  # noqa: PLR0913 - one for each option
+def _reader(**_options: object) -> None:
+    """Carries the options that all readers have."""
+
+
+def _simulate(  # noqa: PLR0913 - one for each option
+    name: str,
     *,
     link: Path | None,
     listen: str | None,
@@ -91,23 +142,23 @@ def angel_eye_ii(  # noqa: PLR0913 - one for each option
     speed: float,
     once: bool,
     truth: Path | None,
+    driver_options: dict[str, Any],
     **settings: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
-    """
-    Simulates an Angel Eye II shoe.
+    from drivers import create_driver
+    from drivers.simulators.scenario_playback import find_simulator
 
-    It deals by the rules from shuffled shoes with burned cards and a cut card, at
-    about 28 seconds a round, and begins as soon as somebody opens the line.
-    """
     if sum(where is not None for where in (link, listen, capture)) > 1:
         raise UserError("--link, --listen and --capture exclude one another")
     wanted = _shoe_settings(settings)
     copies = 1 if once else 3
+    simulator = find_simulator(name)(create_driver(name, driver_options))
+    what = (name, wanted, driver_options, simulator.scenes(wanted, once=once))
     with _dealt_log(truth) as ledger:
         if capture:
-            _write_capture(capture, wanted, copies, ledger)
+            _write_capture(capture, what, copies, ledger)
         else:
-            _play_line((link, listen), wanted, (speed, copies), ledger)
+            _play_line((link, listen), what, (speed, copies), ledger)
 
 
 def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
@@ -116,7 +167,7 @@ def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
     if options["seed"] is None:
         options["seed"] = random.randrange(1_000_000)
     faults = tuple(Fault(fault) for fault in options.pop("faults"))
-    return Settings(faults=faults, mode=Mode(options.pop("mode")), **options)
+    return Settings(faults=faults, mode=Mode(options.pop("mode", Mode.OPEN)), **options)
 
 
 def _line(link: Path | None, listen: str | None, settings: ShoeSettings) -> Line:
@@ -134,41 +185,46 @@ def _line(link: Path | None, listen: str | None, settings: ShoeSettings) -> Line
 
 def _play_line(
     where: tuple[Path | None, str | None],
-    settings: ShoeSettings,
+    what: _Dealt,
     pace: tuple[float, int],
     ledger: _DealtLog,
 ) -> None:
-    from drivers.simulators.angel_eye_dealing import scenes
     from drivers.simulators.scenario_playback import Pace, play
 
+    name, settings, _, scenes = what
     with stop_on_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
         click.echo(f"port: {line.address}")
-        click.echo(f"angel-eye-ii, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
-        for scene in play(scenes(settings), line, Pace(*pace), stopping):
+        click.echo(f"{name}, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
+        for scene in play(scenes, line, Pace(*pace), stopping):
             ledger.note(scene, aloud=True)
         ledger.sum_up()
 
 
-def _write_capture(path: Path, settings: ShoeSettings, copies: int, ledger: _DealtLog) -> None:
-    from drivers import CAPTURE_SUFFIX, HEX_SUFFIX, CaptureLine, write_capture, write_hex
-    from drivers.simulators.angel_eye_dealing import scenes
+def _write_capture(path: Path, what: _Dealt, copies: int, ledger: _DealtLog) -> None:
+    from drivers import CAPTURE_SUFFIX, HEX_SUFFIX, CaptureLine, Mark, write_capture, write_hex
 
+    name, settings, options, scenes = what
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--capture needs an end: --rounds or --shoes")
     pieces: list[tuple[float, bytes]] = []
-    for scene in scenes(settings):
+    for scene in scenes:
         ledger.note(scene, aloud=False)
         for step in scene.steps:
             pieces += step.writes(copies)
     header = {
         "name": path.stem,
-        "driver": "angel-eye-ii",
+        "driver": name,
         "origin": f"simulated, {settings.mode} mode, seed {settings.seed}",
     }
+    if options:
+        header["options"] = msgspec.json.encode(options).decode()
     try:
         if path.suffix == CAPTURE_SUFFIX:
-            timed = (CaptureLine(data, round(at * 1e6)) for at, data in pieces)
-            write_capture(path, header, timed)
+            timed = [CaptureLine(data, round(at * 1e6)) for at, data in pieces]
+            # Silence ends the last round of a reader without results.
+            last_us = timed[-1].at_us or 0 if timed else 0
+            end = CaptureLine(at_us=last_us + _SILENCE_US, mark=Mark.END)
+            write_capture(path, header, [*timed, end])
         elif path.suffix == HEX_SUFFIX:
             write_hex(path, header, [(data, f"{at:.2f} s") for at, data in pieces])
         else:

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.capture_file import observations_of, read_capture
+from drivers.simulators.scenario_playback import simulator_names
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Result
@@ -173,6 +174,54 @@ def test_the_truth_tells_each_round_and_what_went_wrong(tmp_path: Path) -> None:
     assert [told["number"] for told in rounds] == list(range(1, 10))
     assert rounds[0]["cards"][0][0] == "P1"
     assert re.fullmatch(r"9 rounds in 1 shoe; faults: \d misread, \d overdraw\n", output)
+
+
+@pytest.mark.parametrize("name", simulator_names())
+def test_each_reader_has_a_simulator_whose_capture_replays_to_what_was_dealt(
+    name: str, tmp_path: Path
+) -> None:
+    capture, dealt = tmp_path / "shoe.cap", tmp_path / "truth"
+    options = ["--rounds", "30", "--seed", "3", "--capture", str(capture), "--truth", str(dealt)]
+    result = CliRunner().invoke(main, ["simulate", name, *options])
+    assert (result.exit_code, result.output) == (0, "30 rounds in 1 shoe; faults: none\n")
+    replayed = CliRunner().invoke(main, ["replay", "--json", str(capture)])
+    assert replayed.exit_code == 0
+    events = [msgspec.json.decode(line) for line in replayed.stdout.splitlines()]
+    finished = [each["data"] for each in events if each["type"] == "round_finished"]
+    hands = [each["player"]["cards"] + each["banker"]["cards"] for each in finished]
+    assert hands == [
+        [card for side in "PB" for slot, card in each["cards"] if slot.startswith(side)]
+        for each in truth(dealt)
+    ]
+
+
+def test_the_options_of_a_driver_are_its_simulators_too(tmp_path: Path) -> None:
+    capture = tmp_path / "scans.bin"
+    options = '{preset = "olivetti", codes = "a01"}'
+    arguments = ["--rounds", "2", "--seed", "1", "--once", "--capture", str(capture)]
+    name = "line-scanner"
+    result = CliRunner().invoke(main, ["simulate", name, "--options", options, *arguments])
+    assert result.exit_code == 0
+    assert re.fullmatch(rb"(\x02[AHCD](0[1-9]|1[0-3])\x03)+", capture.read_bytes())
+    replay = ["replay", str(capture), "--protocol", name, "--options", options]
+    assert "2  Player" in CliRunner().invoke(main, replay).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["line-scanner", "--options", 'preset = "x"'], "Invalid enum value 'x'"),
+        (["line-scanner", "--options", "preset"], "--options preset: "),
+        (["line-scanner", "--mode", "hidden"], "No such option '--mode'"),
+        (["bee-tek", "--fault", "lost-frame"], "'lost-frame' is not one of"),
+        (["bee-tek", "--options", "speed = 1"], "unknown field `speed`"),
+        (["angel-eye"], "No such command 'angel-eye'"),
+    ],
+)
+def test_what_a_reader_cannot_do_is_said(arguments: list[str], told: str) -> None:
+    result = CliRunner().invoke(main, ["simulate", *arguments, "--rounds", "1"])
+    assert result.exit_code == 2
+    assert told in f"{result.output}{result.exception}"
 
 
 def test_chance_chooses_the_seed_and_says_it(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Frame, LineSettings
+from drivers.driver_interface import Driver, Frame, LineSettings
 from drivers.reader_thread import Reader, ReaderEnvironment
 from drivers.simulators.angel_eye_dealing import Settings, scenario
 from drivers.transport import LineError
@@ -94,14 +94,16 @@ def played(
     script: Script,
     sink: Callable[[Frame], object] | None = None,
     url: str = "/dev/shoe/1",
+    driver: Driver | None = None,
 ) -> tuple[Reader, Heard]:
     """Run a reader through a whole script, in this thread."""
     heard = Heard()
+    driver = driver or AngelEyeII()
     reader = Reader(
         "shoe",
-        AngelEyeII(),
+        driver,
         url,
-        AngelEyeII.line,
+        driver.line,
         sink or heard.append,
         environment=script.environment(),
     )

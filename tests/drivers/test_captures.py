@@ -7,13 +7,26 @@ observations; review the difference.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from drivers.capture_file import frames_of, observations_of, read_capture, write_hex
+from drivers.capture_file import (
+    TEXT_SUFFIXES,
+    CaptureLine,
+    Mark,
+    frames_of,
+    load_capture,
+    observations_of,
+    write_capture,
+    write_hex,
+)
+from drivers.driver_interface import Driver
 from drivers.driver_registry import create_driver
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
+from drivers.simulators.scenario_playback import find_simulator
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.table.observations import decode_observation, encode_observation
 
@@ -32,12 +45,56 @@ SIMULATED: dict[str, tuple[int, Settings]] = {
 }
 
 
-ALL = sorted(CAPTURES.rglob("*.hex"))
+TAGS = {"04A2B3C4D5E680": "AS", "04A2B3C4D5E681": "AS", "04A2B3C4D5E682": "KD"}
+TEXT: dict[str, dict[str, tuple[dict[str, Any], Settings]]] = {
+    "bee-tek": {"shoe": ({}, Settings(rounds=6, seed=1))},
+    "line-scanner": {
+        "standard": ({}, Settings(rounds=6, seed=1)),
+        "icl": ({"preset": "icl", "codes": "suit-rank"}, Settings(rounds=3, seed=2)),
+        "olivetti": ({"preset": "olivetti", "codes": "a01"}, Settings(rounds=3, seed=3)),
+        "handheld": (
+            {"preset": "handheld", "preamble": "#", "length_digits": 2, "prefix": "]A0"},
+            Settings(rounds=3, seed=4),
+        ),
+        "no-terminator": ({"preset": "no-terminator"}, Settings(rounds=3, seed=5)),
+    },
+    "json-lines": {
+        "names": ({}, Settings(rounds=6, seed=1)),
+        "tags": ({"cards": TAGS}, Settings(rounds=3, seed=2)),
+    },
+}
+for _name, _made in TEXT.items():
+    for _fault in find_simulator(_name).faults:
+        _made[_fault] = ({}, Settings(rounds=4, seed=5, faults=(_fault,), fault_rate=1))
+
+
+ALL = sorted(each for suffix in TEXT_SUFFIXES for each in CAPTURES.rglob(f"*{suffix}"))
 IDS = [f"{capture.parent.name}/{capture.stem}" for capture in ALL]
 
 
 def expected(capture: Path) -> Path:
     return capture.with_suffix(".observations.jsonl")
+
+
+def deal_text_again(name: str, capture: str) -> None:
+    options, settings = TEXT[name][capture]
+    scenes = find_simulator(name)(create_driver(name, options)).scenes(settings, once=False)
+    steps = [step for scene in scenes for step in scene.steps]
+    lines = []
+    for step in steps:
+        lines += [CaptureLine(data, round(at * 1e6)) for at, data in step.writes()]
+        if step.unplugged:
+            lines.append(CaptureLine(at_us=round(step.at * 1e6), mark=Mark.LOST))
+            lines.append(
+                CaptureLine(at_us=round((step.at + step.unplugged) * 1e6), mark=Mark.BACK)
+            )
+    header = {
+        "name": capture,
+        "driver": name,
+        "origin": f"simulated, never on a real line: seed {settings.seed}",
+        **({"options": json.dumps(options)} if options else {}),
+    }
+    write_capture(CAPTURES / name / f"{capture}.cap", header, lines)
 
 
 def deal_again(name: str) -> None:
@@ -52,9 +109,14 @@ def deal_again(name: str) -> None:
     write_hex(CAPTURES / "angel-eye-ii" / f"{name}.hex", header, pieces)
 
 
+def driver_of(capture: Path) -> Driver:
+    """Return the driver of a capture, with the options that its head names."""
+    return create_driver(capture.parent.name, load_capture(capture).options)
+
+
 def observations(capture: Path) -> list[bytes]:
-    driver = create_driver(capture.parent.name)
-    return [encode_observation(said) for said in observations_of(driver, read_capture(capture))]
+    found = observations_of(driver_of(capture), load_capture(capture))
+    return [encode_observation(said) for said in found]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,7 +125,10 @@ def _captures(*, regen: bool) -> None:
         return
     for name in SIMULATED:
         deal_again(name)
-    for capture in CAPTURES.rglob("*.hex"):
+    for driver, captures in TEXT.items():
+        for name in captures:
+            deal_text_again(driver, name)
+    for capture in ALL:
         expected(capture).write_bytes(b"".join(line + b"\n" for line in observations(capture)))
 
 
@@ -86,6 +151,8 @@ def test_every_capture_says_where_it_comes_from(capture: Path) -> None:
 def test_all_simulated_captures_are_there() -> None:
     there = {capture.stem for capture in ALL if capture.parent.name == "angel-eye-ii"}
     assert there >= set(SIMULATED)
+    for driver, captures in TEXT.items():
+        assert {each.stem for each in ALL if each.parent.name == driver} >= set(captures)
 
 
 def test_the_first_frame_is_number_one() -> None:

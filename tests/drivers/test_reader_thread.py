@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -19,10 +20,12 @@ from structlog.testing import capture_logs
 from drivers import reader_thread as reader_module
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, FrameKind
+from drivers.driver_registry import create_driver
 from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
 from drivers.simulators.angel_eye_dealing import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
-from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
+from shoe_daemon.game import Card
+from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Observation
 from tests.drivers.scripted_line import DATA, TURN, WHOLE, Event, Heard, Script, down, played
 from tests.drivers.wait_until import PATIENCE, until
 
@@ -71,6 +74,50 @@ class TestLink:
         pieces: list[Event] = [DATA[i : i + chunk] for i in range(0, len(DATA), chunk)]
         _, heard = played(Script(pieces))
         assert heard.observations == [Link(up=True), *WHOLE, down("gone")]
+
+
+class TestSilenceAndAnswers:
+    def test_silence_after_bytes_ends_a_frame(self) -> None:
+        script = Script([b"", b"4", b"S", b"", b"", b"10H", b"", b""])
+        driver = create_driver("line-scanner", {"preset": "no-terminator", "idle_gap": 1.5 * TURN})
+        _, heard = played(script, driver=driver)
+        cards = [getattr(each, "card", None) for each in heard.observations]
+        assert cards == [None, Card("4S"), Card("10H"), None]
+
+    def test_an_answer_is_sent_after_the_frame_was_accepted(self) -> None:
+        script, heard, refused = Script([b"\x024S\x03", b"\x0210\xff\x03"]), Heard(), [3]
+
+        def sink(frame: Frame) -> None:
+            if frame.answer and refused[0]:
+                refused[0] -= 1
+                assert script.written == []
+                raise queue.Full
+            heard.append(frame)
+
+        played(script, sink, driver=create_driver("line-scanner", {"preset": "olivetti"}))
+        assert script.written == [b"\x06", b"\x15"]
+
+    def test_an_answer_that_cannot_be_sent_is_a_lost_line_and_the_frame_stays(self) -> None:
+        class Deaf(Script):
+            def write(self, data: bytes) -> None:
+                raise LineError("the cable is out")
+
+        script = Deaf([b"\x024S\x03"], [b""])
+        _, heard = played(script, driver=create_driver("line-scanner", {"preset": "olivetti"}))
+        assert CardDrawn(card=Card("4S")) in heard.observations
+        assert heard.links[1] == down("the cable is out")
+
+    def test_a_capture_is_not_answered(self, tmp_path: Path) -> None:
+        (tmp_path / "scans.bin").write_bytes(b"\x024S\x03\x0210H\x03")
+        driver, heard = create_driver("line-scanner", {"preset": "olivetti"}), Heard()
+        Reader("shoe", driver, f"file:{tmp_path}/scans.bin", driver.line, heard.append).run()
+        cards = [each.card for each in heard.observations if isinstance(each, CardDrawn)]
+        assert cards == [Card("4S"), Card("10H")]
+
+    def test_who_only_listens_is_sent_nothing(self) -> None:
+        script = Script([DATA])
+        played(script)
+        assert script.written == []
 
 
 class TestFailures:

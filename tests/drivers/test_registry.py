@@ -31,10 +31,10 @@ def install(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
 def test_the_projects_own_drivers_are_installed() -> None:
     assert "angel-eye-ii" in driver_registry.driver_names()
     for name in driver_registry.driver_names():
-        driver = driver_registry.find_driver(name)
+        driver = driver_registry.create_driver(name)
         assert driver.name == name
         assert isinstance(driver.line, LineSettings)
-        driver_registry.create_driver(name).decoder().feed(b"\x00", 0.0)
+        driver.decoder().feed(b"\x00", 0.0)
 
 
 def test_options_are_checked() -> None:

@@ -13,8 +13,9 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from drivers import create_driver, find_driver
@@ -55,8 +56,29 @@ def _camera_line(data: bytes) -> str:
     return _decoded("camera", data)
 
 
-def _decoded(driver: str, data: bytes) -> str:
-    decoder, table = create_driver(driver).decoder(), Table()
+def _bee_tek(data: bytes) -> str:
+    """The tokens of a Bee-Tek."""
+    return _decoded("bee-tek", data)
+
+
+def _line_scanner(data: bytes) -> str:
+    """The frames of a scanner; the first line is its options, in JSON."""
+    options, _, stream = data.partition(b"\n")
+    try:
+        chosen = msgspec.json.decode(options, type=dict)
+    except (msgspec.DecodeError, ValueError) as error:
+        return type(error).__name__
+    chosen.pop("cards_file", None)  # no files are opened
+    return _decoded("line-scanner", stream, chosen)
+
+
+def _json_lines(data: bytes) -> str:
+    """The lines of a reader that sends JSON."""
+    return _decoded("json-lines", data, {"cards": {"04A2B3C4": "AS"}, "buttons": True})
+
+
+def _decoded(driver: str, data: bytes, options: Mapping[str, Any] | None = None) -> str:
+    decoder, table = create_driver(driver, options).decoder(), Table()
     kinds = []
     for number, start in enumerate(range(0, len(data), 16)):
         moment = number / 10
@@ -163,6 +185,9 @@ def _certificate(data: bytes) -> str:
 PARSERS: Final[Mapping[str, Parser]] = {
     "serial": _serial,
     "camera_line": _camera_line,
+    "bee_tek": _bee_tek,
+    "line_scanner": _line_scanner,
+    "json_lines": _json_lines,
     "config": _config,
     "command": _command,
     "observation_log": _log,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import count, groupby
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report
 from drivers.driver_interface import Frame, FrameKind
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
+from drivers.simulators.scenario_playback import find_simulator
+from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon import __version__
 from shoe_daemon.cli import journal_verify, main
 from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
 from shoe_daemon.journal import refold as refolding
 from shoe_daemon.journal.journal_reader import Capture
@@ -396,3 +398,45 @@ def test_progress_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         total = reader.head().observation
         refolding.refold(reader, unknown, progress=lambda *each: told.append(each))
     assert told == [(done, total) for done in range(10, total + 1, 10)]
+
+
+TEXT_READERS = {
+    "bee-tek": "",
+    "line-scanner": 'preset = "no-terminator"\ncards_file = "deck.toml"',
+    "json-lines": "",
+}
+
+
+@pytest.mark.parametrize("name", TEXT_READERS)
+def test_readers_that_depend_on_time_and_files_are_decoded_again(
+    name: str, tmp_path: Path
+) -> None:
+    """Repeats, noise and the file are not stored, so that the gaps among them prove nothing."""
+    config = tmp_path / "table.toml"
+    table = "\n".join(f'"{card}" = "{card}"' for card in DECK)
+    (tmp_path / "deck.toml").write_text(table)
+    config.write_text(
+        f'site = "a"\n[[reader]]\ndriver = "{name}"\nport = "/dev/null"\n'
+        f"[reader.options]\n{TEXT_READERS[name]}\n"
+    )
+    setup = load_config(config)
+    core, monotonic = Core(setup), 100.0
+    clock = {"wall": lambda: 1_800_000_000_000_000 + int(monotonic * 1e6)}
+    core.clock = Clock(core.table.state.now, **clock, monotonic=lambda: monotonic)
+    core.record_start()
+    driver = setup.readers[0].driver
+    decoder = driver.decoder()
+    faults = tuple(each for each in find_simulator(name).faults if each is not Fault.UNPLUG)
+    settings = Settings(rounds=40, seed=4, faults=faults, fault_rate=0.5)
+    for scene in find_simulator(name)(driver).scenes(settings, once=False):
+        for at, data in chain.from_iterable(step.writes() for step in scene.steps):
+            monotonic = 100 + at
+            for received in (b"", data):
+                frames = decoder.feed(received, monotonic)
+                core.process([("shoe", frame) for frame in frames])
+    core.close()
+    (tmp_path / "deck.toml").unlink()
+    result = refolded(tmp_path / "journal.db")
+    assert result.exit_code == 0, result.output
+    assert "decoded otherwise" not in result.output
+    assert "not compared" not in result.output

@@ -19,15 +19,29 @@ from structlog.testing import capture_logs
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame
+from drivers.driver_registry import create_driver
 from drivers.reader_thread import Reader
 from drivers.simulators import serial_servers
 from drivers.simulators.angel_eye_dealing import Scenario, Settings, scenario, scenes
-from drivers.simulators.scenario_playback import Pace, play
+from drivers.simulators.scenario_playback import (
+    Pace,
+    find_simulator,
+    play,
+    simulator_names,
+)
 from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
 from drivers.simulators.simulated_shoe import Fault
 from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
-from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
+from shoe_daemon.table.observations import (
+    CardDrawn,
+    Disclosed,
+    Gap,
+    GapDetail,
+    Link,
+    Observation,
+    Role,
+)
 from tests.brokers import free_port
 from tests.drivers.wait_until import PATIENCE, until
 
@@ -118,6 +132,33 @@ def test_a_reader_hears_all_that_is_played(line: Line) -> None:
         counts = listener.reader.counts
         until(lambda: counts.repeats == 2 * counts.frames, "the repeats of the last report")
         assert counts.noise == 0
+
+
+@pytest.mark.parametrize("name", simulator_names())
+def test_each_simulated_reader_is_heard_by_its_driver(line: Line, name: str) -> None:
+    # As fast as it goes, no time tells a card from its repeat.
+    options = {"line-scanner": {"repeat_window": 0}, "json-lines": {"resend_cooldown": 0}}
+    driver = create_driver(name, options.get(name))
+    simulator, settings = find_simulator(name)(driver), Settings(rounds=20, seed=6)
+    played = list(simulator.scenes(settings, once=True))
+    dealt = [card for scene in played if scene.round for _, card in scene.round.cards]
+    inbox: queue.Queue[Frame] = queue.Queue()
+    reader = Reader("shoe", driver, line.address, driver.line, inbox.put)
+    reader.start()
+    for _ in play(played, line, Pace(speed=0, copies=1), threading.Event()):
+        pass
+    cards: list[Observation] = []
+    while len(cards) < len(dealt):
+        said = inbox.get(timeout=PATIENCE).observations
+        cards += [
+            each
+            for each in said
+            if isinstance(each, Disclosed)
+            or (isinstance(each, CardDrawn) and each.card and each.role is Role.PLAY)
+        ]
+    reader.stop()
+    assert reader.join(PATIENCE)
+    assert [getattr(each, "card", None) for each in cards] == dealt
 
 
 def test_a_slow_listener_holds_the_player_up_and_misses_nothing(line: Line) -> None:

@@ -1,0 +1,277 @@
+"""
+Readers built by hand that send one JSON object a line: microcontrollers, RFID antennas.
+
+    {"type":"card","card":"AS"}                               a card left the shoe, by its name
+    {"type":"card","card_uid":"04A2B3C4","seq":17}            the same, by a tag in your table
+    {"type":"burn","card":"4S"}   {"type":"first","card":"KD"}   a burned card, the first of a shoe
+    {"type":"unreadable"}                                     a card that could not be read
+    {"type":"removed","card_uid":"04A2B3C4"}                  a tag left the antenna
+    {"type":"boot"}                                           the reader started
+    {"type":"cut_card"}                                       the cut card came
+    {"type":"result","outcome":"banker"}                      a button; without outcome: the end
+    # a comment                                               and anything before the first {
+
+115200 bit/s, 8N1; a line ends in LF, or CR LF. The names of the fields can be set. Other types
+and fields are ignored; without a type, a line with a card is a card.
+
+A tag that lies at the antenna is reported again and again, with numbers that count on, and
+flickers: the same card within `resend_cooldown` after its last report, or within
+`removal_debounce` after its removal, is a repeat. A jump of `seq` is a gap, and so is a line
+with a part of an object in it. Without `seq` a line that was lost whole cannot be noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, ClassVar, Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, defstruct
+
+from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from drivers.text_lines import (
+    LOST,
+    CardTableDriver,
+    CardTableOptions,
+    LineDecoder,
+    card_named,
+    lost,
+    noise,
+)
+from shoe_daemon.game import Card, Outcome
+from shoe_daemon.table.observations import (
+    Booted,
+    CardDrawn,
+    CutCardSeen,
+    Observation,
+    Result,
+    Role,
+    Signal,
+    Unreadable,
+)
+
+__all__ = ["JsonLines", "JsonLinesOptions"]
+
+MAX_LINE_BYTES: Final = 1024
+
+_MAX_CARDS_PRESENT: Final = 64
+_LAST_NUMBERS: Final = {2**bits - 1 for bits in (8, 16, 31, 32)}
+"""After these a counter begins again, at 0 or 1."""
+
+_PART: Final = re.compile(rb'[{}]|":')
+"""A part of an object: a line that has one and is none was damaged."""
+
+_SEPARATORS: Final = str.maketrans("", "", " :-.")
+_Name = Annotated[str, Meta(min_length=1, max_length=40)]
+_Seconds = Annotated[float, Meta(ge=0, le=60)]
+
+
+class JsonLinesOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The options of the driver ``json-lines``.
+
+    Attributes:
+        type_field, card_field, uid_field, seq_field: Names of the fields.
+        resend_cooldown: Seconds after a report within which the same card is a repeat.
+        removal_debounce: Seconds after a removal within which the same card is a repeat.
+        buttons: Whether ``result`` ends a round; the table then waits for it.
+        cut_card: Whether ``cut_card`` is sent.
+    """
+
+    type_field: _Name = "type"
+    card_field: _Name = "card"
+    uid_field: _Name = "card_uid"
+    seq_field: _Name = "seq"
+    resend_cooldown: _Seconds = 0.5
+    removal_debounce: _Seconds = 1.0
+    buttons: bool = False
+    cut_card: bool = False
+
+    def __post_init__(self) -> None:
+        """Reject a name that two fields have."""
+        super().__post_init__()
+        names = (self.type_field, self.card_field, self.uid_field, self.seq_field, "outcome")
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name}: named twice; expected a name of its own for each field")
+
+
+class _Presence(NamedTuple):
+    """When a card was last reported or removed, and for how long a report repeats that."""
+
+    at: float
+    seconds: float
+
+
+def _key(line: Any) -> str | None:  # noqa: ANN401 - made by defstruct
+    key = line.uid if isinstance(line.uid, str) else line.card
+    return key if isinstance(key, str) else None
+
+
+def _follows(seq: int, last: int) -> bool:
+    return seq - last in {0, 1} or (last in _LAST_NUMBERS and seq in {0, 1})
+
+
+def _plain_uid(uid: str) -> str:
+    """Return a tag's number however it is written: ``04:a2`` and ``04A2`` are one."""
+    return uid.translate(_SEPARATORS).upper()
+
+
+class JsonLinesDecoder(LineDecoder):
+    """Decodes the stream of one reader; keeps at most one line and 64 cards."""
+
+    def __init__(self, options: JsonLinesOptions, cards: Mapping[str, Card]) -> None:
+        super().__init__(b"\n", MAX_LINE_BYTES)
+        self._options = options
+        self._cards = {_plain_uid(uid): card for uid, card in cards.items()}
+        fields = {
+            "kind": options.type_field,
+            "card": options.card_field,
+            "uid": options.uid_field,
+            "seq": options.seq_field,
+            "outcome": "outcome",
+        }
+        line = defstruct("Line", [(name, Any, UNSET) for name in fields], rename=fields)
+        self._parse: Callable[[bytes], Any] = msgspec.json.Decoder(line).decode
+        self._last_seq: int | None = None
+        self._last_numbered = b""
+        self._present: dict[str, _Presence] = {}
+
+    def reset(self) -> None:
+        """Forget a half-received line and the last number: the reader reports the gap."""
+        super().reset()
+        self._last_seq = None
+
+    def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
+        parse = self._parse
+        for piece in pieces:
+            try:
+                line = parse(piece)
+            except (msgspec.DecodeError, ValueError, RecursionError):
+                self._not_parsed(piece, now, frames)
+            else:
+                self._numbered(line, piece + b"\n", now, frames)
+
+    def _numbered(self, line: Any, raw: bytes, now: float, frames: list[Frame]) -> None:  # noqa: ANN401 - made by defstruct
+        """Take an object: a gap if numbers are missing before it, and its frame."""
+        seq = line.seq
+        if type(seq) is int:
+            if raw == self._last_numbered:
+                frames.append(Frame(raw, FrameKind.REPEAT, (), now))
+                return
+            last, self._last_seq, self._last_numbered = self._last_seq, seq, raw
+            if last is not None and line.kind != "boot" and not _follows(seq, last):
+                frames.append(lost(now))
+        frames.append(self._frame(line, raw, now))
+
+    def _not_parsed(self, piece: bytes, now: float, frames: list[Frame]) -> None:
+        """Take a comment, noise, or an object with noise around it."""
+        text, raw = piece.strip(), piece + b"\n"
+        if text[:1] == b"#" or not text:
+            frames.append(Frame(raw, FrameKind.REPEAT, (), now, "a comment" if text else ""))
+            return
+        start, last = piece.find(b"{"), piece.rfind(b"}") + 1
+        try:
+            line = self._parse(piece[start:last]) if 0 <= start < last else None
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            line = None
+        if line is not None:
+            if _PART.search(piece[:start]) or _PART.search(piece[last:]):
+                # The line ends of other objects were destroyed.
+                frames.append(lost(now))
+                start = 0
+            if start:
+                frames.append(noise(piece[:start], now, "no object"))
+            self._numbered(line, raw[start:], now, frames)
+        elif _PART.search(piece):
+            frames.append(Frame(raw, FrameKind.FRAME, LOST, now, "part of an object"))
+        else:
+            frames.append(noise(raw, now, "no object"))
+
+    def _frame(self, line: Any, raw: bytes, now: float) -> Frame:  # noqa: ANN401 - made by defstruct
+        kind = line.kind
+        if kind == "card" or (kind is UNSET and (line.card, line.uid) != (UNSET, UNSET)):
+            return self._card(line, raw, now)
+        if kind == "removed":
+            self._note_presence(_key(line), now, self._options.removal_debounce)
+            return Frame(raw, FrameKind.REPEAT, (), now, "a card was removed")
+        if kind == "boot":
+            self._last_seq = line.seq if type(line.seq) is int else None
+            self._present.clear()
+        observations = self._meaning(line)
+        if observations is None:
+            # Stored nowhere: a reader may send such lines all day.
+            return Frame(raw, FrameKind.REPEAT, (), now, f"type {str(kind)[:40]!a} is not read")
+        return Frame(raw, FrameKind.FRAME, observations, now)
+
+    def _card(self, line: Any, raw: bytes, now: float) -> Frame:  # noqa: ANN401 - as above
+        key = _key(line)
+        before = self._note_presence(key, now, self._options.resend_cooldown)
+        if before is not None and now - before.at < before.seconds:
+            # Of one name there are several cards, and these had no time between them.
+            if now > before.at or isinstance(line.uid, str):
+                return Frame(raw, FrameKind.REPEAT, (), now)
+            return Frame(raw, FrameKind.FRAME, LOST, now, "one card or two: no time between")
+        card = self._face(line)
+        if card is not None:
+            return Frame(raw, FrameKind.FRAME, (CardDrawn(card=card),), now)
+        note = "a card that was not read" if key is None else f"no card is {str(key)[:40]!a}"
+        return Frame(raw, FrameKind.FRAME, (Unreadable(),), now, note)
+
+    def _note_presence(self, key: str | None, now: float, seconds: float) -> _Presence | None:
+        """Note a report or a removal of a card; return the one before."""
+        if key is None:
+            return None
+        before = self._present.pop(key, None)
+        if len(self._present) >= _MAX_CARDS_PRESENT:
+            del self._present[next(iter(self._present))]
+        self._present[key] = _Presence(now, seconds)
+        return before
+
+    def _face(self, line: Any) -> Card | None:  # noqa: ANN401 - as above
+        if isinstance(line.uid, str):
+            return self._cards.get(_plain_uid(line.uid))
+        return card_named(line.card.strip().upper()) if isinstance(line.card, str) else None
+
+    def _meaning(self, line: Any) -> tuple[Observation, ...] | None:  # noqa: ANN401 - as above
+        match line.kind:
+            case "burn" | "first":
+                return (CardDrawn(card=self._face(line), role=Role(line.kind)),)
+            case "unreadable":
+                return (Unreadable(),)
+            case "boot":
+                return (Booted(),)
+            case "cut_card" if self._options.cut_card:
+                return (CutCardSeen(),)
+            case "result" if self._options.buttons:
+                said = line.outcome
+                return (Result(outcome=said if said in tuple(Outcome) else None),)
+        return None
+
+
+class JsonLines(CardTableDriver[JsonLinesOptions]):
+    """The driver ``json-lines``."""
+
+    name: ClassVar[str] = "json-lines"
+    line: ClassVar[LineSettings] = LineSettings(baudrate=115200)
+    uses_times: ClassVar[bool] = True
+    maturity: ClassVar[Maturity] = Maturity.ASSUMED
+    simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedJsonLines"
+    options_type: ClassVar[type[Struct]] = JsonLinesOptions
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Failed reads, and what the options say that it has."""
+        options = self.options
+        buttons = (Signal.RESULTS,) if options.buttons else ()
+        return (Signal.FAULTS, *buttons, *((Signal.CUT_CARD,) if options.cut_card else ()))
+
+    def decoder(self) -> Decoder:
+        """
+        Return a new decoder.
+
+        Raises:
+            UserError: The file of the table cannot be read.
+        """
+        return JsonLinesDecoder(self.options, self.cards())

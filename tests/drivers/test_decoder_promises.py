@@ -1,0 +1,126 @@
+"""The four guarantees of a decoder, for every driver, on all of its captures."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+
+from drivers.capture_file import read_capture
+from drivers.driver_interface import Driver, Frame, FrameKind
+from drivers.driver_registry import create_driver, driver_names
+from drivers.simulators.angel_eye_dealing import Settings
+from drivers.simulators.scenario_playback import find_simulator, simulator_names
+from shoe_daemon.table.observations import Gap, Observation, Unreadable
+from tests.drivers.test_captures import ALL, IDS, driver_of
+from tests.volume import sample, volume
+
+Piece = tuple[float, bytes]
+LATER_S = 60.0
+NOISY = [each for each in ALL if each.parent.name != "camera" and each.stem != "no-terminator"]
+"""Captures that noise may come between: a camera is no line, and here only noise ends a frame."""
+
+
+def decode(driver: Driver, pieces: list[bytes]) -> list[Frame]:
+    decoder = driver.decoder()
+    frames = [frame for piece in pieces for frame in decoder.feed(piece, 7.0)]
+    return frames + decoder.feed(b"", 7.0 + LATER_S)
+
+
+def decode_timed(driver: Driver, pieces: list[Piece]) -> list[Frame]:
+    decoder = driver.decoder()
+    frames = []
+    for at, piece in pieces:
+        frames += decoder.feed(b"", at)
+        frames += decoder.feed(piece, at)
+    return frames + decoder.feed(b"", pieces[-1][0] + LATER_S)
+
+
+def said(frames: list[Frame]) -> list[Observation]:
+    return [observation for frame in frames for observation in frame.observations]
+
+
+def cut(data: bytes, rng: random.Random) -> list[bytes]:
+    ends = list(accumulate(rng.choices([1, 2, 3, 7, 40, 300], k=len(data))))
+    return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def test_every_driver_has_captures() -> None:
+    assert {capture.parent.name for capture in ALL} == set(driver_names())
+
+
+@pytest.mark.parametrize("capture", ALL, ids=IDS)
+def test_the_frames_do_not_depend_on_the_portions(capture: Path) -> None:
+    driver, data = driver_of(capture), read_capture(capture)
+    whole = decode(driver, [data])
+    assert decode(driver, [bytes([byte]) for byte in data]) == whole
+    assert decode(driver, cut(data, random.Random(capture.stem))) == whole
+    silent = [part for piece in cut(data, random.Random(1)) for part in (piece, b"")]
+    assert decode(driver, silent) == whole
+    joined = b"".join(frame.raw for frame in whole)
+    assert data.startswith(joined)
+    assert len(data) - len(joined) < 256
+
+
+@pytest.mark.parametrize("capture", NOISY, ids=lambda each: f"{each.parent.name}/{each.stem}")
+def test_noise_between_frames_changes_nothing(capture: Path) -> None:
+    driver, rng = driver_of(capture), random.Random(capture.stem)
+    frames = [frame for frame in decode(driver, [read_capture(capture)]) if frame.raw]
+    noisy = b"".join(
+        bytes(rng.choices(range(0x80, 0x100), k=rng.randrange(1, 60))) + frame.raw
+        if frame.kind is FrameKind.FRAME and not frame.note
+        else frame.raw
+        for frame in frames
+    )
+    assert said(decode(driver, [noisy])) == said(decode(driver, [frame.raw for frame in frames]))
+
+
+@pytest.mark.parametrize("name", simulator_names())
+def test_a_stream_may_be_joined_anywhere(name: str) -> None:
+    driver = create_driver(name)
+    scenes = find_simulator(name)(driver).scenes(Settings(rounds=12, seed=3), once=True)
+    pieces = [piece for scene in scenes for step in scene.steps for piece in step.writes(1)]
+    whole = said(decode_timed(driver, pieces))
+    rng = random.Random(name)
+    for _ in range(volume(20, 400)):
+        first = rng.randrange(len(pieces) - 4)
+        at, data = pieces[first]
+        rest = (at, data[rng.randrange(len(data)) :])
+        joined = said(decode_timed(driver, [rest, *pieces[first + 1 :]]))
+        # The piece that was cut may be a gap, or one card: the reader reports a gap before it.
+        while joined and isinstance(joined[0], Gap | Unreadable):
+            del joined[0]
+        if joined != whole[len(whole) - len(joined) :]:
+            del joined[0]
+        assert joined == whole[len(whole) - len(joined) :]
+        assert len(joined) >= len(whole) - first - 20
+
+
+@pytest.mark.parametrize("name", driver_names())
+def test_no_bytes_raise_anything_and_memory_is_bounded(name: str) -> None:
+    captures = [each for each in ALL if each.parent.name == name]
+    for capture in sample(captures, 4):
+        rng, data = random.Random(capture.stem), read_capture(capture)
+        driver = driver_of(capture)
+        decoder = driver.decoder()
+        tracemalloc.start()
+        for round_ in range(volume(12, 200)):
+            broken = bytearray(data[:3000])
+            for _ in range(rng.randrange(40)):
+                place = rng.randrange(len(broken) + 1)
+                broken[place : place + rng.randrange(3)] = rng.randbytes(rng.randrange(6))
+            portion = (
+                bytes(broken) + rng.randbytes(500) + rng.choice([b"", b"{" * 3000, b"[" * 900])
+            )
+            frames = decoder.feed(portion, float(round_))
+            assert all(len(frame.raw) <= 4096 for frame in frames)
+            assert all(isinstance(frame, Frame) for frame in frames)
+            del frames
+            if rng.random() < 0.2:
+                decoder.reset()
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert kept < 1_000_000
