@@ -158,6 +158,7 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.memory_and_start_time
 	$(BIN)/python -m bench.journal_append
 	$(BIN)/python -m bench.rounds_per_second
+	$(BIN)/python -m bench.decoders
 	$(BIN)/python -m bench.fault_detection
 	$(BIN)/python -m bench.camera
 	$(BIN)/python -m bench.vision.stream_delay_and_recovery

@@ -229,10 +229,10 @@ class LineScannerDecoder(LineDecoder):
         answers = preset.acknowledge if options.acknowledge is None else options.acknowledge
         self._ack, self._nak = (ACK, NAK) if answers else (b"", b"")
         self._window, self._idle_gap = options.repeat_window, options.idle_gap
-        self._known = {
-            framing.wrap(code.decode()).removesuffix(framing.end): (code, (CardDrawn(card=card),))
-            for code, card in self._table.cards.items()
-        }
+        self._known = {}
+        for code, card in self._table.cards.items():
+            raw = framing.wrap(code.decode())
+            self._known[raw.removesuffix(framing.end)] = raw, code, (CardDrawn(card=card),)
         self._last, self._last_at, self._byte_at = b"", 0.0, 0.0
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
@@ -257,18 +257,21 @@ class LineScannerDecoder(LineDecoder):
         self._last = b""
 
     def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
-        known, end, ack, kind = self._known, self._end, self._ack, FrameKind.FRAME
+        known, append, kind, ack = self._known.get, frames.append, FrameKind.FRAME, self._ack
+        last = self._last
         for piece in pieces:
-            found = known.get(piece)
+            found = known(piece)
             if found is None:
-                self._read(piece, end, now, frames)
+                self._read(piece, self._end, now, frames)
+                last = self._last
                 continue
-            code, observations = found
-            if code == self._last and now - self._last_at < self._window:
-                frames.append(self._again(piece + end, now))
+            raw, code, observations = found
+            if code == last and now - self._last_at < self._window:
+                append(self._again(raw, now))
                 continue
-            self._last, self._last_at = code, now
-            frames.append(Frame(piece + end, kind, observations, now, "", ack))
+            self._last = last = code
+            self._last_at = now
+            append(Frame(raw, kind, observations, now, "", ack))
 
     def _again(self, raw: bytes, now: float) -> Frame:
         """Return an equal code within the window."""
