@@ -5,6 +5,7 @@ Opens lines: serial ports, device servers and captures.
     socket://HOST:PORT          raw bytes from a device server
     rfc2217://HOST:PORT         a device server with serial settings
     file:PATH                   a capture, from its beginning to its end
+    keyboard:PATH               a scanner or keypad that types as a keyboard
 
 Every failure of a line is a `LineError` with one line of text.
 """
@@ -25,6 +26,7 @@ import serial
 
 from drivers.capture_file import read_capture
 from drivers.driver_interface import LineSettings, Transport
+from drivers.keyboard_line import KeyboardLine
 from shoe_daemon.errors import UserError, one_line
 
 READ_TIMEOUT_S: Final = 0.2
@@ -38,6 +40,7 @@ _CHUNK_BYTES: Final = 4096
 _SOCKET: Final = "socket"
 _RFC_2217: Final = "rfc2217"
 _FILE: Final = "file"
+_KEYBOARD: Final = "keyboard"
 
 # Pseudo terminals have no modem lines, and some adapters cannot read theirs.
 _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
@@ -45,6 +48,11 @@ _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
 _PERMISSION_HINT: Final = (
     ": the user must be in the group of the port, usually dialout: "
     "`sudo usermod -aG dialout USER`, then log in again"
+)
+
+_KEYBOARD_PERMISSION_HINT: Final = (
+    ": the service needs 40-keyboard.conf of the samples, and the device a group: "
+    "99-shoe-daemon.rules"
 )
 
 # A peer that vanished is detected within about 25 seconds.
@@ -73,9 +81,15 @@ def check_url(url: str) -> None:
     scheme = _scheme(url)
     if scheme in {_SOCKET, _RFC_2217}:
         _host_and_port(url)
+    elif scheme == _KEYBOARD:
+        if not _keyboard_path(url).startswith("/"):
+            raise UserError(
+                f"port {url!r}: expected keyboard:/dev/input/by-id/… and the device's name"
+            )
     elif not url or (scheme and scheme != _FILE):
         raise UserError(
-            f"port {url!r}: expected a path, socket://HOST:PORT, rfc2217://HOST:PORT or file:PATH"
+            f"port {url!r}: expected a path, socket://HOST:PORT, rfc2217://HOST:PORT, file:PATH "
+            "or keyboard:PATH"
         )
 
 
@@ -93,13 +107,19 @@ def open_transport(url: str, line: LineSettings) -> Transport:
         return _Capture(Path(url.removeprefix(f"{_FILE}:")))
     if scheme == _SOCKET:
         return _Socket(url)
+    if scheme == _KEYBOARD:
+        return _Keyboard(url)
     return _Serial(url, line)
 
 
 def _scheme(url: str) -> str:
     head, colon, rest = url.partition(":")
-    named = colon and head.isalnum() and (head == _FILE or rest.startswith("//"))
-    return head.lower() if named else ""
+    named = head in {_FILE, _KEYBOARD} or rest.startswith("//")
+    return head.lower() if colon and head.isalnum() and named else ""
+
+
+def _keyboard_path(url: str) -> str:
+    return url.removeprefix(f"{_KEYBOARD}:")
 
 
 def _host_and_port(url: str) -> tuple[str, int]:
@@ -121,6 +141,8 @@ def _line_error(name: str, error: Exception) -> LineError:
         return LineError(f"{name}: another program has it open")
     if "returned no data" in str(error):  # pySerial's message for an end of file
         return LineError(f"{name}: unplugged, or another program reads it too")
+    if isinstance(failure, PermissionError) and _scheme(name) == _KEYBOARD:
+        return LineError(f"{name}: Permission denied{_KEYBOARD_PERMISSION_HINT}")
     if isinstance(failure, PermissionError) and not _scheme(name):
         return LineError(f"{name}: Permission denied{_PERMISSION_HINT}")
     reason = failure if isinstance(failure, OSError) and failure.strerror else error
@@ -261,6 +283,35 @@ class _Socket:
 
     def close(self) -> None:
         _close_quietly(self._connection)
+
+
+class _Keyboard:
+    """A device that types."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        try:
+            self._line = KeyboardLine(_keyboard_path(url), READ_TIMEOUT_S)
+        except OSError as error:
+            raise _line_error(url, error) from error
+
+    def read(self) -> bytes:
+        try:
+            return self._line.read()
+        except (OSError, ValueError) as error:
+            raise _line_error(self._url, error) from error
+
+    def check(self) -> None:
+        try:
+            self._line.check()
+        except OSError as error:
+            raise _line_error(self._url, error) from error
+
+    def write(self, data: bytes) -> None:
+        raise LineError(f"{self._url}: keyboards are read-only: {len(data)} bytes refused")
+
+    def close(self) -> None:
+        self._line.close()
 
 
 class _Capture:

@@ -253,6 +253,8 @@ def _check_reader(reader: Reading) -> Finding:
     if reader.port.startswith(_UNSTABLE_NAMES):
         return Finding(about, "note", f"{shown} opens, but {_UNSTABLE_ADVICE}")
     advice = "listen to it with `calibrate serial`" if own is None else own.look
+    if own is None and reader.port.startswith("keyboard:"):
+        advice = "press a key, and see what `capture` records"
     return Finding(about, "good", f"{shown} opens; {advice}")
 
 

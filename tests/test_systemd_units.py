@@ -15,6 +15,7 @@ DISPLAY = SYSTEMD / "shoe-display.service"
 KIOSK = SYSTEMD / "shoe-kiosk.service"
 CAMERA = SYSTEMD / "40-camera.conf"
 GPIO = SYSTEMD / "40-gpio.conf"
+KEYBOARD = SYSTEMD / "40-keyboard.conf"
 NOTIFY = SYSTEMD / "shoe-notify.service"
 FAILURE = SYSTEMD / "shoe-failure@.service"
 SIMULATOR = SYSTEMD / "shoe-simulator@.service"
@@ -105,11 +106,12 @@ def test_the_check_sees_a_mistake(root: Path, line: str, wrong: str) -> None:
         (UNIT, None, 15),
         (UNIT, CAMERA, 20),
         (UNIT, GPIO, 15),
+        (UNIT, KEYBOARD, 15),
         (DISPLAY, None, 15),
         (NOTIFY, None, 15),
         (SIMULATOR, None, 15),
     ],
-    ids=["table", "camera", "gpio", "display", "notify", "simulator"],
+    ids=["table", "camera", "gpio", "keyboard", "display", "notify", "simulator"],
 )
 def test_the_exposure_stays_low(root: Path, unit: Path, drop_in: Path | None, most: int) -> None:
     """`most` is ten times the highest exposure; the figures of docs/security.md."""

@@ -63,7 +63,7 @@ def find_simulator(name: str) -> type[Simulator]:
 
 def _simulator_of(name: str) -> str | None:
     where: str | None = getattr(find_driver(name), "simulator", None)
-    return where
+    return where or None
 
 
 class Pace(Struct, frozen=True):

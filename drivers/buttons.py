@@ -1,0 +1,184 @@
+"""
+The dealer's buttons: a box or keypad that sends one text for each press.
+
+Every text has a meaning in the option `keys`: without it, N, O, P, B, T, E and C. A box on a
+serial line sends lines of text, or single characters (`lines = false`); a USB keypad is a line of
+single characters, `keyboard:/dev/input/…`.
+
+    no_more_bets, betting_open    the bets
+    table_cleared                 the cards are removed
+    result                        the round has ended
+    player, banker, tie           the round has ended, and this hand has won
+    cut_card                      the cut card came out
+
+A press is an observation: it reports that this happened. It gives no order: docs/readers.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from msgspec import Meta, Struct, field
+
+from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from shoe_daemon.table.observations import (
+    BettingOpen,
+    CutCardSeen,
+    NoMoreBets,
+    Observation,
+    Result,
+    Signal,
+    TableCleared,
+)
+
+__all__ = ["Buttons", "ButtonsOptions"]
+
+MAX_LINE_BYTES: Final = 64
+
+Meaning = Literal[
+    "no_more_bets",
+    "betting_open",
+    "table_cleared",
+    "result",
+    "player",
+    "banker",
+    "tie",
+    "cut_card",
+]
+
+_MEANINGS: Final[dict[str, tuple[Observation, Signal]]] = {
+    "no_more_bets": (NoMoreBets(), Signal.BETTING),
+    "betting_open": (BettingOpen(), Signal.BETTING),
+    "table_cleared": (TableCleared(), Signal.CLEARED),
+    "result": (Result(), Signal.RESULTS),
+    "player": (Result(outcome="player"), Signal.RESULTS),
+    "banker": (Result(outcome="banker"), Signal.RESULTS),
+    "tie": (Result(outcome="tie"), Signal.RESULTS),
+    "cut_card": (CutCardSeen(), Signal.CUT_CARD),
+}
+
+DEFAULT_KEYS: Final[dict[str, Meaning]] = {
+    "N": "no_more_bets",
+    "O": "betting_open",
+    "P": "player",
+    "B": "banker",
+    "T": "tie",
+    "E": "result",
+    "C": "table_cleared",
+}
+
+_LINE_ENDS: Final = b"\r\n"
+_NAMED_CHARACTERS: Final = {"enter": b"\r", "space": b" ", "tab": b"\t"}
+
+
+class ButtonsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The options of the driver ``buttons``.
+
+    Attributes:
+        keys: The text of each button, and its meaning. A single character may be ``enter``,
+            ``space`` or ``tab``.
+        lines: Every text ends with a carriage return or line feed; otherwise every byte is a
+            button.
+        repeat_window: Seconds within which an equal text is the same press: a contact bounces.
+    """
+
+    keys: dict[str, Meaning] = field(default_factory=lambda: dict(DEFAULT_KEYS))
+    lines: bool = True
+    repeat_window: Annotated[float, Meta(ge=0, le=5)] = 0.3
+
+    def __post_init__(self) -> None:
+        """Reject texts that no button can send."""
+        for text in self.keys:
+            if not (text.isascii() and text.isprintable()) or not text.strip():
+                msg = f"keys: {text!a}; expected ASCII characters"
+                raise ValueError(msg)
+            if self.lines and (text != text.strip() or len(text) >= MAX_LINE_BYTES):
+                msg = f"keys: {text!a}; expected at most {MAX_LINE_BYTES - 1} characters"
+                raise ValueError(msg)
+            if not self.lines and len(text) != 1 and text not in _NAMED_CHARACTERS:
+                names = ", ".join(_NAMED_CHARACTERS)
+                msg = f"keys: {text!a}; expected one character or {names} where lines = false"
+                raise ValueError(msg)
+
+
+class ButtonsDecoder:
+    """Decodes presses; keeps at most one unfinished line and the last press."""
+
+    def __init__(self, options: ButtonsOptions) -> None:
+        self._lines = options.lines
+        self._window = options.repeat_window
+        self._meanings: dict[bytes, Observation] = {}
+        for text, meaning in options.keys.items():
+            raw = text.encode("ascii")
+            if not options.lines:
+                raw = _NAMED_CHARACTERS.get(text, raw)
+            self._meanings[raw] = _MEANINGS[meaning][0]
+        self._line = b""
+        self._is_overlong = False
+        self._last = b""
+        self._last_at = 0.0
+
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        """Take the next bytes, received at `now`."""
+        frames: list[Frame] = []
+        for byte in data:
+            raw = bytes((byte,))
+            if not self._lines:
+                frames.append(self._press(raw, raw, now))
+                continue
+            self._line += raw
+            if byte in _LINE_ENDS:
+                frames.append(self._end_of_line(now))
+            elif len(self._line) == MAX_LINE_BYTES:
+                frames.append(Frame(self._line, FrameKind.NOISE, (), now, "a line without end"))
+                self._line, self._is_overlong = b"", True
+        return frames
+
+    def reset(self) -> None:
+        """Forget a half-received line and the last press."""
+        self._line, self._is_overlong, self._last = b"", False, b""
+
+    def _end_of_line(self, now: float) -> Frame:
+        raw, is_overlong = self._line, self._is_overlong
+        self._line, self._is_overlong = b"", False
+        if is_overlong or not raw.strip():
+            note = "the end of a line that was too long" if is_overlong else "an empty line"
+            return Frame(raw, FrameKind.NOISE, (), now, note)
+        return self._press(raw, raw.strip(), now)
+
+    def _press(self, raw: bytes, text: bytes, now: float) -> Frame:
+        meaning = self._meanings.get(text)
+        if meaning is None:
+            # A button without a meaning changes nothing, so nothing is missing.
+            return Frame(raw, FrameKind.NOISE, (), now, f"no meaning: {text!r}")
+        is_repeat = text == self._last and now - self._last_at < self._window
+        self._last, self._last_at = text, now
+        if is_repeat:
+            return Frame(raw, FrameKind.REPEAT, (), now, "the same press")
+        return Frame(raw, FrameKind.FRAME, (meaning,), now)
+
+
+class Buttons:
+    """The driver ``buttons``."""
+
+    name: ClassVar[str] = "buttons"
+    line: ClassVar[LineSettings] = LineSettings(baudrate=9600)
+    maturity: ClassVar[Maturity] = Maturity.ASSUMED
+    uses_times: ClassVar[bool] = True
+    options_type: ClassVar[type[Struct]] = ButtonsOptions
+
+    def __init__(self, options: Struct | None = None) -> None:
+        options = ButtonsOptions() if options is None else options
+        if not isinstance(options, ButtonsOptions):
+            raise TypeError(f"options of {type(options).__name__}, not of ButtonsOptions")
+        self.options = options
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals of the buttons that there are."""
+        return tuple(sorted({_MEANINGS[each][1] for each in self.options.keys.values()}))
+
+    def decoder(self) -> Decoder:
+        """Return a new decoder."""
+        return ButtonsDecoder(self.options)

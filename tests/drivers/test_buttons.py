@@ -1,0 +1,108 @@
+"""Buttons: each press is one observation, whatever its text and however the contact bounces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers import FrameKind, create_driver
+from drivers.buttons import MAX_LINE_BYTES, ButtonsDecoder, ButtonsOptions
+from shoe_daemon.errors import UserError
+from shoe_daemon.table.observations import (
+    BettingOpen,
+    CutCardSeen,
+    NoMoreBets,
+    Observation,
+    Result,
+    Signal,
+    TableCleared,
+)
+from shoe_daemon.toml_validation import convert_toml
+
+KEYPAD = ButtonsOptions(keys={"1": "player", "enter": "result", "+": "cut_card"}, lines=False)
+
+
+def observations(decoder: ButtonsDecoder, data: bytes, now: float = 0.0) -> list[Observation]:
+    return [each for frame in decoder.feed(data, now) for each in frame.observations]
+
+
+def test_the_texts_of_a_box_that_needs_no_options() -> None:
+    assert observations(ButtonsDecoder(ButtonsOptions()), b"O\r\nN\r\nP\nB\rT\r\nE\nC\n") == [
+        BettingOpen(),
+        NoMoreBets(),
+        Result(outcome="player"),
+        Result(outcome="banker"),
+        Result(outcome="tie"),
+        Result(),
+        TableCleared(),
+    ]
+
+
+def test_a_keypad_sends_single_characters() -> None:
+    pressed = observations(ButtonsDecoder(KEYPAD), b"1\r+")
+    assert pressed == [Result(outcome="player"), Result(), CutCardSeen()]
+
+
+def test_a_bouncing_contact_is_one_press() -> None:
+    decoder = ButtonsDecoder(ButtonsOptions())
+    frames = [frame for at in (10.0, 10.05, 10.2, 10.6) for frame in decoder.feed(b"N\n", at)]
+    assert [each.kind for each in frames] == ["frame", "repeat", "repeat", "frame"]
+    # Another button in between is no repeat.
+    assert len(observations(decoder, b"O\nN\n", 10.6)) == 2
+
+
+def test_a_button_without_a_meaning_is_noise_with_a_note() -> None:
+    (frame,) = ButtonsDecoder(ButtonsOptions()).feed(b"X\n", 0.0)
+    assert (frame.kind, frame.note) == (FrameKind.NOISE, "no meaning: b'X'")
+
+
+def test_signals_are_those_of_the_buttons() -> None:
+    assert create_driver("buttons").signals == (Signal.BETTING, Signal.CLEARED, Signal.RESULTS)
+    only = create_driver("buttons", {"keys": {"1": "no_more_bets"}})
+    assert only.signals == (Signal.BETTING,)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"keys": {"1": "reveal"}}, "keys.1: 'reveal'; expected one of "),
+        ({"keys": {"é": "result"}}, "expected ASCII characters"),
+        ({"keys": {" ": "result"}}, "expected ASCII characters"),
+        ({"keys": {" a": "result"}}, "expected at most 63 characters"),
+        (
+            {"keys": {"10": "result"}, "lines": False},
+            "expected one character or enter, space, tab",
+        ),
+        ({"repeat_window": 9}, "repeat_window: 9; "),
+        ({"button": 1}, "button: unknown key; expected one of keys, lines, repeat_window"),
+    ],
+)
+def test_a_wrong_option_is_one_line(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(UserError) as raised:
+        convert_toml(ButtonsOptions, options, "options")
+    assert text in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@given(
+    st.binary(max_size=300),
+    st.lists(st.integers(0, 300), max_size=5),
+    st.sampled_from([ButtonsOptions(), KEYPAD]),
+)
+def test_any_bytes_in_any_portions_give_the_same_frames(
+    data: bytes, cuts: list[int], options: ButtonsOptions
+) -> None:
+    whole, parts, single = (ButtonsDecoder(options) for _ in range(3))
+    frames = whole.feed(data, 5.0)
+    places = [0, *sorted(cuts), len(data)]
+    portions = [data[a:b] for a, b in pairwise(places)]
+    assert [each for part in portions for each in parts.feed(part, 5.0)] == frames
+    assert [each for byte in data for each in single.feed(bytes([byte]), 5.0)] == frames
+    joined = b"".join(frame.raw for frame in frames)
+    assert data.startswith(joined)
+    assert len(data) - len(joined) < MAX_LINE_BYTES
+    assert all(frame.observations for frame in frames if frame.kind is FrameKind.FRAME)
