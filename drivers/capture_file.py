@@ -384,7 +384,8 @@ def random_permutation() -> dict[Card, Card]:
 
 def blank(raw: bytes, keep: bytes = b"") -> bytes:
     """
-    Return as many bytes that show no card: ``?`` for each character of text, DEL for any other.
+    Return as many bytes that show no card: ``?`` for each printable character of ASCII, FF for
+    each byte from 80 on, and SUB (1A) for each other one.
 
     Args:
         raw: The bytes.
@@ -395,10 +396,8 @@ def blank(raw: bytes, keep: bytes = b"") -> bytes:
 
 @cache
 def _blank_table(keep: bytes) -> bytes:
-    return bytes(
-        each if each in keep else 0x3F if 0x20 <= each < 0x7F else 0x7F  # noqa: PLR2004 - ASCII
-        for each in range(256)
-    )
+    classes = b"\x1a" * 0x20 + b"?" * 0x5F + b"\x1a" + b"\xff" * 0x80
+    return bytes(each if each in keep else classes[each] for each in range(256))
 
 
 class Anonymiser:

@@ -413,7 +413,7 @@ class TestAnonymise:
             (line.at_us, len(line.data)) for line in lines
         ]
         if failing != "holds":
-            assert set(b"".join(line.data for line in changed)) <= set(b"?\x7f")
+            assert set(b"".join(line.data for line in changed)) <= set(b"?\x1a\xff")
 
     def test_bytes_that_a_driver_holds_back_are_bounded(self) -> None:
         anonymiser = Anonymiser(_Broken("holds"), CARDS)
@@ -428,7 +428,8 @@ class TestAnonymise:
         assert [line.at_us for line in changed] == [1, 2, 3]
 
     def test_blanks(self) -> None:
-        assert blank(b"AS 10H\r\n\x9d", b"\r\n") == b"??????\r\n\x7f"
+        assert blank(b"AS 10H\r\n\x9d\x11\x7f", b"\r\n") == b"??????\r\n\xff\x1a\x1a"
+        assert len(blank(bytes(range(256)))) == 256
 
 
 class _Broken(AngelEyeII):
