@@ -13,7 +13,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
   `make_driver`: a driver with checked options.
 - `load_capture`, `read_capture`, `write_capture`, `write_hex`, `Capture`, `CaptureLine`, `Mark`,
   `CaptureWriter`: capture files; `observations_of`, `frames_of`: their decoding.
-- `AnonymisesCards`, `Anonymiser`, `blank`, `random_permutation`: captures with other cards.
+- `AnonymisesCards`, `AnonymisesOptions`, `Anonymiser`, `blank`, `random_permutation`: captures
+  with other cards.
 - `open_transport`, `check_url`, `LineError`, `EndOfCaptureError`: lines.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     )
     from drivers.driver_interface import (
         AnonymisesCards,
+        AnonymisesOptions,
         Decoder,
         Driver,
         Frame,
@@ -77,6 +79,7 @@ __all__ = [
     "TEXT_SUFFIXES",
     "Anonymiser",
     "AnonymisesCards",
+    "AnonymisesOptions",
     "Capture",
     "CaptureLine",
     "CaptureWriter",
@@ -136,6 +139,7 @@ _NAMES_BY_MODULE: Final = {
     ),
     "driver_interface": (
         "AnonymisesCards",
+        "AnonymisesOptions",
         "Decoder",
         "Driver",
         "Frame",

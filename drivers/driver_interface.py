@@ -244,3 +244,12 @@ class AnonymisesCards(Protocol):
             show a card, and whose card is not known, are `drivers.blank`; None does the same
             for all of them.
         """
+
+
+@runtime_checkable
+class AnonymisesOptions(Protocol):
+    """A driver whose `anonymised` bytes are decoded with other options."""
+
+    @property
+    def anonymised_options(self) -> dict[str, Any]:
+        """Options that decode these bytes, without what nobody else may know."""

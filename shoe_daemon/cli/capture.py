@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import click
+import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
@@ -106,6 +107,7 @@ class _Source(Struct, frozen=True):
     port: str
     line: LineSettings
     driver: Driver | None
+    options: dict[str, Any]
     site: str | None
 
     def open(self) -> Transport:
@@ -118,9 +120,15 @@ class _Source(Struct, frozen=True):
 
     def header(self, *, anonymise: bool) -> dict[str, str]:
         """Return what is known of the line; with `anonymise` nothing that names the place."""
-        from drivers import redact_url
+        from drivers import AnonymisesOptions, redact_url
 
         header = {}
+        driver: object = self.driver
+        options = self.options
+        if anonymise and isinstance(driver, AnonymisesOptions):
+            options = driver.anonymised_options
+        if options and _opener(self.driver) is None:
+            header["options"] = msgspec.json.encode(options, order="sorted").decode()
         if not anonymise:
             header["port"] = redact_url(self.port)
             if self.site:
@@ -169,7 +177,7 @@ def _source(
     opener = None if port.startswith(_FILE) else _opener(driver)
     (check_url if opener is None else opener.check_url)(port)
     settings = LineSettings() if driver is None else driver.line
-    return _Source(port, _changed(settings, given), driver, site)
+    return _Source(port, _changed(settings, given), driver, {}, site)
 
 
 def _configured(
@@ -184,8 +192,9 @@ def _configured(
         found = "--reader" if reader_id is None else f"--reader {reader_id}"
         raise UserError(f"{path}: {found}: expected one of: {', '.join(ids) or 'none'}")
     reader = next(each for each in setup.readers if each.id == wanted)
+    options = next(each.options for each in setup.config.reader if each.id == wanted)
     line = _changed(reader.line, given)
-    return _Source(reader.port, line, reader.driver, site or setup.config.site)
+    return _Source(reader.port, line, reader.driver, options, site or setup.config.site)
 
 
 def _changed(settings: LineSettings, given: dict[str, Any]) -> LineSettings:

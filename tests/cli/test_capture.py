@@ -314,6 +314,9 @@ site = "casino"
 id = "{first}"
 driver = "angel-eye-ii"
 port = "{port}"
+
+[reader.options]
+repeat_interval = 2.5
 """
 
 
@@ -331,6 +334,7 @@ def test_a_configuration_names_the_line(arguments: list[str], tmp_path: Path) ->
             ended(program)
     header = load_capture(path).header
     assert (header["site"], header["driver"], header["port"]) == ("casino", "angel-eye-ii", port)
+    assert load_capture(path).options == {"repeat_interval": 2.5}
 
 
 class TestAnonymise:
