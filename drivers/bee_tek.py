@@ -19,13 +19,15 @@ a gap. Tokens nobody has described are frames without a meaning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 
+from drivers.capture_file import blank
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
-from drivers.text_lines import LOST, UNPRINTABLE, LineDecoder, card_named, noise
+from drivers.text_lines import LOST, UNPRINTABLE, LineDecoder, card_named, noise, other_name
+from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
     CardDrawn,
     Cause,
@@ -141,3 +143,51 @@ class BeeTek:
     def decoder(self) -> Decoder:
         """Return a new decoder."""
         return BeeTekDecoder()
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
+        """Return a token with another card; of other text only known words stay."""
+        found = _TOKEN.search(raw)
+        if found is None or UNPRINTABLE.search(found[2]):
+            return _veiled(raw)
+        start, end = found.span(2)
+        return _veiled(raw[:start]) + _other_content(found[2], permutation) + _veiled(raw[end:])
+
+
+_KEPT: Final = re.compile(
+    rb"\[\s*(?:Game|GameAlarm|(?:(?:Manual|Auto|Burn|Burned|Cards?)\s*)+)\]|[<>\[\]:\s]",
+    re.IGNORECASE,
+)
+"""Sections that are known, and marks."""
+
+_CARD: Final = re.compile(rb"(\s*Card\s*:\s*)(.*?)(\s*)", re.IGNORECASE)
+_NO_CARD: Final = re.compile(rb"\s*(?:Game|W0x[0-9A-F]+)\s*", re.IGNORECASE)
+_ALARM: Final = re.compile(rb"(\s*Alarm\s*:)(.*)", re.IGNORECASE | re.DOTALL)
+_ALARM_TEXT: Final = re.compile(rb"(?:\s*E[0-9]{1,3}\b)?([A-Z\s]*)", re.IGNORECASE)
+_CARD_WORDS: Final = re.compile(
+    r"ace|two|three|four|five|six|seven|eight|nine|ten|jack|queen|king|spade|heart|diamond|club"
+    r"|\b\w\b",
+    re.IGNORECASE,
+)
+"""Words, and single letters, that may name a card in the text of an alarm."""
+
+
+def _veiled(raw: bytes) -> bytes:
+    """Return what stands around a token's content, or a part of a token."""
+    shown, place = b"", 0
+    for found in _KEPT.finditer(raw):
+        shown += blank(raw[place : found.start()]) + found[0]
+        place = found.end()
+    return shown + blank(raw[place:])
+
+
+def _other_content(content: bytes, permutation: Mapping[Card, Card]) -> bytes:
+    if found := _CARD.fullmatch(content):
+        other = other_name(found[2].decode("ascii", "replace").upper(), permutation)
+        return found[1] + (blank(found[2]) if other is None else other.encode()) + found[3]
+    if _NO_CARD.fullmatch(content):
+        return content
+    if found := _ALARM.fullmatch(content):
+        text = _ALARM_TEXT.fullmatch(found[2])
+        is_known = text is not None and not _CARD_WORDS.search(text[1].decode("ascii"))
+        return content if is_known else found[1] + blank(found[2], b" ")
+    return blank(content, b":")

@@ -23,12 +23,16 @@ with a part of an object in it. Without `seq` a line that was lost whole cannot 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from hashlib import blake2b
 from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, defstruct
 
+from drivers.capture_file import blank
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
 from drivers.text_lines import (
     LOST,
@@ -38,6 +42,7 @@ from drivers.text_lines import (
     card_named,
     lost,
     noise,
+    other_name,
 )
 from shoe_daemon.game import Card, Outcome
 from shoe_daemon.table.observations import (
@@ -133,7 +138,7 @@ class JsonLinesDecoder(LineDecoder):
             "outcome": "outcome",
         }
         line = defstruct("Line", [(name, Any, UNSET) for name in fields], rename=fields)
-        self._parse: Callable[[bytes], Any] = msgspec.json.Decoder(line).decode
+        self.parse: Callable[[bytes], Any] = msgspec.json.Decoder(line).decode
         self._last_seq: int | None = None
         self._last_numbered = b""
         self._present: dict[str, _Presence] = {}
@@ -144,7 +149,7 @@ class JsonLinesDecoder(LineDecoder):
         self._last_seq = None
 
     def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
-        parse = self._parse
+        parse = self.parse
         for piece in pieces:
             try:
                 line = parse(piece)
@@ -173,7 +178,7 @@ class JsonLinesDecoder(LineDecoder):
             return
         start, last = piece.find(b"{"), piece.rfind(b"}") + 1
         try:
-            line = self._parse(piece[start:last]) if 0 <= start < last else None
+            line = self.parse(piece[start:last]) if 0 <= start < last else None
         except (msgspec.DecodeError, ValueError, RecursionError):
             line = None
         if line is not None:
@@ -255,7 +260,6 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 
     name: ClassVar[str] = "json-lines"
     line: ClassVar[LineSettings] = LineSettings(baudrate=115200)
-    uses_times: ClassVar[bool] = True
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedJsonLines"
     options_type: ClassVar[type[Struct]] = JsonLinesOptions
@@ -275,3 +279,86 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
             UserError: The file of the table cannot be read.
         """
         return JsonLinesDecoder(self.options, self.cards())
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
+        """
+        Return a line with another card, by its name. Of all other fields only the type, the
+        number and the outcome stay.
+
+        A tag that is in no table becomes another text, the same one each time.
+        """
+        start, last = raw.find(b"{"), raw.rfind(b"}") + 1
+        try:
+            self._for_captures.parse(raw[start:last])
+            # Text of other fields need not be valid.
+            line = msgspec.json.decode(raw[start:last].decode("utf-8", "replace"))
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            line = None
+        if line is None or raw.lstrip()[:1] == b"#":
+            return blank(raw, _MARKS)
+        other = msgspec.json.encode(self._other_fields(line, permutation))
+        return blank(raw[:start], _MARKS) + other + blank(raw[last:], _MARKS)
+
+    def _other_fields(
+        self, line: dict[str, Any], permutation: Mapping[Card, Card]
+    ) -> dict[str, Any]:
+        options, shown = self.options, dict[str, Any]()
+        uid = line.get(options.uid_field)
+        card = self._tags.get(_plain_uid(uid)) if isinstance(uid, str) else None
+        for number, (key, value) in enumerate(line.items()):
+            if key == options.type_field:
+                shown[key] = value if value in _TYPES else _veiled(value)
+            elif key == options.seq_field and type(value) is int:
+                shown[key] = value
+            elif key == "outcome":
+                shown[key] = value if value in tuple(Outcome) else _veiled(value)
+            elif key == options.uid_field and card is not None:
+                shown[options.card_field] = str(permutation[card])
+            elif key == options.uid_field and isinstance(value, str):
+                shown[key] = self._other_tag(value)
+            elif key == options.card_field:
+                shown.setdefault(key, self._other_card(value, permutation))
+            elif key in {options.uid_field, options.seq_field}:
+                shown[key] = _veiled(value)
+            else:
+                shown[f"?{number}"] = _veiled(value)
+        return shown
+
+    @cached_property
+    def _for_captures(self) -> JsonLinesDecoder:
+        return JsonLinesDecoder(self.options, {})
+
+    @cached_property
+    def _tags(self) -> dict[str, Card]:
+        return {_plain_uid(uid): card for uid, card in self.cards().items()}
+
+    @cached_property
+    def _secret(self) -> bytes:
+        return secrets.token_bytes(16)
+
+    def _other_card(self, value: Any, permutation: Mapping[Card, Card]) -> Any:  # noqa: ANN401 - any value of JSON
+        if not isinstance(value, str):
+            return _veiled(value)
+        return other_name(value.strip().upper(), permutation) or self._other_tag(value)
+
+    def _other_tag(self, uid: str) -> str:
+        tag = _plain_uid(uid).encode("utf-8", "replace")
+        return blake2b(tag, key=self._secret, digest_size=7).hexdigest().upper()
+
+
+_MARKS: Final = b'{}[]":,#\\ \t\r\n'
+"""Bytes that no card has in its name."""
+
+_TYPES: Final = ("card", "burn", "first", "unreadable", "removed", "boot", "cut_card", "result")
+
+
+def _veiled(value: Any) -> Any:  # noqa: ANN401 - any value of JSON
+    """Return a value of the same type that shows nothing."""
+    match value:
+        case None | bool():
+            return value
+        case int() | float():
+            return 0
+        case str():
+            return "?"
+    return None

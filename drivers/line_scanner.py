@@ -34,11 +34,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import groupby
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct
 
+from drivers.capture_file import blank
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
 from drivers.text_lines import (
     LOST,
@@ -351,6 +353,37 @@ class LineScannerDecoder(LineDecoder):
         card = self._table.cards.get(code)
         return (CardDrawn(card=card) if card else Unreadable(),)
 
+    def anonymised(
+        self, raw: bytes, permutation: Mapping[Card, Card], codes: Mapping[Card, bytes]
+    ) -> bytes:
+        """
+        Return a piece of bytes with other cards.
+
+        Args:
+            raw: A frame, a repeat or noise.
+            permutation: The other card of each card.
+            codes: The code of each card.
+        """
+        end = self._framing.end
+        is_whole = raw.endswith(end)
+        piece, tail = (raw.removesuffix(end), end) if is_whole else (raw, b"")
+        if not is_whole or not _LETTERS.search(piece):
+            return _veiled(piece) + tail
+        row = [] if end else self._table.row(raw)
+        if len(row) > 1 and b"".join(row) == raw:
+            return b"".join(codes[permutation[self._table.cards[code]]] for code in row)
+        start = self._start(piece)
+        lead, body = piece[:start], piece[start:]
+        content = body.removeprefix(self._framing.stx).strip(_BLANKS)
+        code = self._unwrapped(content)
+        is_broken = code is None or not body.startswith(self._framing.stx)
+        is_part = lead.strip(_BLANKS) and code in self._table.ends_of_others
+        if code is None or is_broken or is_part or UNPRINTABLE.search(content):
+            return _veiled(piece) + tail
+        card = self._table.cards.get(code)
+        shown = codes[permutation[card]] if card else code if code in self._no_read else b"?"
+        return _veiled(lead) + self._framing.wrap(shown.decode("ascii"))
+
     def _row(self, raw: bytes, now: float, frames: list[Frame], *, is_whole: bool) -> int:
         """
         Read a frame without a terminator, which may be several; return the bytes used.
@@ -380,7 +413,6 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
 
     name: ClassVar[str] = "line-scanner"
     signals: ClassVar[tuple[Signal, ...]] = (Signal.FAULTS,)
-    uses_times: ClassVar[bool] = True
     maturity: ClassVar[Maturity] = Maturity.DOCUMENTED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedLineScanner"
     options_type: ClassVar[type[Struct]] = LineScannerOptions
@@ -398,3 +430,32 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
             UserError: The file of the table cannot be read.
         """
         return LineScannerDecoder(self.options, self.cards() or built_in_codes(self.options.codes))
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
+        """Return a frame with another card, by the built-in code; a broken one stays broken."""
+        return self._for_captures.anonymised(raw, permutation, self._codes)
+
+    @cached_property
+    def _for_captures(self) -> LineScannerDecoder:
+        return LineScannerDecoder(self.options, self.cards() or built_in_codes(self.options.codes))
+
+    @cached_property
+    def _codes(self) -> dict[Card, bytes]:
+        codes = built_in_codes(self.options.codes).items()
+        # Of a ten the longer code: 10, not T.
+        return {card: code.encode() for code, card in sorted(codes, key=lambda item: len(item[0]))}
+
+
+_VEIL: Final = bytes(
+    each
+    if each in _BLANKS or each in STX + ETX
+    else ord("X")
+    if _LETTERS.match(bytes([each]))
+    else blank(bytes([each]))[0]
+    for each in range(256)
+)
+
+
+def _veiled(raw: bytes) -> bytes:
+    """Return as many bytes of the same kinds: letters and digits become X."""
+    return raw.translate(_VEIL)

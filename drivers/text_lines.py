@@ -31,6 +31,7 @@ __all__ = [
     "card_named",
     "lost",
     "noise",
+    "other_name",
 ]
 
 LOST: Final = (Gap(detail=GapDetail.LOST_FRAMES),)
@@ -54,6 +55,15 @@ _CARDS: Final = {
 def card_named(text: str) -> Card | None:
     """Return the card of a name, rank or suit first, ``10`` or ``T``; None for no card."""
     return _CARDS.get(text)
+
+
+def other_name(text: str, permutation: Mapping[Card, Card]) -> str | None:
+    """Return the name of the other card, in the same order of rank and suit; None for no card."""
+    card = card_named(text)
+    if card is None:
+        return None
+    other = permutation[card]
+    return other.suit + other.rank if text[0] == card.suit else str(other)
 
 
 def noise(raw: bytes, now: float, note: str) -> Frame:
@@ -135,6 +145,13 @@ class CardTableDriver(Generic[Options]):
         cards = {code: str(card) for code, card in self.cards().items()}
         recorded: dict[str, Any] = to_builtins(replace(self.options, cards=cards, cards_file=""))
         return recorded
+
+    @property
+    def anonymised_options(self) -> dict[str, Any]:
+        """The options without the table: with other cards, the bytes name them without it."""
+        tables = CardTableOptions.__struct_fields__
+        recorded: dict[str, Any] = to_builtins(self.options)
+        return {key: value for key, value in recorded.items() if key not in tables}
 
     def cards(self) -> dict[str, Card]:
         """

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from drivers import CAPTURE_SUFFIX, FrameKind, LineSettings
-from shoe_daemon.cli.shared_options import FILE, Number, import_structlog_alone
+from shoe_daemon.cli.shared_options import DRIVER_OPTIONS, FILE, Number, import_structlog_alone
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.shutdown_signals import stop_on_signals
@@ -42,8 +42,8 @@ _PROGRESS_S: Final = 0.5
 _JOIN_S: Final = 5.0
 _FILE: Final = "file:"
 _SOCKET: Final = "socket:"
-_COPIED_KEYS: Final = ("driver", "line", "date")
-"""Keys of the header that a copy has, too."""
+_KEPT_KEYS: Final = ("line", "date")
+"""Keys of the header that a copy with other cards has, too."""
 
 _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -54,6 +54,7 @@ _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     "--port", metavar="PORT", help="A path, socket://HOST:PORT, rfc2217://HOST:PORT or file:PATH."
 )
 @click.option("--driver", "driver_name", metavar="NAME", help="The reader, if it is known.")
+@DRIVER_OPTIONS
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
@@ -86,7 +87,7 @@ def command(
 
     if file.suffix != CAPTURE_SUFFIX:
         raise UserError(f"{file}: expected a name that ends in {CAPTURE_SUFFIX}")
-    source = _source(**chosen)
+    source = _source(anonymise=anonymise, **chosen)
     anonymiser = None
     if anonymise:
         if source.driver is None:
@@ -120,15 +121,9 @@ class _Source(Struct, frozen=True):
 
     def header(self, *, anonymise: bool) -> dict[str, str]:
         """Return what is known of the line; with `anonymise` nothing that names the place."""
-        from drivers import AnonymisesOptions, redact_url
+        from drivers import redact_url
 
-        header = {}
-        driver: object = self.driver
-        options = self.options
-        if anonymise and isinstance(driver, AnonymisesOptions):
-            options = driver.anonymised_options
-        if options and _opener(self.driver) is None:
-            header["options"] = msgspec.json.encode(options, order="sorted").decode()
+        header = self.driver_header(anonymise=anonymise)
         if not anonymise:
             header["port"] = redact_url(self.port)
             if self.site:
@@ -136,6 +131,23 @@ class _Source(Struct, frozen=True):
         if not self.port.startswith(_SOCKET) and _opener(self.driver) is None:
             line = self.line
             header["line"] = f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
+        return header
+
+    def driver_header(self, *, anonymise: bool) -> dict[str, str]:
+        """Return the driver, and the options that decode the bytes."""
+        from drivers import AnonymisesOptions, RecordsOptions
+
+        driver: object = self.driver
+        if self.driver is None:
+            return {}
+        options = self.options
+        if anonymise and isinstance(driver, AnonymisesOptions):
+            options = driver.anonymised_options
+        elif isinstance(driver, RecordsOptions):
+            options = driver.recorded_options
+        header = {"driver": self.driver.name}
+        if options and _opener(driver) is None:
+            header["options"] = msgspec.json.encode(options, order="sorted").decode()
         return header
 
 
@@ -146,38 +158,49 @@ def _opener(driver: object) -> OpensLine | None:
     return driver if isinstance(driver, OpensLine) else None
 
 
-def _head(file: Path, driver: Driver | None, origin: str) -> dict[str, str]:
+def _head(file: Path, origin: str, more: dict[str, str]) -> dict[str, str]:
+    """Return a header: name, driver and origin first, as of all captures."""
     from shoe_daemon import __version__
 
-    head = {"name": file.stem} | ({} if driver is None else {"driver": driver.name})
-    return head | {"origin": f"{origin}, by shoe-daemon {__version__}"}
+    driver = {"driver": more["driver"]} if "driver" in more else {}
+    return (
+        {"name": file.stem} | driver | {"origin": f"{origin}, by shoe-daemon {__version__}"} | more
+    )
 
 
-def _source(
+def _source(  # noqa: PLR0913 - one for each option
     *,
+    anonymise: bool,
     port: str | None,
     driver_name: str | None,
+    driver_options: dict[str, Any],
     config: Path | None,
     reader: str | None,
     site: str | None,
     **line: str | int | None,
 ) -> _Source:
-    from drivers import check_url, create_driver
+    from drivers import check_url, create_driver, load_capture
 
     given = {key: value for key, value in line.items() if value is not None}
     if config is not None:
-        if port is not None or driver_name is not None:
-            raise UserError("--config: expected without --port and --driver")
+        if port is not None or driver_name is not None or driver_options:
+            raise UserError("--config: expected without --port, --driver and --options")
         return _configured(config, reader, site, given)
     if port is None:
         raise UserError("expected --port PORT, or --config FILE of a table")
     if reader is not None:
         raise UserError("--reader: expected only with --config")
-    driver = None if driver_name is None else create_driver(driver_name)
-    opener = None if port.startswith(_FILE) else _opener(driver)
+    if driver_options and driver_name is None:
+        raise UserError("--options: expected with --driver NAME")
+    is_copy = port.startswith(_FILE)
+    if is_copy and anonymise and driver_name is None:
+        original = load_capture(Path(port.removeprefix(_FILE)))
+        driver_name, driver_options = original.header.get("driver"), original.options
+    driver = None if driver_name is None else create_driver(driver_name, driver_options)
+    opener = None if is_copy else _opener(driver)
     (check_url if opener is None else opener.check_url)(port)
     settings = LineSettings() if driver is None else driver.line
-    return _Source(port, _changed(settings, given), driver, {}, site)
+    return _Source(port, _changed(settings, given), driver, driver_options, site)
 
 
 def _configured(
@@ -211,11 +234,12 @@ def _copy(file: Path, source: _Source, anonymiser: Anonymiser | None) -> None:
 
     path = Path(source.port.removeprefix(_FILE))
     original = load_capture(path)
-    head = _head(file, source.driver, "copied" if anonymiser is None else "copied, other cards")
-    known = original.header.items()
-    keys = _COPIED_KEYS if anonymiser is not None else set(original.header) - {"name", "origin"}
-    header = head | {key: value for key, value in known if key in keys and key not in head}
-    with _recording(file, header, source.driver, anonymiser) as recording:
+    is_other = anonymiser is not None
+    kept = _KEPT_KEYS if is_other else set(original.header) - {"name", "origin"}
+    known = {key: value for key, value in original.header.items() if key in kept}
+    header = known | source.driver_header(anonymise=is_other)
+    head = _head(file, "copied, other cards" if is_other else "copied", header)
+    with _recording(file, head, source.driver, anonymiser) as recording:
         for line in original.lines:
             recording.take(line)
         recording.finish(None)
@@ -237,7 +261,7 @@ def _record(
         raise UserError(str(error)) from error
     start, date = time.monotonic(), datetime.now(UTC)
     origin = "recorded" if anonymiser is None else "recorded, other cards"
-    header = _head(file, source.driver, origin) | source.header(anonymise=anonymiser is not None)
+    header = _head(file, origin, source.header(anonymise=anonymiser is not None))
     header["date"] = date.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     with (
         no_logs(),  # the terminal has the messages of the reader's thread in other words

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from drivers import Capture, Mark, load_capture, observations_of
+from drivers import Capture, Mark, create_driver, load_capture, observations_of
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.decoder import face_code
 from drivers.angel_eye_ii.frame_codec import Report
@@ -367,7 +367,7 @@ class TestAnonymise:
             "# origin:", "# date: 2026-11-23T13:45:00Z\n# site: casino\n# origin:"
         )
         original.write_text(f"{dated}999.000000 lost  # 10.0.0.5\n1000.0 05 3")
-        code, output = run("capture", copy, "--port", f"file:{original}", *DRIVER, "--anonymise")
+        code, output = run("capture", copy, "--port", f"file:{original}", "--anonymise")
         assert code == 0, output
         assert re.search(rf"note: {original}: line \d+ is torn", output)
         assert not re.search(r"casino|10\.0\.0\.5", copy.read_text())
@@ -384,6 +384,28 @@ class TestAnonymise:
         pairs = set(zip(*cards, strict=True))
         assert all(old is not new for old, new in pairs)
         assert len(pairs) == len({old for old, _ in pairs}) == len({new for _, new in pairs})
+
+    def test_a_table_of_codes_is_not_given_away(self, tmp_path: Path) -> None:
+        original, copy = tmp_path / "a.cap", tmp_path / "b.cap"
+        cards = {f"0000{index:02}": str(card) for index, card in enumerate(Card)}
+        options = msgspec.json.encode({"cards": cards, "preset": "handheld"}).decode()
+        codes = ["000001", "000033", "000001", "000051"]
+        lines = [
+            f"{at}.0 {f'{chr(2)}{code}{chr(3)}{chr(13)}'.encode().hex()}"
+            for at, code in enumerate(codes)
+        ]
+        head = ["# driver: line-scanner", f"# options: {options}"]
+        original.write_text("\n".join([*head, *lines, ""]))
+        code, output = run("capture", copy, "--port", f"file:{original}", "--anonymise")
+        assert code == 0, output
+        assert "0000" not in load_capture(copy).data.decode()
+        assert "0000" not in load_capture(copy).header["options"]
+        shown = load_capture(copy)
+        driver = create_driver("line-scanner", shown.options)
+        seen = [said.card for said in observations_of(driver, shown) if type(said) is CardDrawn]
+        assert len(seen) == 4
+        assert seen[0] == seen[2]
+        assert len(set(seen)) == 3
 
     def test_a_plain_copy_is_the_same(self, tmp_path: Path) -> None:
         original, copy = tmp_path / "a.cap", tmp_path / "b.cap"
@@ -406,8 +428,9 @@ class TestAnonymise:
             ["a.cap", "--port", "/dev/x", "--reader", "shoe"],
             "--reader: expected only with --config",
         ),
-        (["a.cap", "--port", "/dev/x", "--config", "x"], "--config: expected without --port and"),
+        (["a.cap", "--port", "/dev/x", "--config", "x"], "--config: expected without --port, --"),
         (["a.cap", "--config", "none.toml"], "none.toml: "),
+        (["a.cap", "--port", "/dev/x", "--options", "x = 1"], "--options: expected with --driver"),
         (
             ["a.cap", "--config", "table.toml", "--reader", "x"],
             "--reader x: expected one of: shoe",

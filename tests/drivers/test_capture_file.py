@@ -22,6 +22,7 @@ from drivers.angel_eye_ii import AngelEyeII, AngelOptions
 from drivers.angel_eye_ii.decoder import face_code
 from drivers.angel_eye_ii.frame_codec import Report, block_check
 from drivers.capture_file import (
+    TEXT_SUFFIXES,
     Anonymiser,
     Capture,
     CaptureLine,
@@ -35,7 +36,7 @@ from drivers.capture_file import (
     read_capture,
     write_capture,
 )
-from drivers.driver_interface import AnonymisesCards, Driver, Frame, FrameKind
+from drivers.driver_interface import AnonymisesCards, AnonymisesOptions, Driver, Frame, FrameKind
 from drivers.driver_registry import create_driver
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
@@ -492,13 +493,85 @@ OFFERS = [name for name in driver_names() if isinstance(create_driver(name), Ano
 @pytest.mark.parametrize("name", OFFERS)
 def test_the_captures_of_each_driver_differ_in_their_cards_alone(name: str) -> None:
     """Of every driver that replaces cards: the same observations with the other cards."""
-    paths = [path for path in (CAPTURES / name).iterdir() if path.suffix in {".hex", ".cap"}]
+    paths = [path for path in (CAPTURES / name).iterdir() if path.suffix in TEXT_SUFFIXES]
     assert paths
     for path in paths:
-        driver, capture = create_driver(name), load_capture(path)
-        lines = [replace(line, at_us=number) for number, line in enumerate(capture.lines)]
+        capture = load_capture(path)
+        driver = shown = create_driver(name, capture.options)
+        if isinstance(driver, AnonymisesOptions):
+            shown = create_driver(name, driver.anonymised_options)
+        lines = list(capture.lines)
+        if not capture.has_times:
+            lines = [replace(line, at_us=number) for number, line in enumerate(lines)]
         changed = anonymised(lines, driver)
         assert [line.at_us for line in changed] == [line.at_us for line in lines]
-        expected = [permuted(said) for said in observed(lines, driver)]
-        assert observed(changed, driver) == expected
         assert b"".join(line.data for line in changed) != capture.data
+        assert observed(changed, shown) == [permuted(said) for said in observed(lines, driver)]
+
+
+def test_every_reader_with_a_line_of_bytes_replaces_its_cards() -> None:
+    assert set(driver_names()) - set(OFFERS) == {"camera"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "raw", "shown"),
+    [
+        ("bee-tek", {}, b" [Game]<Card:4S> \r\n", rb" \[Game\]<Card:\w+> \r\n"),
+        ("bee-tek", {}, b"[Game]<Card: h10 >", rb"\[Game\]<Card: [SHDC]\w+ >"),
+        ("bee-tek", {}, b"[Game]<Card:4X>", rb"\[Game\]<Card:\?\?>"),
+        (
+            "bee-tek",
+            {},
+            b"4S [Ace]<Alarm:E3 Card Not Read>",
+            rb"\?\? \[\?{3}\]<Alarm:E3 Card Not Read>",
+        ),
+        ("bee-tek", {}, b"<Alarm:E3 Ace Not Read>", rb"<Alarm:\?\? \?{3} \?{3} \?{4}>"),
+        ("bee-tek", {}, b"<Alarm:E3 Card 4 S>", rb"<Alarm:\?\? \?{4} \? \?>"),
+        ("bee-tek", {}, b"<W0x01>", rb"<W0x01>"),
+        ("bee-tek", {}, b"<Next:4S>", rb"<\?{4}:\?\?>"),
+        ("bee-tek", {}, b"[Game]<Ca\xff:4S", rb"\[Game\]<\?\?\xff:\?\?"),
+        ("line-scanner", {}, b"4S\r", rb"\w+\r"),
+        ("line-scanner", {}, b"4X\r", rb"\?\r"),
+        ("line-scanner", {}, b"NOREAD\r", rb"NOREAD\r"),
+        ("line-scanner", {}, b"4\xffS\r", rb"X\xff\?\r"),
+        ("line-scanner", {"cards": {"731-4": "AS"}}, b"731-4\r", rb"\w+\r"),
+        (
+            "json-lines",
+            {},
+            b'{"card":"4S","text":"4S","n":4}\n',
+            rb'{"card":"\w+","\?1":"\?","\?2":0}\n',
+        ),
+        ("json-lines", {}, b'{"AS":[1],"type":"AS"}\n', rb'{"\?0":null,"type":"\?"}\n'),
+        ("json-lines", {}, b"# AS 4\n", rb"# \?\? \?\n"),
+        ("json-lines", {}, b'{"card":"4S\n', rb'{"\?{4}":"\?\?\n'),
+        ("json-lines", {"cards": {"04A2": "AS"}}, b'{"card_uid":"04:a2"}\n', rb'{"card":"\w+"}\n'),
+        ("json-lines", {}, b'{"card_uid":"04:a2"}\n', rb'{"card_uid":"\w{14}"}\n'),
+        (
+            "json-lines",
+            {},
+            b'{"type":"result","outcome":"tie"}\n',
+            rb'{"type":"result","outcome":"tie"}\n',
+        ),
+    ],
+)
+def test_only_known_words_stay_in_text(
+    name: str, options: dict[str, Any], raw: bytes, shown: bytes
+) -> None:
+    driver = create_driver(name, options)
+    assert isinstance(driver, AnonymisesCards)
+    changed = driver.anonymised(raw, CARDS)
+    assert changed is not None
+    assert re.fullmatch(shown, changed), changed
+    assert changed == driver.anonymised(raw, CARDS)
+
+
+@pytest.mark.parametrize("name", OFFERS)
+@given(data=st.data())
+def test_no_piece_of_bytes_is_too_strange(name: str, data: st.DataObject) -> None:
+    driver = create_driver(name)
+    signs = st.sampled_from('<>[]{}":,ACKcardgametypeuid0123456789SHDC \r\n\x02\x03\x05\xff')
+    raw = data.draw(
+        st.binary(max_size=60) | st.text(signs).map(lambda text: text.encode("latin-1"))
+    )
+    assert isinstance(driver, AnonymisesCards)
+    assert isinstance(driver.anonymised(raw, CARDS), bytes)
