@@ -16,11 +16,13 @@ A press is an observation: it reports that this happened. It gives no order: doc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct, field
 
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
     BettingOpen,
     CutCardSeen,
@@ -165,7 +167,6 @@ class Buttons:
     name: ClassVar[str] = "buttons"
     line: ClassVar[LineSettings] = LineSettings(baudrate=9600)
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
-    uses_times: ClassVar[bool] = True
     options_type: ClassVar[type[Struct]] = ButtonsOptions
 
     def __init__(self, options: Struct | None = None) -> None:
@@ -182,3 +183,15 @@ class Buttons:
     def decoder(self) -> Decoder:
         """Return a new decoder."""
         return ButtonsDecoder(self.options)
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
+        """Return a press as it is: no card is in it. Any other bytes become control characters."""
+        del permutation
+        frames = self.decoder().feed(raw, 0.0)
+        if [frame.kind for frame in frames] == [FrameKind.FRAME]:
+            return raw
+        return bytes(each if each in _LINE_ENDS else _NO_BUTTON for each in raw)
+
+
+_NO_BUTTON: Final = 0x1A
+"""No text of a button contains it."""

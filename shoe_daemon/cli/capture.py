@@ -41,7 +41,8 @@ MIN_FREE_BYTES: Final = 64 * 1024 * 1024
 _PROGRESS_S: Final = 0.5
 _JOIN_S: Final = 5.0
 _FILE: Final = "file:"
-_SOCKET: Final = "socket:"
+_WITHOUT_LINE: Final = ("socket:", "keyboard:")
+"""Ports without line settings."""
 _KEPT_KEYS: Final = ("line", "date")
 """Keys of the header that a copy with other cards has, too."""
 
@@ -51,7 +52,9 @@ _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.command("capture", short_help="Record the bytes of a reader with their times.")
 @click.argument("file", type=FILE)
 @click.option(
-    "--port", metavar="PORT", help="A path, socket://HOST:PORT, rfc2217://HOST:PORT or file:PATH."
+    "--port",
+    metavar="PORT",
+    help="A path, socket://HOST:PORT, rfc2217://HOST:PORT, keyboard:PATH or file:PATH.",
 )
 @click.option("--driver", "driver_name", metavar="NAME", help="The reader, if it is known.")
 @DRIVER_OPTIONS
@@ -128,7 +131,7 @@ class _Source(Struct, frozen=True):
             header["port"] = redact_url(self.port)
             if self.site:
                 header["site"] = self.site
-        if not self.port.startswith(_SOCKET) and _opener(self.driver) is None:
+        if not self.port.startswith(_WITHOUT_LINE) and _opener(self.driver) is None:
             line = self.line
             header["line"] = f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
         return header
@@ -146,7 +149,7 @@ class _Source(Struct, frozen=True):
         elif isinstance(driver, RecordsOptions):
             options = driver.recorded_options
         header = {"driver": self.driver.name}
-        if options and _opener(driver) is None:
+        if options and (isinstance(driver, RecordsOptions) or _opener(driver) is None):
             header["options"] = msgspec.json.encode(options, order="sorted").decode()
         return header
 

@@ -490,7 +490,7 @@ CAPTURES = Path(__file__).parents[1] / "captures"
 OFFERS = [name for name in driver_names() if isinstance(create_driver(name), AnonymisesCards)]
 
 
-@pytest.mark.parametrize("name", OFFERS)
+@pytest.mark.parametrize("name", [name for name in OFFERS if (CAPTURES / name).is_dir()])
 def test_the_captures_of_each_driver_differ_in_their_cards_alone(name: str) -> None:
     """Of every driver that replaces cards: the same observations with the other cards."""
     paths = [path for path in (CAPTURES / name).iterdir() if path.suffix in TEXT_SUFFIXES]
@@ -530,6 +530,10 @@ def test_every_reader_with_a_line_of_bytes_replaces_its_cards() -> None:
         ("bee-tek", {}, b"<W0x01>", rb"<W0x01>"),
         ("bee-tek", {}, b"<Next:4S>", rb"<\?{4}:\?\?>"),
         ("bee-tek", {}, b"[Game]<Ca\xff:4S", rb"\[Game\]<\?\?\xff:\?\?"),
+        ("buttons", {}, b"N\r", rb"N\r"),
+        ("buttons", {}, b"4S\r", rb"\x1a\x1a\r"),
+        ("buttons", {"lines": False, "keys": {"?": "tie"}}, b"S", rb"\x1a"),
+        ("keyboard", {}, b"4S\r", rb"\w+\r"),
         ("line-scanner", {}, b"4S\r", rb"\w+\r"),
         ("line-scanner", {}, b"4X\r", rb"\?\r"),
         ("line-scanner", {}, b"NOREAD\r", rb"NOREAD\r"),
