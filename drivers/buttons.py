@@ -70,6 +70,7 @@ DEFAULT_KEYS: Final[dict[str, Meaning]] = {
 }
 
 _LINE_ENDS: Final = b"\r\n"
+_PRINTABLE: Final = bytes(range(0x20, 0x7F))
 _NAMED_CHARACTERS: Final = {"enter": b"\r", "space": b" ", "tab": b"\t"}
 
 
@@ -117,37 +118,52 @@ class ButtonsDecoder:
                 raw = _NAMED_CHARACTERS.get(text, raw)
             self._meanings[raw] = _MEANINGS[meaning][0]
         self._line = b""
-        self._is_overlong = False
+        self._is_noise = self._is_overlong = False
         self._last = b""
         self._last_at = 0.0
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """Take the next bytes, received at `now`."""
         frames: list[Frame] = []
-        for byte in data:
-            raw = bytes((byte,))
+        for raw in (bytes((byte,)) for byte in data):
             if not self._lines:
                 frames.append(self._press(raw, raw, now))
-                continue
-            self._line += raw
-            if byte in _LINE_ENDS:
-                frames.append(self._end_of_line(now))
-            elif len(self._line) == MAX_LINE_BYTES:
-                frames.append(Frame(self._line, FrameKind.NOISE, (), now, "a line without end"))
-                self._line, self._is_overlong = b"", True
+            elif raw in _LINE_ENDS:
+                frames.append(self._end_of_line(self._line + raw, now))
+            else:
+                self._add(raw, now, frames)
         return frames
 
     def reset(self) -> None:
         """Forget a half-received line and the last press."""
-        self._line, self._is_overlong, self._last = b"", False, b""
+        self._clear()
+        self._last = b""
 
-    def _end_of_line(self, now: float) -> Frame:
-        raw, is_overlong = self._line, self._is_overlong
-        self._line, self._is_overlong = b"", False
-        if is_overlong or not raw.strip():
-            note = "the end of a line that was too long" if is_overlong else "an empty line"
-            return Frame(raw, FrameKind.NOISE, (), now, note)
-        return self._press(raw, raw.strip(), now)
+    def _clear(self) -> None:
+        self._line = b""
+        self._is_noise = self._is_overlong = False
+
+    def _add(self, raw: bytes, now: float, frames: list[Frame]) -> None:
+        is_noise = raw not in _PRINTABLE
+        if self._is_noise and not is_noise:
+            # Text begins anew after noise.
+            frames.append(Frame(self._line, FrameKind.NOISE, (), now, "no text"))
+            self._clear()
+        self._line += raw
+        self._is_noise |= is_noise
+        if len(self._line) == MAX_LINE_BYTES:
+            frames.append(Frame(self._line, FrameKind.NOISE, (), now, "a line without end"))
+            self._line, self._is_overlong = b"", True
+
+    def _end_of_line(self, raw: bytes, now: float) -> Frame:
+        note = "an empty line"
+        if self._is_noise or self._is_overlong:
+            note = "the end of a line that was too long" if self._is_overlong else "no text"
+            text = b""
+        else:
+            text = raw.strip()
+        self._clear()
+        return self._press(raw, text, now) if text else Frame(raw, FrameKind.NOISE, (), now, note)
 
     def _press(self, raw: bytes, text: bytes, now: float) -> Frame:
         meaning = self._meanings.get(text)
