@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 
 from drivers import CAPTURE_SUFFIX, FrameKind, LineSettings
 from shoe_daemon.cli.shared_options import DRIVER_OPTIONS, FILE, Number, import_structlog_alone
-from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.errors import UserError, describe_exception, errors_at, one_line
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.shutdown_signals import stop_on_signals
 
@@ -40,6 +40,7 @@ MIN_FREE_BYTES: Final = 64 * 1024 * 1024
 
 _PROGRESS_S: Final = 0.5
 _JOIN_S: Final = 5.0
+_MAX_SILENCE_S: Final = 60.0
 _FILE: Final = "file:"
 _WITHOUT_LINE: Final = ("socket:", "keyboard:")
 """Ports without line settings."""
@@ -197,8 +198,10 @@ def _source(  # noqa: PLR0913 - one for each option
         raise UserError("--options: expected with --driver NAME")
     is_copy = port.startswith(_FILE)
     if is_copy and anonymise and driver_name is None:
-        original = load_capture(Path(port.removeprefix(_FILE)))
-        driver_name, driver_options = original.header.get("driver"), original.options
+        path = port.removeprefix(_FILE)
+        original = load_capture(Path(path))
+        with errors_at(path):
+            driver_name, driver_options = original.header.get("driver"), original.options
     driver = None if driver_name is None else create_driver(driver_name, driver_options)
     opener = None if is_copy else _opener(driver)
     (check_url if opener is None else opener.check_url)(port)
@@ -370,6 +373,7 @@ class _Recording:
         self._tally = _Tally()
         self._lock = Lock()
         self._has_ended = False
+        self._latest = 0.0
         self._is_shown = sys.stderr.isatty()
 
     def take(self, line: CaptureLine) -> None:
@@ -389,6 +393,8 @@ class _Recording:
             if self.failure is None and seconds is not None:
                 self._write([CaptureLine(at_us=int(seconds * 1e6), mark=Mark.END)])
             self._has_ended = True
+            # Silence may end the last frame.
+            self._count_frames(b"", self._latest + _MAX_SILENCE_S)
         self._clear_progress()
         click.echo(f"{self._file}: {self._summary(seconds)}")
         if self._driver is not None and self._tally.bytes and not self._tally.frames:
@@ -440,16 +446,21 @@ class _Recording:
             return
         tally.reads += 1
         tally.bytes += len(line.data)
-        for frame in self._frames(line):
-            tally.frames += frame.kind is FrameKind.FRAME
+        self._latest = (line.at_us or 0) / 1e6
+        self._count_frames(line.data, self._latest)
+
+    def _count_frames(self, data: bytes, now: float) -> None:
+        tally = self._tally
+        for frame in self._frames(data, now):
+            tally.frames += frame.kind is FrameKind.FRAME and bool(frame.raw)
             tally.repeats += frame.kind is FrameKind.REPEAT
             tally.noise += len(frame.raw) if frame.kind is FrameKind.NOISE else 0
 
-    def _frames(self, line: CaptureLine) -> list[Frame]:
+    def _frames(self, data: bytes, now: float) -> list[Frame]:
         if self._driver is None or self._decoder is None:
             return []
         try:
-            return self._decoder.feed(line.data, (line.at_us or 0) / 1e6)
+            return self._decoder.feed(data, now)
         except Exception as error:  # noqa: BLE001 - a driver that breaks its promise
             self._decoder = self._driver.decoder()
             self._say_failure(error)
@@ -490,7 +501,6 @@ class _ReaderSink:
         self._latest_us = 0
         self._lost_at: float | None = None
         self._limit = LogRateLimit()
-        self._says: Callable[[str], None] = recording.say
 
     def __call__(self, frame: Frame) -> None:
         from drivers import CaptureLine, Mark

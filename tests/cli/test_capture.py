@@ -398,6 +398,7 @@ class TestAnonymise:
         original.write_text("\n".join([*head, *lines, ""]))
         code, output = run("capture", copy, "--port", f"file:{original}", "--anonymise")
         assert code == 0, output
+        assert "4 reads, 4 frames, 0 repeats, 0 bytes of noise" in output
         assert "0000" not in load_capture(copy).data.decode()
         assert "0000" not in load_capture(copy).header["options"]
         shown = load_capture(copy)
@@ -457,6 +458,28 @@ def test_bad_usage_is_one_line_and_leaves_no_file(
     assert output.count("\n") == 1
     assert not Path("a.cap").exists()
     assert Path("b.cap").read_text() == "# name: b\n0.0 05\n"
+
+
+def test_a_frame_that_silence_ends_counts(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.cap", tmp_path / "b.cap"
+    path.write_text(
+        '# driver: line-scanner\n# options: {"preset":"no-terminator"}\n0.0 34 53\n9.0 4B 44\n'
+    )
+    code, output = run("capture", copy, "--port", f"file:{path}", "--anonymise")
+    assert code == 0
+    assert "2 reads, 2 frames" in output
+    seen = observations_of(
+        create_driver("line-scanner", load_capture(copy).options), load_capture(copy)
+    )
+    assert [type(each) for each in seen] == [CardDrawn, CardDrawn]
+
+
+def test_wrong_options_in_a_header_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.cap"
+    path.write_text("# driver: angel-eye-ii\n# options: [1]\n0.0 05\n")
+    code, output = run("capture", tmp_path / "b.cap", "--port", f"file:{path}", "--anonymise")
+    assert code == 2
+    assert output.startswith(f"shoe-daemon: {path}: options: [1]: ")
 
 
 def test_a_capture_without_a_driver_needs_the_protocol(tmp_path: Path) -> None:
