@@ -18,12 +18,13 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from drivers import create_driver, find_driver
+from drivers import Anonymiser, create_driver, find_driver, load_capture, observations_of
 from shoe_daemon.config_sections import Config, check_sections
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
+from shoe_daemon.game import Card
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.journal_reader import fold_table, open_read_only
 from shoe_daemon.journal.journal_summary import summarise
@@ -75,6 +76,24 @@ def _line_scanner(data: bytes) -> str:
 def _json_lines(data: bytes) -> str:
     """The lines of a reader that sends JSON."""
     return _decoded("json-lines", data, {"cards": {"04A2B3C4": "AS"}, "buttons": True})
+
+
+def _capture(data: bytes) -> str:
+    """A capture file, the observations of its bytes, and the same with other cards."""
+    with TemporaryDirectory(prefix="fuzz-") as folder:
+        path = Path(folder) / "a.cap"
+        path.write_bytes(data)
+        try:
+            capture = load_capture(path)
+        except UserError as error:
+            raise UserError(str(error).replace(folder, "")) from error
+    driver = create_driver("angel-eye-ii", capture.options)
+    seen = list(observations_of(driver, capture))
+    anonymiser = Anonymiser(driver, {card: card for card in Card})
+    shown = [new for line in capture.lines for new in anonymiser.take(line)] + anonymiser.finish()
+    assert len(shown) == len(capture.lines)
+    kinds = [type(each).__name__ for each in seen]
+    return f"{capture.has_times} {bool(capture.note)} {' '.join(kinds[:9])}"
 
 
 def _decoded(driver: str, data: bytes, options: Mapping[str, Any] | None = None) -> str:
@@ -184,6 +203,7 @@ def _certificate(data: bytes) -> str:
 
 PARSERS: Final[Mapping[str, Parser]] = {
     "serial": _serial,
+    "capture": _capture,
     "camera_line": _camera_line,
     "bee_tek": _bee_tek,
     "line_scanner": _line_scanner,
