@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from drivers import (
     raised_at,
 )
 from shoe_daemon.errors import UserError, describe_exception
-from shoe_daemon.table.observations import encode_observation
+from shoe_daemon.table.observations import Gap, Unreadable, encode_observation
 
 __all__ = [
     "SPEEDS",
@@ -55,8 +55,11 @@ SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 MIN_VALID_FRAMES: Final = 6
 """Valid frames, without repeats, that prove a speed."""
 
-MAX_UNDECODED_BYTES: Final = 16
-"""Bytes without a frame after which the next speed is tried: two short reports."""
+USUAL_FRAME_BYTES: Final = 8
+"""Length of a frame, unless a driver names another in `frame_bytes`."""
+
+MAX_UNDECODED_FRAMES: Final = 2
+"""So many frames of bytes without a frame, and the next speed is tried."""
 
 LINE_BYTES: Final = 32
 """Bytes per output line."""
@@ -120,9 +123,13 @@ class ByteLog:
         return lines if data else [*lines, *self._garbage("bytes", len(self._pending))]
 
     def _take(self, frame: Frame) -> list[str]:
-        self.frames += frame.kind is FrameKind.FRAME
+        # At a wrong speed text looks damaged, or like a card that was not read.
+        is_uncertain = any(isinstance(each, Gap | Unreadable) for each in frame.observations)
+        self.frames += frame.kind is FrameKind.FRAME and not is_uncertain
         self.repeats += frame.kind is FrameKind.REPEAT
-        if frame.kind is FrameKind.NOISE:
+        if frame.kind is FrameKind.FRAME and is_uncertain:
+            lines = [_frame_text(frame)] if self.frames else self._garbage("bytes", len(frame.raw))
+        elif frame.kind is FrameKind.NOISE:
             lines = self._garbage(frame.kind, len(frame.raw), frame.note)
         else:
             self._understood += len(frame.raw)
@@ -179,11 +186,12 @@ def listen(
     speeds = speeds_of(port, driver.line.baudrate)
     end = time.monotonic() + seconds
     name, received, tried = stable_name(port), 0, cycle(speeds)
+    max_undecoded = MAX_UNDECODED_FRAMES * getattr(driver, "frame_bytes", USUAL_FRAME_BYTES)
     while True:
         speed = next(tried)
         echo(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
         log = ByteLog(driver)
-        trial = _Trial(log, end, echo, stopping, may_give_up=len(speeds) > 1)
+        trial = _Trial(log, end, echo, stopping, len(speeds) > 1, max_undecoded)
         try:
             with closing(open_transport(port, replace(driver.line, baudrate=speed))) as line:
                 gave_up = trial.run(line)
@@ -197,8 +205,10 @@ def listen(
             return Finding(name, found, log.frames, log.repeats, log.strange, received)
 
 
-def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
-    """Return the configuration of a reader on this line."""
+def configuration(
+    finding: Finding, driver: Driver, reader_id: str, options: Mapping[str, Any] | None = None
+) -> str:
+    """Return the configuration of a reader on this line, with the options of its driver."""
     lines = [
         "[[reader]]",
         f"id = {json.dumps(reader_id)}",
@@ -207,7 +217,22 @@ def configuration(finding: Finding, driver: Driver, reader_id: str) -> str:
     ]
     if finding.speed:
         lines += ["", "[reader.line]", f"baudrate = {finding.speed}"]
+    lines += _toml_table("reader.options", options or {})
     return "\n".join(lines)
+
+
+def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
+    """Write a table and those below it; texts, numbers and lists are the same in JSON."""
+    below = {key: value for key, value in table.items() if isinstance(value, dict)}
+    lines = [
+        f"{json.dumps(key)} = {json.dumps(value)}"
+        for key, value in table.items()
+        if key not in below
+    ]
+    head = ["", f"[{name}]", *lines] if lines or (table and not below) else []
+    for key, value in below.items():
+        head += _toml_table(f"{name}.{json.dumps(key)}", value)
+    return head
 
 
 class _Trial(Struct):
@@ -216,6 +241,7 @@ class _Trial(Struct):
     echo: Callable[[str], None]
     stopping: Event
     may_give_up: bool
+    max_undecoded: int
 
     def run(self, line: Transport) -> bool:
         """Listen until the result is certain; return True to try the next speed."""
@@ -224,7 +250,7 @@ class _Trial(Struct):
                 self.echo(line_text)
             if self.log.frames >= MIN_VALID_FRAMES:
                 return False
-            is_garbage = not self.log.frames and self.log.strange >= MAX_UNDECODED_BYTES
+            is_garbage = not self.log.frames and self.log.strange >= self.max_undecoded
             if self.may_give_up and is_garbage:
                 self.echo("no valid frame among these bytes")
                 return True

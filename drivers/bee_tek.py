@@ -133,6 +133,7 @@ class BeeTek:
     name: ClassVar[str] = "bee-tek"
     line: ClassVar[LineSettings] = LineSettings(baudrate=9600)
     signals: ClassVar[tuple[Signal, ...]] = (Signal.FAULTS,)
+    frame_bytes: ClassVar[int] = 20
     maturity: ClassVar[Maturity] = Maturity.DOCUMENTED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedBeeTek"
     options_type: ClassVar[type[Struct]] = BeeTekOptions

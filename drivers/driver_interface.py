@@ -215,6 +215,7 @@ class RecordsOptions(Protocol):
 
 # A driver may also have these class variables:
 #   maturity: Maturity    shown by `check-config` and `doctor`
+#   frame_bytes: int      the usual length of a frame, for `calibrate serial`; 8 if missing
 #   simulator: str        "module:Class", a `drivers.simulators.scenario_playback.Simulator`
 
 

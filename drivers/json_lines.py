@@ -260,6 +260,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 
     name: ClassVar[str] = "json-lines"
     line: ClassVar[LineSettings] = LineSettings(baudrate=115200)
+    frame_bytes: ClassVar[int] = 100
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedJsonLines"
     options_type: ClassVar[type[Struct]] = JsonLinesOptions

@@ -83,7 +83,7 @@ def serial(
         click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
     if not finding.frames:
         raise UserError(f"{port}: no valid frame of {driver.name}", exit_status=1)
-    click.echo(f"\n{configuration(finding, driver, reader_id)}")
+    click.echo(f"\n{configuration(finding, driver, reader_id, driver_options)}")
 
 
 def _print_ports(ports: list[Port]) -> None:

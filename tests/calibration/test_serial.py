@@ -29,8 +29,10 @@ from calibration.serial_line_speed import (
     stable_names,
 )
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Frame, LineSettings
+from drivers.driver_interface import Driver, Frame, LineSettings
+from drivers.driver_registry import create_driver
 from drivers.simulators.angel_eye_dealing import Settings, scenario
+from drivers.simulators.scenario_playback import find_simulator
 from drivers.simulators.serial_servers import PtyLine
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
@@ -48,7 +50,8 @@ class Shoe:
         said_all: Set when it has nothing more to say.
     """
 
-    def __init__(self, speed: int, portion: int = 13) -> None:
+    def __init__(self, speed: int, portion: int = 13, data: bytes = DATA) -> None:
+        self.data = data
         self.said_all = Event()
         self.speed = speed
         self.portion = portion
@@ -63,7 +66,7 @@ class Shoe:
         return self
 
     def read(self) -> bytes:
-        data = DATA[self.sent : self.sent + self.portion]
+        data = self.data[self.sent : self.sent + self.portion]
         self.sent += self.portion
         if not data:
             self.said_all.set()
@@ -90,10 +93,12 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Listen:
         port: str = "/dev/ttyUSB0",
         seconds: float = 30,
         stopping: Event | None = None,
+        driver: Driver | None = None,
     ) -> object:
         monkeypatch.setattr(calibration, "open_transport", shoe)
         told: list[str] = []
-        return listen(port, AngelEyeII(), seconds, told.append, stopping or Event()), told
+        driver = driver or AngelEyeII()
+        return listen(port, driver, seconds, told.append, stopping or Event()), told
 
     return hear  # type: ignore[return-value]  # the pair, typed above
 
@@ -106,6 +111,27 @@ def test_the_speed_is_found(speed: int, heard: Listen) -> None:
     assert shoe.tried == [*speeds_of("/dev/ttyUSB0", 4800)[: len(shoe.tried)]]
     assert told[0] == "listening at 4800 bit/s"
     assert shoe.open == 0
+
+
+@pytest.mark.parametrize("name", ["bee-tek", "line-scanner", "json-lines"])
+@pytest.mark.parametrize("speed", [4800, 9600, 115200])
+def test_the_speed_of_a_reader_of_text_is_found(name: str, speed: int, heard: Listen) -> None:
+    # Text has no checksum: garbage is often a frame that was damaged.
+    driver = create_driver(name)
+    scenes = find_simulator(name)(driver).scenes(Settings(rounds=200, seed=9), once=True)
+    steps = [step for scene in scenes for step in scene.steps]
+    data = b"".join(each for step in steps for _, each in step.writes())
+    finding, _ = heard(Shoe(speed, 40, data), driver=driver)
+    assert finding.speed == speed
+    assert finding.frames >= 6
+
+
+def test_the_options_of_a_driver_are_in_its_configuration() -> None:
+    options = {"preset": "icl", "no_read": ["NR"], "repeat_window": 0.4, "cards": {"17": "AS"}}
+    finding = Finding("/dev/ttyUSB0", 19200, 6)
+    text = configuration(finding, create_driver("line-scanner", options), "shoe", options)
+    (reader,) = tomllib.loads(text)["reader"]
+    assert (reader["options"], reader["line"]) == (options, {"baudrate": 19200})
 
 
 def test_all_that_comes_is_shown(heard: Listen) -> None:
