@@ -43,8 +43,6 @@ _MODIFIERS: Final = _SHIFT | _CONTROL | _OTHER_MODIFIERS
 _LOCKS: Final = frozenset({58, 69, 70})
 """Caps, Num and Scroll Lock: a scanner sends what it means, whatever they are."""
 
-_ENTER_KEYS: Final = (28, 96)
-
 
 def _row(first: int, plain: str, shifted: str) -> dict[int, tuple[str, str]]:
     pairs = zip(plain, shifted, strict=True)
@@ -160,8 +158,8 @@ def grab(file: int) -> None:
         fcntl.ioctl(file, _EVIOCGBIT_KEY | _KEY_BYTES << 16, keys)
     except OSError as error:
         raise OSError(errno.ENOTTY, "no keyboard: expected /dev/input/…-event-kbd") from error
-    if not any(keys[key // 8] & 1 << key % 8 for key in _ENTER_KEYS):
-        raise OSError(errno.ENOTTY, "no keyboard: it has no Enter key")
+    if not any(keys[key // 8] & 1 << key % 8 for key in KEYS):
+        raise OSError(errno.ENOTTY, "no keyboard: it has no key that types a character")
     try:
         fcntl.ioctl(file, _EVIOCGRAB, 1)
     except OSError as error:

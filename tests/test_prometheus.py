@@ -95,6 +95,7 @@ def table_metrics() -> str:
         held=0,
         irregularities={3: 1},
         journal_writable=True,
+        lamps={"tower": True},
         on_hold=False,
         open_irregularities={3: 1},
         readers=(reader,),

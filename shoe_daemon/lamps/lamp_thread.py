@@ -222,6 +222,11 @@ class Lamps:
         """One sentence for each lamp that is not switched."""
         return [alert for lamp in self._lamps if (alert := lamp.alert) is not None]
 
+    @property
+    def working(self) -> dict[str, bool]:
+        """Whether each lamp can be switched, by its id."""
+        return {lamp.name: lamp.alert is None for lamp in self._lamps}
+
     def stop(self) -> None:
         """Leave the lamps as configured; takes a second at most."""
         for lamp in self._lamps:

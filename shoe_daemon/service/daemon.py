@@ -128,9 +128,15 @@ class Daemon:
         self._certificates = CertificateWatch(setup.config.mqtt, self.publisher)
         self._retention = JournalRetention(self.core, setup.config.journal.days)
         self._watchdog = Watchdog(self.readers, self.publisher)
-        self._metrics = TableMetrics(self.core, self._state, self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
-        self._lamps = _make_lamps(setup, self._session)
+        self._lamps = lamps = _make_lamps(setup, self._session)
+        self._metrics = TableMetrics(
+            self.core,
+            self._state,
+            self.readers,
+            self.publisher,
+            lambda: {} if lamps is None else lamps.working,
+        )
         self._ready = False
         self._was_full = False
         self._busy_since: float | None = None

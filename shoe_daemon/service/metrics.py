@@ -95,6 +95,7 @@ class Figures(Struct, frozen=True, kw_only=True):
         held: Rounds whose results wait for a person.
         irregularities: By severity.
         journal_writable: False while events cannot be written.
+        lamps: Whether each lamp can be switched, by its id.
         open_irregularities: By severity; those for staff only are not counted.
         rounds: Finished rounds by outcome.
         seq: The last event of the journal.
@@ -113,6 +114,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     held: int
     irregularities: dict[int, int]
     journal_writable: bool
+    lamps: dict[str, bool] = {}
     on_hold: bool
     open_irregularities: dict[int, int]
     readers: tuple[ReaderFigures, ...]
@@ -134,8 +136,10 @@ class TableMetrics:
         state: StatePublisher,
         readers: Sequence[Reader],
         publisher: Publisher | None,
+        lamps: Callable[[], dict[str, bool]] = dict,
     ) -> None:
         self._core, self._state = core, state
+        self._lamps = lamps
         self._readers, self._publisher = readers, publisher
         self._started_at = time.time()
         self._cards = 0
@@ -168,6 +172,7 @@ class TableMetrics:
             held=len(state.held),
             irregularities=dict(self._irregularities),
             journal_writable=core.alarm is None,
+            lamps=self._lamps(),
             on_hold=state.on_hold,
             open_irregularities=Counter(
                 each.data.severity for each in state.alerts if not each.staff_only
@@ -253,7 +258,7 @@ class MetricsWriter:
 def health_json(figures: Figures) -> bytes:
     """
     Return the state of the daemon as JSON: `ok` is true if it reads its readers, writes its
-    journal and reaches its broker.
+    journal, reaches its broker and switches its lamps.
     """
     broker = figures.broker
     readers = {each.id: each.state for each in figures.readers}
@@ -262,7 +267,9 @@ def health_json(figures: Figures) -> bytes:
         "at": from_microseconds(int(figures.at * 1_000_000)),
         "broker": broker,
         "held": figures.held,
+        "lamps": figures.lamps,
         "ok": figures.alarm is None
+        and all(figures.lamps.values())
         and (broker is None or broker.connected)
         and all(state == "connected" for state in readers.values()),
         "open_irregularities": sum(figures.open_irregularities.values()),

@@ -34,7 +34,7 @@ def table_text(figures: Figures) -> bytes:
 
 
 class _FiguresCollector(Collector):
-    """All metrics of one table. Labels have fixed values, or the ids of configured readers."""
+    """All metrics of one table. Labels have fixed values, or ids of the configuration."""
 
     def __init__(self, figures: Figures) -> None:
         self._figures = figures
@@ -56,6 +56,8 @@ class _FiguresCollector(Collector):
         if figures.broker is not None:
             yield from self._broker(figures.broker)
         yield from self._readers(figures.readers)
+        lamps = [((name,), works) for name, works in figures.lamps.items()]
+        yield self._gauges("lamp_connected", "1 while the lamp is switched.", ("lamp",), lamps)
 
     def _play(self, figures: Figures) -> Iterator[Metric]:
         yield self._counter("cards", "Cards dealt to hands since the start.", figures.cards)

@@ -178,6 +178,16 @@ def test_what_is_no_keyboard_is_one_line(path: str, text: str) -> None:
     assert str(raised.value) == f"keyboard:{path}: {text}"
 
 
+def test_a_device_without_typing_keys_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mouse"
+    path.touch()
+    monkeypatch.setattr(fcntl, "ioctl", lambda *_: 0)
+    with pytest.raises(LineError, match="no keyboard: it has no key that types a character"):
+        open_transport(f"keyboard:{path}", LineSettings())
+
+
 def test_a_grabbed_keyboard_and_a_forbidden_one_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

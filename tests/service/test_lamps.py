@@ -5,9 +5,11 @@ can be recorded, and never a reason to wait.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,13 +138,16 @@ def test_a_missing_lamp_is_in_the_log_and_the_status_and_the_table_goes_on(
     run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe, board: RelayBoard
 ) -> None:
     board.unplug()
-    text = with_relay(board)
+    health = board.link.parent / "health.json"
+    text = f'{with_relay(board)}[metrics]\nhealth_file = "{health}"\n'
     daemon = run(
         configure(board.link.parent / "t", text, port=mosquitto.port, line=shoe.link), patch=QUICK
     ).wait_ready()
     shoe.wait_heard()
     missing = f"lamp tower: {board.link}: No such file or directory"
     wait_for(lambda: missing in daemon.manager.status, "the status")
+    wait_for(lambda: facts(health).get("lamps") == {"tower": False}, "the health file")
+    assert not facts(health)["ok"]
     shoe.say("S")
     shoe.draw(*NATURAL)
     shoe.call(Outcome.PLAYER)
@@ -236,6 +241,11 @@ def test_a_broker_that_was_away_gets_the_newest_state(
     with Listener(mosquitto.port, TOPIC) as lamp:
         wait_for(lambda: last(lamp) == b'{"state":"ON"}', "the lamp")
     assert daemon.stop() == 0
+
+
+def facts(health: Path) -> dict[str, Any]:
+    """Return the health file; empty before it is written."""
+    return dict(json.loads(health.read_text())) if health.exists() else {}
 
 
 def last(lamp: Listener) -> bytes:
