@@ -211,3 +211,13 @@ def test_a_credential_of_the_service_is_a_note_and_no_failure(
     ((verdict, text),) = told["broker"]
     assert verdict == "note"
     assert "is not tested" in text
+
+
+def test_it_says_which_driver_was_never_tried_on_a_real_reader(tmp_path: Path) -> None:
+    file = configured(tmp_path, "/dev/null", 1)
+    with file.open("a", encoding="utf-8") as text:
+        text.write('[[reader]]\nid = "scanner"\ndriver = "line-scanner"\nport = "/dev/zero"\n')
+    told = findings(doctor(file, "--json"))
+    notes = [text for verdict, text in told["reader scanner"] if verdict == "note"]
+    assert any("line-scanner: written from documents, never tried" in note for note in notes)
+    assert not any("tried" in text for _, text in told["reader shoe"])
