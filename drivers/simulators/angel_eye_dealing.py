@@ -148,11 +148,15 @@ class SimulatedAngelEye:
         about: What it is.
         faults: What can go wrong with it.
         modes: When it can report faces.
+        ends_in_silence: It reports results.
+        repeat_options: None: its reports are numbered.
     """
 
     about: ClassVar[str] = "an Angel Eye II shoe"
     faults: ClassVar[tuple[Fault, ...]] = tuple(Fault)
     modes: ClassVar[tuple[Mode, ...]] = tuple(Mode)
+    ends_in_silence: ClassVar[bool] = False
+    repeat_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, driver: Driver) -> None:
         del driver  # it has no options that the shoe would have

@@ -33,6 +33,12 @@ class Simulator(Protocol):
     modes: ClassVar[tuple[Mode, ...]]
     """When it can report faces; the first is the usual one."""
 
+    ends_in_silence: ClassVar[bool]
+    """Whether it reports no result, so that silence ends a round."""
+
+    repeat_options: ClassVar[tuple[str, ...]]
+    """Options of the driver in seconds, within which an equal card is a repeat."""
+
     def __init__(self, driver: Any) -> None:  # noqa: ANN401 - the driver of its own kind
         """Simulate the reader of a driver with these options."""
 

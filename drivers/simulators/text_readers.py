@@ -90,6 +90,8 @@ class _SimulatedTextReader(ABC):
         Fault.UNPLUG,
     )
     modes: ClassVar[tuple[Mode, ...]] = (Mode.OPEN,)
+    ends_in_silence: ClassVar[bool] = True
+    repeat_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -135,7 +137,8 @@ class _TextTable(SimulatedTable):
 
     def new_shoe(self, number: int) -> Scene:
         """Start a shoe, after the time that it takes to change one."""
-        self._wire.wait(60, 90)
+        if number > 1:
+            self._wire.wait(60, 90)
         return super().new_shoe(number)
 
     def _report_boot(self) -> None:
@@ -187,6 +190,7 @@ class SimulatedLineScanner(_SimulatedTextReader):
     """The simulator of the driver ``line-scanner``; it scans some cards twice, and none burned."""
 
     about: ClassVar[str] = "a barcode scanner that sends codes"
+    repeat_options: ClassVar[tuple[str, ...]] = ("repeat_window",)
 
     def __init__(self, driver: LineScanner) -> None:
         super().__init__(driver)
@@ -216,6 +220,7 @@ class SimulatedJsonLines(_SimulatedTextReader):
     """The simulator of the driver ``json-lines``: it numbers, sends again, and flickers."""
 
     about: ClassVar[str] = "a reader that sends JSON lines"
+    repeat_options: ClassVar[tuple[str, ...]] = ("resend_cooldown", "removal_debounce")
     faults: ClassVar[tuple[Fault, ...]] = (
         *_SimulatedTextReader.faults,
         Fault.RESET,

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_dealing import Scene, Settings, scenes
+from drivers.angel_eye_ii import AngelEyeII
+from drivers.simulators.angel_eye_dealing import Scene, Settings, SimulatedAngelEye
 from drivers.simulators.angel_eye_faulty_line import Step
-from drivers.simulators.scenario_playback import Pace, play
+from drivers.simulators.scenario_playback import Pace, Simulator, play
 from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.display_process import HOST, free_port
-from shoe_daemon.demo.options_and_simulated_shoe import shortened
+from shoe_daemon.demo.options_and_simulated_shoe import QUIET_S, shortened
 from shoe_daemon.demo.result_check import ResultCheck
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ _NEEDS_SUPERVISOR: Final = frozenset(
 )
 """Faults for which a dealer calls the supervisor."""
 
+_LAST_SILENCE_S: Final = 2 * QUIET_S
 _PREVIEW_PORT: Final = 8091
 _FPS: Final = 20.0
 _PAUSE_S: Final = 0.5
@@ -149,13 +151,15 @@ class DealerThread(ABC):
 class Dealer(DealerThread):
     """Deals from the simulated shoe, which reports on its serial line."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a table, its line and its reader
         self,
         settings: Settings,
         line: CountingLine,
         speed: float,
         check: ResultCheck,
         conditions: WaitConditions,
+        *,
+        simulator: Simulator | None = None,
     ) -> None:
         """
         Args:
@@ -164,9 +168,11 @@ class Dealer(DealerThread):
             speed: Multiple of a real table's pace.
             check: Receives each round before it is dealt.
             conditions: Conditions for going on.
+            simulator: The reader; None for an Angel Eye.
         """
         super().__init__()
         self._settings = settings
+        self._simulator = simulator or SimulatedAngelEye(AngelEyeII())
         self._conditions = conditions
         self._line = line
         self._pace = Pace(speed)
@@ -174,9 +180,12 @@ class Dealer(DealerThread):
         self._late = 0.0
 
     def _deal(self) -> None:
-        dealt = self._scenes(shortened(scenes(self._settings)))
+        # Only the copies of an Angel Eye: they are numbered.
+        dealt = self._scenes(shortened(self._simulator.scenes(self._settings, once=True)))
         for _ in play(dealt, self._line, self._pace, self._stopping):
             pass
+        if self._simulator.ends_in_silence and self._pace.speed:
+            self._stopping.wait(_LAST_SILENCE_S / self._pace.speed)
 
     def _scenes(self, scenes: Iterable[Scene]) -> Iterator[Scene]:
         # A reader flushes its serial port some time after opening it.

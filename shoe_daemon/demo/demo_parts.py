@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
+from drivers import create_driver
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.dealer import (
@@ -23,7 +24,13 @@ from shoe_daemon.demo.dealer import (
 )
 from shoe_daemon.demo.display_process import OPERATOR, PIN, DisplayProcess, has_display
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder, Subscriber, SupervisorClient
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, shoe_of
+from shoe_daemon.demo.options_and_simulated_shoe import (
+    QUIET_S,
+    DemoSettings,
+    reader_options,
+    shoe_of,
+    simulator_of,
+)
 from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.demo.view_model import NO_BOARD, Addresses, Health
 from shoe_daemon.game import House
@@ -105,8 +112,14 @@ class DemoRunner:
                 folder / "shoe" if "unplug" in settings.faults else None
             )
             parts.callback(line.close)
-            reader = ReaderSettings(driver="angel-eye-ii", port=line.address)
-            self.dealer = Dealer(shoe, line, settings.speed, self.check, conditions)
+            options = reader_options(settings)
+            reader = ReaderSettings(driver=settings.driver, port=line.address, options=options)
+            simulator = simulator_of(settings)(create_driver(settings.driver, options))
+            # Without slots the daemon cannot know that its first card was the first of a round.
+            self.check.joins_late = simulator.ends_in_silence
+            self.dealer = Dealer(
+                shoe, line, settings.speed, self.check, conditions, simulator=simulator
+            )
         config = _configuration(settings, folder, reader, broker.port)
         setup = set_up(config, folder)
         topics = Topics(SITE, TABLE)
@@ -255,6 +268,8 @@ def _configuration(
             id=TABLE,
             name=NAME,
             reveal_after=_REVEAL_AFTER_S / settings.speed if settings.speed else 0,
+            quiet_gap=QUIET_S / settings.speed if settings.speed else 0,
+            draw_within=QUIET_S / settings.speed if settings.speed else 0,
             house=None if file else house,
             house_file=file,
             policy=policy,

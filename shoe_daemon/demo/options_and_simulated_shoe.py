@@ -12,14 +12,33 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, scenario
 from drivers.simulators.angel_eye_faulty_line import Step
+from drivers.simulators.scenario_playback import Simulator, find_simulator
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Action, House, IrregularityKind, Policy, find_house, find_policy
 
-__all__ = ["OFTEN", "DemoSettings", "house_of", "shoe_of", "shortened"]
+__all__ = [
+    "ANGEL_EYE",
+    "OFTEN",
+    "QUIET_S",
+    "DemoSettings",
+    "house_of",
+    "reader_options",
+    "shoe_of",
+    "shortened",
+    "simulator_of",
+]
+
+ANGEL_EYE: Final = "angel-eye-ii"
+
+QUIET_S: Final = 3.0
+"""Seconds at real pace: more than between two cards, less than between two rounds."""
 
 OFTEN: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.NOISE)
 """Default faults."""
+
+_WITHOUT_SLOTS: Final = (Fault.OVERDRAW, Fault.UNPLUG)
+"""Faults after which the table knows the next round without slots and without a person."""
 
 _MISDEALS: Final = frozenset({Fault.OVERDRAW, Fault.MISSED_DRAW})
 _EARLY_ROUNDS: Final = range(2, 4)
@@ -36,7 +55,9 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     Options of `shoe-daemon demo`.
 
     Attributes:
-        rounds: Number of rounds; None until a signal.
+        rounds: Number of rounds; None until a signal, or to the end of the shoe where the reader
+            does not report a new one.
+        driver: The reader that is simulated.
         speed: Multiple of a real table's pace; 0 is as fast as it goes.
         mode: The shoe reports faces at each draw, or with the result.
         house: One of `rules list`, or a file.
@@ -54,6 +75,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     """
 
     rounds: int | None = None
+    driver: str = ANGEL_EYE
     speed: float = 2.0
     mode: Mode = Mode.OPEN
     house: str = "seven-feathers"
@@ -101,7 +123,35 @@ def shoe_of(settings: DemoSettings, house: House) -> Settings:
         excess=_excess(find_policy(settings.policy), camera=settings.camera),
         make_good=True,
     )
+    if not settings.camera and find_simulator(settings.driver).ends_in_silence:
+        faults = tuple(fault for fault in _WITHOUT_SLOTS if fault in settings.faults)
+        wanted = replace(wanted, shoes=1, faults=faults, excess=Excess.BURNED, make_good=False)
     return wanted if settings.seed is not None else _early_misdeal(wanted)
+
+
+def simulator_of(settings: DemoSettings) -> type[Simulator]:
+    """
+    Return the simulated reader.
+
+    Raises:
+        UserError: It has no simulator, or the demo cannot show it in this way.
+    """
+    simulator = find_simulator(settings.driver)
+    if settings.mode not in simulator.modes:
+        raise UserError(f"--mode {settings.mode}: {simulator.about} has no such mode")
+    if simulator.ends_in_silence and not settings.speed:
+        raise UserError(f"--speed 0: expected more: with {simulator.about}, silence ends a round")
+    return simulator
+
+
+def reader_options(settings: DemoSettings) -> dict[str, float]:
+    """
+    Return the options of the driver.
+
+    In the demo nothing is sent twice, and equal cards may follow each other faster than at a
+    table: no time makes one a repeat of the other.
+    """
+    return dict.fromkeys(simulator_of(settings).repeat_options, 0.0)
 
 
 def _excess(policy: Policy, *, camera: bool) -> Excess:

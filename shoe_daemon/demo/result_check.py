@@ -57,9 +57,11 @@ class ResultCheck:
         misread: Rounds in which the shoe misread a card, unnoticed.
         wrong: Rounds published but never dealt.
         missed: Rounds dealt to their end but never published.
+        joins_late: The first round may be missing: it began before the daemon was sure of it.
     """
 
     def __init__(self) -> None:
+        self.joins_late = False
         self._waiting: deque[DealtRound] = deque()
         self._shown: dict[_Shown, RoundFinished] = {}
         self.dealt = self.shoes = 0
@@ -131,7 +133,8 @@ class ResultCheck:
         self._blind = self._blind or dealt.fault in _MISSING_REPORTS
         whole = dealt.fault in _COMPLETE or dealt.made_good
         whole = whole and (dealt.shoe, dealt.number) not in self._voided
-        self.missed += whole and not self._blind and not last
+        is_first = self.joins_late and (dealt.shoe, dealt.number) == (1, 1)
+        self.missed += whole and not self._blind and not last and not is_first
 
 
 def _equal(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool:

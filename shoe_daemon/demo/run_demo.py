@@ -16,7 +16,7 @@ import click
 import structlog
 
 from shoe_daemon.demo.demo_parts import DemoRunner, News
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, simulator_of
 from shoe_daemon.demo.result_check import Summary
 from shoe_daemon.demo.view import BROKER_LIMITS, draw
 from shoe_daemon.demo.view_model import Health, RecentEvents, order_line
@@ -134,7 +134,8 @@ def _introduce(runner: DemoRunner, settings: DemoSettings) -> None:
     if addresses.camera:
         click.echo(f"camera:   {addresses.shoe}, above a simulated table")
     else:
-        click.echo(f"shoe:     {addresses.shoe}, a simulated Angel Eye II in {settings.mode} mode")
+        about = simulator_of(settings).about
+        click.echo(f"shoe:     {addresses.shoe}, simulated: {about}, in {settings.mode} mode")
     click.echo(f"house:    {runner.house.name}; seed {runner.seed}")
     click.echo(f"journal:  {addresses.journal}")
     click.echo(f"broker:   {addresses.host}:{addresses.port}; {BROKER_LIMITS}")

@@ -65,6 +65,21 @@ class TestWithoutATerminal:
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
 
+    @pytest.mark.parametrize("driver", sample(["line-scanner", "bee-tek", "json-lines"], 3))
+    def test_each_reader_that_has_a_simulator_can_be_shown(
+        self, tmp_path: Path, driver: str
+    ) -> None:
+        faults = ("--fault", "overdraw", "--fault-rate", "0.4", "--seed", "3", "--no-board")
+        options = ("--driver", driver, "--rounds", "2", "--speed", "6", *faults)
+        process = start(tmp_path, *options, "--port", str(free_port()))
+        out, err = process.communicate(timeout=LONGEST)
+        assert (process.returncode, err) == (0, "")
+        # A scanner reports no start of a shoe: the first round is partial.
+        shown = 1 if driver == "line-scanner" else 2
+        assert f"2 rounds dealt from 1 shoe, {shown} of them shown with a result" in out
+        assert f"shown as really dealt: yes, {shown} round" in out
+        assert "1 excess card: burn the card, Supervisor" in out
+
     @pytest.mark.parametrize("mode", sample(["hidden", "open"], 2))
     def test_faults_are_caught_and_nothing_wrong_is_shown(self, tmp_path: Path, mode: str) -> None:
         faults = [
@@ -196,6 +211,9 @@ class TestWithoutATerminal:
             (("--house", "nowhere"), "nowhere: no such house"),
             (("--house", "nowhere.toml"), "nowhere.toml: cannot be read"),
             (("--policy", "nobody"), "nobody: no such policy"),
+            (("--driver", "camera"), "driver 'camera' has no simulator; expected one of angel"),
+            (("--driver", "bee-tek", "--speed", "0"), "--speed 0: expected more: with a Bee-Tek"),
+            (("--driver", "bee-tek", "--mode", "hidden"), "--mode hidden: a Bee-Tek shoe has no"),
             (("--keep", "/dev/null/here"), "--keep /dev/null/here: Not a directory"),
         ],
     )
