@@ -168,7 +168,11 @@ class JsonLinesDecoder(LineDecoder):
             last, self._last_seq, self._last_numbered = self._last_seq, seq, raw
             if last is not None and line.kind != "boot" and not _follows(seq, last):
                 frames.append(lost(now))
-        frames.append(self._frame(line, raw, now))
+        frame = self._frame(line, raw, now)
+        if frame.note == _ONE_OR_TWO:
+            # Without bytes: what it means depends on repeats, which no journal has.
+            frames.append(lost(now))
+        frames.append(frame)
 
     def _not_parsed(self, piece: bytes, now: float, frames: list[Frame]) -> None:
         """Take a comment, noise, or an object with noise around it."""
@@ -215,9 +219,8 @@ class JsonLinesDecoder(LineDecoder):
         before = self._note_presence(key, now, self._options.resend_cooldown)
         if before is not None and now - before.at < before.seconds:
             # Of one name there are several cards, and these had no time between them.
-            if now > before.at or isinstance(line.uid, str):
-                return Frame(raw, FrameKind.REPEAT, (), now)
-            return Frame(raw, FrameKind.FRAME, LOST, now, "one card or two: no time between")
+            is_repeat = now > before.at or isinstance(line.uid, str)
+            return Frame(raw, FrameKind.REPEAT, (), now, "" if is_repeat else _ONE_OR_TWO)
         card = self._face(line)
         if card is not None:
             return Frame(raw, FrameKind.FRAME, (CardDrawn(card=card),), now)
@@ -350,6 +353,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 _MARKS: Final = b'{}[]":,#\\ \t\r\n'
 """Bytes that no card has in its name."""
 
+_ONE_OR_TWO: Final = "one card or two: no time between"
 _TYPES: Final = ("card", "burn", "first", "unreadable", "removed", "boot", "cut_card", "result")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -15,7 +16,7 @@ from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step
 from drivers.simulators.serial_servers import Line
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, describe_exception
 
 _POLL_INTERVAL_S: Final = 0.02
 _MIN_UNPLUG_S: Final = 0.05
@@ -47,8 +48,12 @@ class Simulator(Protocol):
 
 
 def simulator_names() -> list[str]:
-    """Return the names of the drivers with a simulator."""
-    return [name for name in driver_names() if _simulator_of(name) is not None]
+    """Return the names of the drivers with a simulator that can be loaded."""
+    names = []
+    for name in driver_names():
+        with contextlib.suppress(UserError):
+            names += [name] if _load(name) is not None else []
+    return names
 
 
 def find_simulator(name: str) -> type[Simulator]:
@@ -56,20 +61,36 @@ def find_simulator(name: str) -> type[Simulator]:
     Import the simulator of a driver.
 
     Raises:
-        UserError: There is no such driver, or it has no simulator.
+        UserError: There is no such driver, or it has no simulator, or that cannot be loaded.
     """
-    where = _simulator_of(name)
-    if where is None:
+    found = _load(name)
+    if found is None:
         names = ", ".join(simulator_names())
         raise UserError(f"driver {name!r} has no simulator; expected one of {names}")
-    module, _, kind = where.partition(":")
-    found: type[Simulator] = getattr(import_module(module), kind)
     return found
 
 
-def _simulator_of(name: str) -> str | None:
-    where: str | None = getattr(find_driver(name), "simulator", None)
-    return where or None
+def _load(name: str) -> type[Simulator] | None:
+    """
+    Import the simulator of a driver; None if it names none.
+
+    Raises:
+        UserError: The driver or its simulator cannot be loaded.
+    """
+    where = getattr(find_driver(name), "simulator", None)
+    if not where:
+        return None
+    place = f"driver {name!r}: simulator {where!r}"
+    module, _, kind = where.partition(":")
+    try:
+        found: type[Simulator] = getattr(import_module(module), kind)
+    except Exception as error:
+        # A driver of another author may raise anything.
+        raise UserError(f"{place} cannot be loaded: {describe_exception(error)}") from error
+    for part in ("about", "faults", "modes", "scenes"):
+        if not hasattr(found, part):
+            raise UserError(f"{place} has no {part}")
+    return found
 
 
 class Pace(Struct, frozen=True):

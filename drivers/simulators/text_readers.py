@@ -24,11 +24,17 @@ from drivers.json_lines import JsonLines
 from drivers.line_scanner import LineScanner, built_in_codes, framing_of
 from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, SimulatedTable, scenes
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step, Wire
-from drivers.simulators.simulated_shoe import Excess, Fault, Placed
-from shoe_daemon.game import Card, Slot
+from drivers.simulators.simulated_shoe import Excess, Fault, Placed, coup_of
+from shoe_daemon.game import Card, Outcome, Slot
 from shoe_daemon.table.observations import Role
 
-__all__ = ["SimulatedBeeTek", "SimulatedJsonLines", "SimulatedLineScanner"]
+__all__ = [
+    "Messages",
+    "SimulatedBeeTek",
+    "SimulatedJsonLines",
+    "SimulatedLineScanner",
+    "SimulatedTextReader",
+]
 
 Messages = list[tuple[float, bytes]]
 """What is sent about one thing: seconds after it, and bytes."""
@@ -78,8 +84,15 @@ class _TextWire(Wire):
             self._send(TextStep(self._now, messages=tuple(messages), is_card=is_card))
 
 
-class _SimulatedTextReader(ABC):
-    """What one reader says."""
+class SimulatedTextReader(ABC):
+    """
+    What one reader says; the base of a simulator.
+
+    Attributes:
+        driver: The driver, with the options of the reader.
+        chance: For what the reader does by chance; the same for each seed.
+        once: Whether nothing is sent twice.
+    """
 
     about: ClassVar[str]
     faults: ClassVar[tuple[Fault, ...]] = (
@@ -118,6 +131,11 @@ class _SimulatedTextReader(ABC):
         """Return what is sent when the cut card comes."""
         return []
 
+    def result(self, outcome: Outcome) -> Messages:
+        """Return what is sent when the dealer declares the result of the cards on the table."""
+        del outcome
+        return []
+
     @abstractmethod
     def card(self, card: Card, role: Role) -> Messages:
         """Return what is sent about a card."""
@@ -130,7 +148,7 @@ class _SimulatedTextReader(ABC):
 class _TextTable(SimulatedTable):
     """A table whose shoe has no electronics, with a reader beside it."""
 
-    def __init__(self, settings: Settings, reader: _SimulatedTextReader) -> None:
+    def __init__(self, settings: Settings, reader: SimulatedTextReader) -> None:
         self._line = _TextWire(Random(f"line {settings.seed}"))
         super().__init__(settings, self._line)
         self._reader = reader
@@ -162,12 +180,13 @@ class _TextTable(SimulatedTable):
         self._line.say(self._reader.card(excess, Role.PLAY), is_card=True)
 
     def _call_result(self, cards: tuple[Placed, ...]) -> None:
-        del cards
-        self._wire.wait(5, 8)
+        self._wire.wait(2, 3)
+        self._line.say(self._reader.result(coup_of(cards).outcome), is_card=False)
+        self._wire.wait(3, 5)
         self._faces.clear()
 
 
-class SimulatedBeeTek(_SimulatedTextReader):
+class SimulatedBeeTek(SimulatedTextReader):
     """The simulator of the driver ``bee-tek``: half of the failed reads raise an alarm too."""
 
     about: ClassVar[str] = "a Bee-Tek shoe"
@@ -186,7 +205,7 @@ class SimulatedBeeTek(_SimulatedTextReader):
         return [(0, b" [Game]<Game> \r\n"), *(alarm if self.chance.random() < _ALARM_TOO else [])]
 
 
-class SimulatedLineScanner(_SimulatedTextReader):
+class SimulatedLineScanner(SimulatedTextReader):
     """The simulator of the driver ``line-scanner``; it scans some cards twice, and none burned."""
 
     about: ClassVar[str] = "a barcode scanner that sends codes"
@@ -216,13 +235,13 @@ class SimulatedLineScanner(_SimulatedTextReader):
         return [(0, self._framing.wrap(self._no_read))]
 
 
-class SimulatedJsonLines(_SimulatedTextReader):
+class SimulatedJsonLines(SimulatedTextReader):
     """The simulator of the driver ``json-lines``: it numbers, sends again, and flickers."""
 
     about: ClassVar[str] = "a reader that sends JSON lines"
     repeat_options: ClassVar[tuple[str, ...]] = ("resend_cooldown", "removal_debounce")
     faults: ClassVar[tuple[Fault, ...]] = (
-        *_SimulatedTextReader.faults,
+        *SimulatedTextReader.faults,
         Fault.RESET,
         Fault.LOST_FRAME,
     )

@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "display": "shoe_daemon.cli.display_and_watch:display",
     "init": "shoe_daemon.cli.init:command",
     "run": "shoe_daemon.cli.run:command",
+    "new-driver": "shoe_daemon.cli.new_driver:command",
     "notify": "shoe_daemon.cli.notify:command",
     "report": "shoe_daemon.cli.report:command",
     "replay": "shoe_daemon.cli.replay:command",

@@ -60,8 +60,10 @@ class _Simulators(click.Group):
         return sorted({*super().list_commands(ctx), *simulator_names()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from drivers import driver_names
+
         found = super().get_command(ctx, cmd_name)
-        if found is None and cmd_name in self.list_commands(ctx):
+        if found is None and cmd_name in driver_names():
             found = _reader_command(cmd_name)
         return found
 

@@ -1,4 +1,4 @@
-"""The example of `docs/write-a-driver.md`, as printed there, is a complete driver."""
+"""What `new-driver` writes and `docs/write-a-driver.md` prints is a complete driver."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from random import Random
 from types import ModuleType
 
 import pytest
+from click.testing import CliRunner
 from msgspec.structs import replace
 
 from drivers.capture_file import Anonymiser, CaptureLine, blank, random_permutation
+from drivers.conformance import PROMISES
 from drivers.driver_interface import Frame, FrameKind
+from shoe_daemon.cli import main
 from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import wait_for
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
@@ -33,20 +37,29 @@ def page_files() -> dict[str, str]:
     return found
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Write the page's files into a folder, and install the package there."""
-    files = page_files()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    project = tomllib.loads(files["pyproject.toml"])["project"]
-    about = tmp_path / "my_reader-1.0.dist-info"
+def new_driver(name: str, folder: Path) -> Path:
+    """Generate a package, and install it in its folder."""
+    done = CliRunner().invoke(main, ["new-driver", name, "--folder", str(folder)])
+    assert done.exit_code == 0, done.output
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    about = folder / f"{project['name'].replace('-', '_')}-1.0.dist-info"
     about.mkdir()
     head = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 1\n"
     (about / "METADATA").write_text(head)
     lines = [f"{name} = {value}" for name, value in group(project).items()]
     (about / "entry_points.txt").write_text("\n".join(["[shoe_daemon.drivers]", *lines]) + "\n")
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Generate the page's package, which has the files that the page prints."""
+    folder = new_driver("my-reader", tmp_path / "package")
+    for name, text in page_files().items():
+        if name == "round.txt":
+            (folder / name).write_text(text, encoding="utf-8")
+        assert (folder / name).read_text(encoding="utf-8") == text
+    return folder
 
 
 def group(project: dict[str, dict[str, dict[str, str]]]) -> dict[str, str]:
@@ -69,6 +82,63 @@ def on_pty(folder: Path, line: str) -> None:
     """Put the port of a test into the page's configuration."""
     file = folder / "table.toml"
     file.write_text(file.read_text().replace("/dev/ttyUSB0", line), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["my-reader", "acme-shoe-2"])
+def test_its_tests_pass_as_generated(name: str, tmp_path: Path) -> None:
+    folder = new_driver(name, tmp_path / "package")
+    assert (folder / f"{name.replace('-', '_')}.py").exists()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": f"{folder}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(PROMISES) + 1} passed" in done.stdout
+    assert "my-reader" not in done.stdout or name == "my-reader"
+
+
+def test_its_simulator_deals_what_replay_shows(folder: Path) -> None:
+    options = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap")
+    assert shoe_daemon(folder, "simulate", "my-reader", *options).returncode == 0
+    replayed = shoe_daemon(folder, "replay", "shoe.cap")
+    assert replayed.returncode == 0, replayed.stderr
+    assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3
+
+
+def test_a_simulator_that_cannot_be_loaded_takes_none_away(folder: Path) -> None:
+    (folder / "my_reader_simulator.py").write_text("raise RuntimeError('broken')\n")
+    listed = shoe_daemon(folder, "simulate", "--help")
+    assert "angel-eye-ii" in listed.stdout
+    assert "my-reader" not in listed.stdout
+    done = shoe_daemon(folder, "simulate", "my-reader")
+    assert done.returncode == 2
+    assert "cannot be loaded: RuntimeError: broken" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("My_Reader", "'My_Reader': expected lower-case words with hyphens, such as my-reader"),
+        ("angel-eye-ii", "angel-eye-ii: there is a driver of this name; expected a new one"),
+        ("../up", "'../up': expected lower-case words"),
+    ],
+)
+def test_a_wrong_name_is_refused(name: str, told: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["new-driver", name, "--folder", str(tmp_path / "new")])
+    assert done.exit_code == 2
+    assert told in done.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["new-driver", "my-reader", "--folder", str(tmp_path)])
+    assert done.exit_code == 2
+    assert f"{tmp_path}: is there already; expected a new folder" in done.output
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_replay_reads_the_round_of_the_page(folder: Path) -> None:
@@ -137,7 +207,7 @@ STREAM = (
 
 
 def decode(module: ModuleType, pieces: list[bytes], **options: bool) -> list[Frame]:
-    decoder = module.MyReader(module.MyOptions(**options)).decoder()
+    decoder = module.MyReader(module.MyReaderOptions(**options)).decoder()
     return [frame for piece in pieces for frame in decoder.feed(piece, 1.0)]
 
 
@@ -155,7 +225,7 @@ def test_its_frames_do_not_depend_on_how_the_bytes_are_cut(module: ModuleType) -
 
 
 def test_its_memory_is_bounded_and_nothing_is_raised(module: ModuleType) -> None:
-    decoder = module.MyReader(module.MyOptions()).decoder()
+    decoder = module.MyReader(module.MyReaderOptions()).decoder()
     for seed in range(20):
         data = Random(seed).randbytes(5000) + b"x" * 5000
         kept = data.removeprefix(b"".join(frame.raw for frame in decoder.feed(data, 0.0)))
@@ -164,7 +234,7 @@ def test_its_memory_is_bounded_and_nothing_is_raised(module: ModuleType) -> None
 
 
 def test_without_buttons_it_reports_no_results(module: ModuleType) -> None:
-    driver = module.MyReader(module.MyOptions(buttons=False))
+    driver = module.MyReader(module.MyReaderOptions(buttons=False))
     assert driver.signals == ("faults",)
     frames = decode(module, [b"R player\nE\n"], buttons=False)
     assert [frame.observations for frame in frames] == [(), ()]
@@ -178,7 +248,7 @@ def test_the_method_of_the_page_replaces_the_cards(module: ModuleType) -> None:
     names = vars(module) | {"blank": blank}
     exec(source, names)  # noqa: S102 - the page's own text
     cards = random_permutation()
-    anonymiser = Anonymiser(names["Anonymising"](module.MyOptions()), cards)
+    anonymiser = Anonymiser(names["Anonymising"](module.MyReaderOptions()), cards)
     changed = [*anonymiser.take(CaptureLine(STREAM)), *anonymiser.finish()]
     after = decode(module, [line.data for line in changed])
     shown = [seen for frame in after for seen in frame.observations]

@@ -1,0 +1,209 @@
+"""All drivers keep all promises, and the check finds drivers that break one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from click.testing import CliRunner
+from msgspec import Struct
+
+from drivers.capture_file import load_capture, write_hex
+from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
+from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings
+from drivers.driver_registry import driver_names
+from shoe_daemon.game.cards import Card
+from shoe_daemon.table.observations import CardDrawn, Observation, Result, Signal
+from tests.volume import volume
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+DRIVERS = sorted(folder.name for folder in CAPTURES.iterdir())
+
+Promise = Callable[[Subject], None]
+pytest_plugins = ["pytester"]
+
+
+def of_name(name: str) -> Promise:
+    (found,) = (each for each in PROMISES if each.__name__ == name)
+    return found
+
+
+def test_every_driver_has_captures() -> None:
+    assert driver_names() == DRIVERS
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("seed", range(volume(1, 10)))
+def test_our_own_drivers_keep_them(driver: str, promise: Promise, seed: int) -> None:
+    promise(subject(driver, CAPTURES / driver, seed=seed))
+
+
+class NoOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class Lines:
+    """A decoder of cards, a line each, that keeps every promise."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.kept = b""
+
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        *lines, self.kept = (self.kept + data).split(b"\n")
+        frames = [self.frame(line + b"\n", now) for line in lines]
+        if len(self.kept) > 99:
+            frames.append(Frame(self.kept[:100], FrameKind.NOISE, (), now))
+            self.kept = self.kept[100:]
+        while len(self.kept) > 99:
+            frames.append(Frame(self.kept[:100], FrameKind.NOISE, (), now))
+            self.kept = self.kept[100:]
+        return frames
+
+    def frame(self, raw: bytes, now: float) -> Frame:
+        said = self.meaning(raw)
+        return Frame(raw, FrameKind.FRAME if said else FrameKind.NOISE, said, now)
+
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        try:
+            return (CardDrawn(card=Card(raw.decode("ascii").strip())),)
+        except ValueError:
+            return ()
+
+
+class Raises(Lines):
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        return (CardDrawn(card=Card(raw.decode("ascii").strip())),)
+
+
+class KeepsAll(Lines):
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        *lines, self.kept = (self.kept + data).split(b"\n")
+        return [self.frame(line + b"\n", now) for line in lines]
+
+
+class LikesPortions(Lines):
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        return [self.frame(line + b"\n", now) for line in data.split(b"\n") if line]
+
+
+class DropsNoise(Lines):
+    def feed(self, data: bytes, now: float) -> list[Frame]:
+        return [each for each in super().feed(data, now) if each.kind is FrameKind.FRAME]
+
+
+class NeverForgets(Lines):
+    def __init__(self) -> None:
+        self.kept = b""
+
+    def reset(self) -> None:
+        pass
+
+
+class ReportsResults(Lines):
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        return (Result(),) if raw == b"9S\n" else super().meaning(raw)
+
+
+class StampsTimes(Lines):
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        return (CardDrawn(card=Card("9S"), at="2026-01-01T00:00:00Z"),)
+
+
+class CountsNoise(Lines):
+    """What a frame means depends on the noise before it."""
+
+    def reset(self) -> None:
+        self.kept, self.seen = b"", 0
+
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        self.seen += 1
+        return super().meaning(raw) if self.seen % 2 else ()
+
+
+def of_decoder(kind: type[Lines], folder: Path, text: bytes = b"9S\nKD\n9S\n??\nAH\n") -> Subject:
+    class Driver:
+        name: ClassVar[str] = "angel-eye-ii"
+        line: ClassVar[LineSettings] = LineSettings()
+        signals: ClassVar[tuple[Signal, ...]] = ()
+        options_type: ClassVar[type[Struct]] = NoOptions
+
+        def __init__(self, options: Struct | None = None) -> None:
+            self.options = options
+
+        def decoder(self) -> Decoder:
+            return kind()
+
+    path = folder / "cards.cap"
+    write_hex(path, {"name": "cards"}, [(text, "")])
+    return Subject(Driver(), (Sample(path, Driver(), load_capture(path)),))
+
+
+@pytest.mark.parametrize(
+    ("kind", "promise", "told"),
+    [
+        (Raises, "damage_raises_nothing", "is not a valid Card"),
+        (KeepsAll, "memory_is_bounded", "of 150000 bytes b'A' it keeps 150000"),
+        (LikesPortions, "portions_do_not_matter", "cards.cap: other frames when the bytes come"),
+        (DropsNoise, "every_byte_is_in_a_frame", "other bytes than were received"),
+        (NeverForgets, "reset_forgets_half_a_frame", "bytes and reset.. the stream has"),
+        (ReportsResults, "signals_are_declared", 'gives {"type":"result"}, but its signals lack'),
+        (StampsTimes, "signals_are_declared", "with `at` or `source`"),
+        (CountsNoise, "frames_mean_the_same_alone", "cards.cap: without its repeats and noise"),
+        (Lines, "captures_mean_what_was_written_down", "cards.observations.jsonl is missing"),
+        (Lines, "interface_is_complete", "and so is another driver"),
+    ],
+)
+def test_a_broken_promise_is_found(
+    kind: type[Lines], promise: str, told: str, tmp_path: Path
+) -> None:
+    with pytest.raises((BrokenPromiseError, ValueError), match=told):
+        of_name(promise)(of_decoder(kind, tmp_path))
+
+
+@pytest.mark.parametrize("promise", PROMISES[2:-2], ids=lambda each: each.__name__)
+def test_a_driver_that_keeps_them_passes(promise: Promise, tmp_path: Path) -> None:
+    promise(of_decoder(Lines, tmp_path))
+
+
+def test_the_command_has_a_line_for_each_promise() -> None:
+    done = CliRunner().invoke(main, ["angel-eye-ii", "--captures", str(CAPTURES / "angel-eye-ii")])
+    assert done.exit_code == 0, done.output
+    assert done.output.count("ok    ") == len(PROMISES)
+    assert f"angel-eye-ii: {len(PROMISES)} of {len(PROMISES)} promises kept" in done.output
+
+
+def test_a_broken_promise_is_told_and_ends_with_one(tmp_path: Path) -> None:
+    write_hex(tmp_path / "round.hex", {}, [(b"\x05\x30\x53\x03\x36\x30", "")])
+    (tmp_path / "round.observations.jsonl").write_text('{"type":"standby"}\n')
+    done = CliRunner().invoke(main, ["angel-eye-ii", "--captures", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "BROKEN  Each capture decodes to the observations in the file beside it." in done.output
+    assert "round.observations.jsonl:1: b'{" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nobody"], "no driver 'nobody'; there are:"),
+        (["angel-eye-ii"], "no capture in it; expected a file such as shoe.cap"),
+    ],
+)
+def test_wrong_arguments_end_with_two(arguments: list[str], told: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, [*arguments, "--captures", str(tmp_path)])
+    assert done.exit_code == 2
+    assert told in done.output
+
+
+def test_the_plugin_gives_a_test_for_each_promise(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_promise(driver_promise):\n    driver_promise()\n")
+    captures = CAPTURES / "angel-eye-ii"
+    done = pytester.runpytest_subprocess(
+        "-p", "drivers.conformance", "--driver", "angel-eye-ii", "--captures", str(captures)
+    )
+    done.assert_outcomes(passed=len(PROMISES))
