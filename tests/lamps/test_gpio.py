@@ -38,10 +38,12 @@ class SimulatedChip:
     A chip of gpio-sim with four lines; line 1 is called ``amber``.
 
     Attributes:
-        device: The chip.
+        device: A link to the chip: one that was unplugged while in use gets another number.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, link: Path) -> None:
+        self.device = str(link)
+        self._link = link
         self._folder = CONFIGS / f"lamps-{secrets.token_hex(4)}"
         self._bank = self._folder / "bank0"
         line = self._bank / "line1"
@@ -53,7 +55,8 @@ class SimulatedChip:
     def plug(self) -> None:
         (self._folder / "live").write_text("1")
         name = (self._bank / "chip_name").read_text().strip()
-        self.device = f"/dev/{name}"
+        self._link.unlink(missing_ok=True)
+        self._link.symlink_to(f"/dev/{name}")
         self._levels = Path("/sys/devices/platform") / (
             (self._folder / "dev_name").read_text().strip()
         )
@@ -74,13 +77,13 @@ class SimulatedChip:
 
 
 @pytest.fixture
-def chip() -> Iterator[SimulatedChip]:
+def chip(tmp_path: Path) -> Iterator[SimulatedChip]:
     modprobe = shutil.which("modprobe", path="/usr/sbin:/sbin")
     if os.geteuid() == 0 and modprobe is not None:
         subprocess.run([modprobe, "gpio-sim"], capture_output=True, check=False)
     if not os.access(CONFIGS, os.W_OK):
         pytest.skip("this kernel has no gpio-sim (CONFIG_GPIO_SIM, configfs), or needs root")
-    chip = SimulatedChip()
+    chip = SimulatedChip(tmp_path / "chip")
     try:
         yield chip
     finally:
