@@ -1,0 +1,77 @@
+"""A table whose cards come from a scanner, and whose rounds end by the dealer's buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.brokers import Listener, Mosquitto, wait_for
+from tests.service.conftest import Run
+from tests.service.daemon_process import DaemonProcess, Shoe, configure
+
+pytestmark = pytest.mark.mosquitto
+
+READERS = """
+[[reader]]
+id = "cards"
+driver = "line-scanner"
+port = "{cards}"
+[[reader]]
+id = "box"
+driver = "buttons"
+port = "{box}"
+"""
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Shoe]:
+    with Shoe(tmp_path / "box") as box:
+        yield box
+
+
+@pytest.fixture
+def table(tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe, box: Shoe) -> DaemonProcess:
+    readers = READERS.format(cards=shoe.link, box=box.link)
+    table = run(configure(tmp_path / "t", readers, port=mosquitto.port)).wait_ready()
+    shoe.wait_heard()
+    box.wait_heard()
+    return table
+
+
+def deal(shoe: Shoe, listener: Listener, number: int, *cards: str) -> None:
+    """Scan cards, and wait until so many are dealt."""
+    for card in cards:
+        shoe.send(f"{card}\r".encode())
+    listener.wait("event/card_dealt", number)
+
+
+def test_a_round_of_buttons(
+    table: DaemonProcess, listener: Listener, shoe: Shoe, box: Shoe
+) -> None:
+    box.send(b"O\r\nN\r\n")
+    listener.wait("event/betting_closed")
+    deal(shoe, listener, 4, "9S", "2H", "KD", "10C")
+    box.send(b"P\r\n")
+    (finished,) = listener.wait("event/round_finished")
+    assert finished.json["data"]["outcome"] == "player"
+    box.send(b"O\r\nN\r\n")
+    listener.wait("event/betting_closed", 2)
+    deal(shoe, listener, 8, "2S", "5H", "4D", "4C")
+    # A wrong winner.
+    box.send(b"P\r\n")
+    (raised,) = listener.wait("event/irregularity")
+    assert raised.json["data"]["kind"] == "result_mismatch"
+    assert table.stop() == 0
+
+
+def test_a_card_while_bets_are_open_is_premature(
+    table: DaemonProcess, listener: Listener, shoe: Shoe, box: Shoe
+) -> None:
+    box.send(b"O\r\n")
+    wait_for(lambda: listener.of("/state")[-1].json["betting"] == "open", "the bets")
+    deal(shoe, listener, 1, "9S")
+    (raised,) = listener.wait("event/irregularity")
+    assert raised.json["data"]["kind"] == "premature_draw"
+    assert table.stop() == 0
