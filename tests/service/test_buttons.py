@@ -70,7 +70,9 @@ def test_a_card_while_bets_are_open_is_premature(
     table: DaemonProcess, listener: Listener, shoe: Shoe, box: Shoe
 ) -> None:
     box.send(b"O\r\n")
-    wait_for(lambda: listener.of("/state")[-1].json["betting"] == "open", "the bets")
+    wait_for(
+        lambda: any(each.json["betting"] == "open" for each in listener.of("/state")), "the bets"
+    )
     deal(shoe, listener, 1, "9S")
     (raised,) = listener.wait("event/irregularity")
     assert raised.json["data"]["kind"] == "premature_draw"
