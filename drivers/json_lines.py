@@ -61,6 +61,9 @@ __all__ = ["JsonLines", "JsonLinesOptions"]
 MAX_LINE_BYTES: Final = 1024
 
 _MAX_CARDS_PRESENT: Final = 64
+_SAME_LINE_S: Final = 60.0
+"""So soon, a line with the number of the one before is that line again."""
+
 _LAST_NUMBERS: Final = {2**bits - 1 for bits in (8, 16, 31, 32)}
 """After these a counter begins again, at 0 or 1."""
 
@@ -140,7 +143,7 @@ class JsonLinesDecoder(LineDecoder):
         line = defstruct("Line", [(name, Any, UNSET) for name in fields], rename=fields)
         self.parse: Callable[[bytes], Any] = msgspec.json.Decoder(line).decode
         self._last_seq: int | None = None
-        self._last_numbered = b""
+        self._last_numbered, self._numbered_at = b"", 0.0
         self._present: dict[str, _Presence] = {}
 
     def reset(self) -> None:
@@ -162,7 +165,8 @@ class JsonLinesDecoder(LineDecoder):
         """Take an object: a gap if numbers are missing before it, and its frame."""
         seq = line.seq
         if type(seq) is int:
-            if raw == self._last_numbered:
+            before, self._numbered_at = self._numbered_at, now
+            if raw == self._last_numbered and now - before < _SAME_LINE_S:
                 frames.append(Frame(raw, FrameKind.REPEAT, (), now))
                 return
             last, self._last_seq, self._last_numbered = self._last_seq, seq, raw

@@ -48,6 +48,7 @@ from drivers.text_lines import (
     CardTableDriver,
     CardTableOptions,
     LineDecoder,
+    lost,
     noise,
 )
 from shoe_daemon.game import RANKS, SUITS, Card
@@ -269,20 +270,18 @@ class LineScannerDecoder(LineDecoder):
                 continue
             raw, code, observations = found
             if code == last and now - self._last_at < self._window:
-                append(self._again(raw, now))
+                self._again(raw, now, frames)
                 continue
             self._last = last = code
             self._last_at = now
             append(Frame(raw, kind, observations, now, "", ack))
 
-    def _again(self, raw: bytes, now: float) -> Frame:
-        """Return an equal code within the window."""
-        before, self._last_at = self._last_at, now
-        if now > before:
-            return Frame(raw, FrameKind.REPEAT, (), now, "", self._ack)
-        return Frame(
-            raw, FrameKind.FRAME, LOST, now, "one card or two: no time between", self._ack
-        )
+    def _again(self, raw: bytes, now: float, frames: list[Frame]) -> None:
+        """Take an equal code within the window; without time between them it may be a card."""
+        if now <= self._last_at:
+            frames.append(lost(now))
+        self._last_at = now
+        frames.append(Frame(raw, FrameKind.REPEAT, (), now, "", self._ack))
 
     def _read(self, piece: bytes, end: bytes, now: float, frames: list[Frame]) -> None:
         """Read a frame that is not simply a code in its framing."""
@@ -311,7 +310,7 @@ class LineScannerDecoder(LineDecoder):
             if lead:
                 frames.append(noise(piece[:start], now, "no code"))
                 raw = raw[start:]
-            frames.append(self._code(code, raw, now))
+            self._code(code, raw, now, frames)
 
     def _start(self, piece: bytes) -> int:
         """Return where the frame begins: at STX, or after the last byte of noise."""
@@ -338,16 +337,17 @@ class LineScannerDecoder(LineDecoder):
             return None
         return code
 
-    def _code(self, code: bytes, raw: bytes, now: float) -> Frame:
+    def _code(self, code: bytes, raw: bytes, now: float, frames: list[Frame]) -> None:
         if code == self._last and now - self._last_at < self._window:
-            return self._again(raw, now)
+            self._again(raw, now, frames)
+            return
         observations, note = self._cards_of(code), ""
         if code in self._no_read:
             note = "a card that was not read"
         elif isinstance(observations[0], Unreadable):
             note = f"no card has the code {code[:_LONGEST_CODE].decode('latin-1')!a}"
         self._last, self._last_at = code, now
-        return Frame(raw, FrameKind.FRAME, observations, now, note, self._ack)
+        frames.append(Frame(raw, FrameKind.FRAME, observations, now, note, self._ack))
 
     def _cards_of(self, code: bytes) -> tuple[Observation, ...]:
         card = self._table.cards.get(code)

@@ -14,8 +14,9 @@ from drivers.driver_interface import Driver, Frame, FrameKind
 from drivers.driver_registry import create_driver, driver_names
 from drivers.simulators.angel_eye_dealing import Settings
 from drivers.simulators.scenario_playback import find_simulator, simulator_names
+from shoe_daemon.cli.journal_verify import _Decoder as StoredFrames
 from shoe_daemon.table.observations import Gap, Observation, Unreadable
-from tests.drivers.test_captures import ALL, driver_of
+from tests.drivers.test_captures import ALL, IDS, driver_of
 from tests.volume import sample, volume
 
 Piece = tuple[float, bytes]
@@ -107,3 +108,25 @@ def test_no_bytes_raise_anything_and_memory_is_bounded(name: str) -> None:
         kept, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert kept < 1_000_000
+
+
+@pytest.mark.parametrize("capture", ALL, ids=IDS)
+def test_stored_frames_decode_again_to_the_same(capture: Path) -> None:
+    """Repeats, noise and gaps without bytes are not stored; the rest proves itself."""
+    driver, data = driver_of(capture), read_capture(capture)[:4000]
+    rng = random.Random(capture.stem)
+    for _ in range(volume(3, 40)):
+        decoder, at, frames = driver.decoder(), 0.0, []
+        pieces = cut(data, rng)
+        rng.shuffle(pieces[rng.randrange(len(pieces)) :])
+        for piece in pieces:
+            # Some pieces come twice, and some without time between them.
+            for each in [piece] * rng.choice([1, 1, 1, 2]):
+                at += rng.choice([0, 0, 0.001, 0.2, 0.45, 0.6, 5])
+                frames += decoder.feed(b"", at) + decoder.feed(each, at)
+        frames += decoder.feed(b"", at + LATER_S)
+        again = StoredFrames(driver, None)
+        for frame in frames:
+            if frame.kind is FrameKind.FRAME and frame.raw:
+                found = again.decode(frame.raw, round(frame.received, 3))
+                assert tuple(found) == frame.observations, frame

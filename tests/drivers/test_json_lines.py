@@ -118,10 +118,12 @@ class TestNumbers:
         data = card(seq=9) + line(type="boot", seq=1) + card("TH", seq=2)
         assert said(data) == [ACE, Booted(), TEN]
 
-    def test_the_same_line_with_the_same_number_is_a_repeat_however_late(self) -> None:
+    def test_the_same_line_with_the_same_number_is_a_repeat_for_a_minute(self) -> None:
         reader = decoder()
         reader.feed(card(seq=9), 1.0)
-        assert reader.feed(card(seq=9), 99.0)[0].kind is FrameKind.REPEAT
+        assert reader.feed(card(seq=9), 60.0)[0].kind is FrameKind.REPEAT
+        # After so long the reader has rather started again, and counts anew.
+        assert reader.feed(card(seq=9), 130.0)[0].observations == (ACE,)
 
     def test_a_gap_is_found_among_repeats_too(self) -> None:
         reader = decoder()
