@@ -17,6 +17,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
   with other cards.
 - `open_transport`, `check_url`, `LineError`, `EndOfCaptureError`: lines.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
+- `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
 Packages of their own, each with its interface: `angel_eye_ii` and `camera` (drivers),
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         find_driver,
         make_driver,
     )
+    from drivers.line_forward import Forward, ForwardTarget
     from drivers.reader_thread import Reader, ReaderEnvironment
     from drivers.transport import EndOfCaptureError, LineError, check_url, open_transport
     from drivers.url_redaction_and_error_location import raised_at, redact_url
@@ -86,6 +88,8 @@ __all__ = [
     "Decoder",
     "Driver",
     "EndOfCaptureError",
+    "Forward",
+    "ForwardTarget",
     "Frame",
     "FrameKind",
     "LineError",
@@ -159,6 +163,7 @@ _NAMES_BY_MODULE: Final = {
         "find_driver",
         "make_driver",
     ),
+    "line_forward": ("Forward", "ForwardTarget"),
     "url_redaction_and_error_location": ("raised_at", "redact_url"),
     "reader_thread": ("Reader", "ReaderEnvironment"),
     "transport": ("EndOfCaptureError", "LineError", "check_url", "open_transport"),

@@ -93,6 +93,8 @@ class Reader:
 
         Reader("shoe", driver, port, line, partial(inputs.put, timeout_s=0.5))
 
+    `copy` is called with the bytes of each read before they are decoded; it must not block.
+
     Attributes:
         name: The reader's id.
         url: The line, as `open_transport` takes it.
@@ -114,6 +116,7 @@ class Reader:
         line: LineSettings,
         sink: Callable[[Frame], object],
         *,
+        copy: Callable[[bytes], object] | None = None,
         environment: ReaderEnvironment | None = None,
     ) -> None:
         environment = environment or ReaderEnvironment()
@@ -129,6 +132,7 @@ class Reader:
         self._decoder = driver.decoder()
         self._line = line
         self._sink = sink
+        self._copy = copy
         self._environment = environment
         self._stopping = threading.Event()
         self._wait = environment.wait or self._stopping.wait
@@ -231,6 +235,9 @@ class Reader:
         """Decode bytes, or a silence after bytes: it may end a frame."""
         self.busy = True
         if data:
+            if self._copy is not None:
+                with contextlib.suppress(Exception):  # no copy is worth a card
+                    self._copy(data)
             self.counts.bytes += len(data)
             self.ages = replace(self.ages, last_byte=now)
             self._retry_delay.reset()

@@ -55,7 +55,6 @@ _KEYBOARD_PERMISSION_HINT: Final = (
     "99-shoe-daemon.rules"
 )
 
-# A peer that vanished is detected within about 25 seconds.
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 
 
@@ -109,7 +108,7 @@ def open_transport(url: str, line: LineSettings) -> Transport:
         return _Socket(url)
     if scheme == _KEYBOARD:
         return _Keyboard(url)
-    return _Serial(url, line)
+    return SerialLine(url, line)
 
 
 def _scheme(url: str) -> str:
@@ -162,8 +161,14 @@ class _Port(Protocol):
     def close(self) -> None: ...
 
 
-class _Serial:
-    """A serial port, or one behind RFC 2217."""
+class SerialLine:
+    """
+    A serial port, or one behind RFC 2217.
+
+    Raises:
+        UserError: The settings are invalid.
+        LineError: The port cannot be opened now.
+    """
 
     def __init__(self, url: str, line: LineSettings) -> None:
         self._url = url
@@ -191,9 +196,14 @@ class _Serial:
     def _keep_alive(self) -> None:
         connection = getattr(self._port, "_socket", None)
         if isinstance(connection, socket.socket):
-            _keep_alive(connection)
+            keep_alive(connection)
+
+    def fileno(self) -> int:
+        """Return the descriptor of a port that is a path; it does not block."""
+        return self._port.fileno()
 
     def read(self) -> bytes:
+        """Return received bytes, as `Transport.read`."""
         try:
             if not self._is_path:
                 return bytes(self._port.read(max(1, self._port.in_waiting)))
@@ -205,6 +215,7 @@ class _Serial:
             raise _line_error(self._url, error) from error
 
     def check(self) -> None:
+        """Check that the port still exists, as `Transport.check`."""
         if not self._is_path:
             return  # a read detects the end of a connection
         try:
@@ -221,6 +232,7 @@ class _Serial:
             raise OSError(errno.ENODEV, "the path leads to another port now")
 
     def write(self, data: bytes) -> None:
+        """Send bytes, as `Transport.write`."""
         try:
             if self._is_path:
                 self._write_path(data)
@@ -241,6 +253,7 @@ class _Serial:
                 data = data[os.write(self._port.fileno(), data) :]
 
     def close(self) -> None:
+        """Close the port; nothing is raised."""
         _close_quietly(self._port)
 
 
@@ -251,7 +264,7 @@ class _Socket:
         self._url = url
         try:
             self._connection = socket.create_connection(_host_and_port(url), _CONNECT_TIMEOUT_S)
-            _keep_alive(self._connection)
+            keep_alive(self._connection)
             self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             raise _line_error(url, error) from error
@@ -339,7 +352,8 @@ class _Capture:
         self._data = b""
 
 
-def _keep_alive(connection: socket.socket) -> None:
+def keep_alive(connection: socket.socket) -> None:
+    """Let the system detect a peer that vanished, within about 25 seconds."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEPALIVE:
         option = getattr(socket, name, None)  # not on every system

@@ -15,7 +15,15 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from drivers import Driver, LineSettings, OpensLine, check_url, find_driver, make_driver
+from drivers import (
+    Driver,
+    ForwardTarget,
+    LineSettings,
+    OpensLine,
+    check_url,
+    find_driver,
+    make_driver,
+)
 from shoe_daemon.config_sections import (
     Config,
     JournalSettings,
@@ -68,12 +76,13 @@ Signals = Collection[Signal]
 
 
 class Reading(Struct, frozen=True):
-    """A reader of a checked configuration."""
+    """A reader of a checked configuration, and where it is copied to, if it is."""
 
     id: str
     port: str
     driver: Driver
     line: LineSettings
+    forward: ForwardTarget | None = None
 
 
 class Setup(Struct, frozen=True):
@@ -342,4 +351,9 @@ def _reading(
     with attempt(), errors_at(place):
         (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
     line = convert_toml(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
-    return Reading(reader.id, reader.port, driver, line)
+    forward = None
+    if reader.forward is not None:
+        changed = asdict(line) | reader.forward.line
+        settings = convert_toml(LineSettings, changed, f"{place}: forward.line")
+        forward = ForwardTarget(reader.forward.to, settings)
+    return Reading(reader.id, reader.port, driver, line, forward)

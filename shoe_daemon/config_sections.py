@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.errors import UserError
+from drivers import ForwardTarget
+from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import DEFAULT_POLICY, House
 from shoe_daemon.lamps.lamp_config import LampSettings, check_lamps
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
@@ -92,6 +93,22 @@ class MetricsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     health_file: str | None = None
 
 
+class ForwardSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    Section ``[reader.forward]``: a copy of what the reader sends, one way.
+
+    Attributes:
+        to: A serial port's path, or ``tcp://HOST:PORT``, at which this computer listens.
+        open_to_network: Whether the address may be one that other computers reach: they then
+            see cards before the players do.
+        line: Changes to the serial settings, which are those of the reader.
+    """
+
+    to: str
+    open_to_network: bool = False
+    line: dict[str, Any] = {}
+
+
 class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     One ``[[reader]]``.
@@ -103,6 +120,7 @@ class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             camera ``camera:…``.
         line: Changes to the driver's serial settings.
         options: Options of the driver.
+        forward: A copy of what the reader sends; None for none.
     """
 
     driver: str
@@ -110,6 +128,7 @@ class ReaderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     id: Name = "shoe"
     line: dict[str, Any] = {}
     options: dict[str, Any] = {}
+    forward: ForwardSettings | None = None
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -139,8 +158,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def check_sections(config: Config) -> None:
     """
-    Check the prefix of topics, the table's texts, the readers' ids and ports, the checkers, and
-    the lamps.
+    Check the prefix of topics, the table's texts, the readers' ids and ports, their copies, the
+    checkers, and the lamps.
 
     Raises:
         UserError: The first fault.
@@ -153,6 +172,7 @@ def check_sections(config: Config) -> None:
             raise UserError(f"mqtt.prefix: {fault}") from error
     _check_texts(config.table)
     _check_readers(config.reader)
+    _check_forwards(config.reader)
     _check_checkers(config.table, config.reader)
     check_lamps(config.lamp, config.mqtt)
     _check_lamp_lines(config)
@@ -192,9 +212,39 @@ def _check_readers(readers: Sequence[ReaderSettings]) -> None:
             )
 
 
+def _check_forwards(readers: Sequence[ReaderSettings]) -> None:
+    """Check where readers are copied to: an own line each, and the network only on demand."""
+    owners = {_line(reader.port): f"reader {reader.id!r}" for reader in readers}
+    for number, reader in enumerate(readers, start=1):
+        if reader.forward is None:
+            continue
+        to, place = reader.forward.to, f"reader {number}: forward"
+        target = ForwardTarget(to)
+        with errors_at(f"{place}.to"):
+            target.check()
+        if target.is_open_to_network and not reader.forward.open_to_network:
+            raise UserError(
+                f"{place}.to: {to!r}: other computers would see cards before the players do; "
+                "expected tcp://127.0.0.1:PORT, or open_to_network = true"
+            )
+        if target.is_tcp and reader.forward.line:
+            raise UserError(
+                f"{place}.line: given with {to!r}; expected it with a serial port only"
+            )
+        own = f"the copy of reader {reader.id!r}"
+        other = owners.setdefault(_line(to), own)
+        if other != own:
+            raise UserError(
+                f"{place}.to: {to!r} is the line of {other} too; expected each line once"
+            )
+
+
 def _check_lamp_lines(config: Config) -> None:
-    """Check that no relay is on the line of a reader, or of another lamp."""
+    """Check that no relay is on the line of a reader, of its copy, or of another lamp."""
     owners = {_line(reader.port): f"reader {reader.id!r}" for reader in config.reader}
+    for reader in config.reader:
+        if reader.forward is not None:
+            owners[_line(reader.forward.to)] = f"the copy of reader {reader.id!r}"
     for number, lamp in enumerate(config.lamp, start=1):
         if lamp.relay is None:
             continue

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from drivers import (
     Driver,
+    ForwardTarget,
     LineError,
     Maturity,
     OpensLine,
@@ -107,6 +108,8 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     for reader in setup.readers:
         yield _check_reader(reader)
         yield from _check_maturity(reader)
+        if reader.forward is not None:
+            yield from _check_forward(f"copy {reader.id}", reader.forward)
         if isinstance(reader.driver, StoresEvidence):
             yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
@@ -191,14 +194,14 @@ def examine_kiosk(root: Path = Path("/")) -> Finding:
     return Finding("kiosk", "good", "the programs that show the board on this screen are there")
 
 
-def _check_listen(about: str, listen: str) -> Finding:
+def _check_listen(about: str, listen: str, owner: str = "display") -> Finding:
     host, port = parse_listen(listen)
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         socket.create_server((host, port), family=family).close()
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            text = f"{listen} is in use: by the running display, or another program"
+            text = f"{listen} is in use: by the running {owner}, or another program"
             return Finding(about, "note", text)
         text = f"{listen}: {one_line(error)}"
         return Finding(about, "bad", text)
@@ -256,6 +259,28 @@ def _check_reader(reader: Reading) -> Finding:
     if own is None and reader.port.startswith("keyboard:"):
         advice = "press a key, and see what `capture` records"
     return Finding(about, "good", f"{shown} opens; {advice}")
+
+
+def _check_forward(about: str, target: ForwardTarget) -> Iterator[Finding]:
+    to = target.to
+    if target.is_tcp:
+        yield _check_listen(about, to.removeprefix("tcp://"), "daemon")
+        if target.is_open_to_network:
+            text = (
+                f"whoever reaches {to} sees each card before the players do: let a firewall "
+                "admit the display alone"
+            )
+            yield Finding(about, "note", text)
+        return
+    try:
+        target.open().close()
+    except (LineError, UserError) as error:
+        yield Finding(about, "bad", f"goes nowhere: {error}")
+        return
+    if to.startswith(_UNSTABLE_NAMES):
+        yield Finding(about, "note", f"{to} opens, but {_UNSTABLE_ADVICE}")
+        return
+    yield Finding(about, "good", f"{to} opens")
 
 
 def _check_lamp(lamp: LampSettings) -> Finding:

@@ -19,6 +19,7 @@ from drivers.driver_interface import LineSettings
 from shoe_daemon import config as of
 from shoe_daemon.cli import main
 from shoe_daemon.config import Config, load_config
+from shoe_daemon.config_sections import ForwardSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
@@ -108,6 +109,26 @@ WRONG_SECTIONS = {
 }
 LAMP = '[[lamp]]\nrelay = "/dev/l"\n'
 RULE = "rule = [{severity = 3, channel = 1}]\n"
+FORWARD = f"{READER}[reader.forward]\n"
+OTHER_READER = READER.replace("/x", "/z") + 'id = "b"\n'
+WRONG_FORWARDS = {
+    FORWARD: "reader 1: forward.to: missing; expected a text",
+    f'{FORWARD}to = "ttyUSB1"': "reader 1: forward.to: 'ttyUSB1'; expected a serial port's path, ",
+    f'{FORWARD}to = "tcp://127.0.0.1"': "reader 1: forward.to: 'tcp://127.0.0.1'; expected tcp://",
+    f'{FORWARD}to = "/dev/x"': "reader 1: forward.to: '/dev/x' is the line of reader 'shoe' too; ",
+    f'{FORWARD}to = "tcp://0.0.0.0:4002"': "reader 1: forward.to: 'tcp://0.0.0.0:4002': other "
+    "computers would see cards before the players do; expected tcp://127.0.0.1:PORT, or "
+    "open_to_network = true",
+    f'{FORWARD}to = "tcp://127.0.0.1:1"\nline = {{baudrate = 1}}': "reader 1: forward.line: given "
+    "with 'tcp://127.0.0.1:1'; expected it with a serial port only",
+    f'{FORWARD}to = "/dev/y"\nline = {{speed = 1}}': "reader 'shoe': forward.line: speed: ",
+    f'{FORWARD}to = "/dev/y"\n{OTHER_READER}forward = {{to = "/dev/y"}}': (
+        "reader 2: forward.to: '/dev/y' is the line of the copy of reader 'shoe' too; expected "
+    ),
+    f'{FORWARD}to = "/dev/l"\n{LAMP}{RULE}': (
+        "lamp 1: relay: '/dev/l' is the line of the copy of reader 'shoe' too; expected each line"
+    ),
+}
 MQTT_LAMP = '[mqtt]\n[[lamp]]\ntopic = "lamps/7"\n'
 WRONG_LAMPS = {
     '[lamp]\nrelay = "x"': "lamp: {{'relay': 'x'}}; expected a list, got a table",
@@ -148,6 +169,7 @@ CASES = [
     *WRONG.items(),
     *((f'site = "a"\n[table]\n{text}', said) for text, said in WRONG_IN_TABLE.items()),
     *((f'site = "a"\n{text}', said) for text, said in WRONG_SECTIONS.items()),
+    *((f'site = "a"\n{text}', said) for text, said in WRONG_FORWARDS.items()),
     *((f'site = "a"\n{text}', said) for text, said in WRONG_LAMPS.items()),
 ]
 
@@ -206,6 +228,21 @@ def test_two_names_of_one_device_are_one_line(tmp_path: Path) -> None:
     path.write_text(f'site = "a"\n{names[0]}{names[1]}id = "b"\n')
     said = f"reader 2: port: '{tmp_path}/ttyUSB0' is the line of reader 'shoe' too; "
     assert refusal(path).startswith(said)
+
+
+EVERYBODY = "EVERYBODY who reaches the address: they see cards before the players do"
+
+
+def test_the_copy_of_a_reader_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    for forward, shown in (
+        ('to = "/dev/y"', "/dev/y, 4800 8N1"),
+        ('to = "/dev/y"\nline = {baudrate = 9600}', "/dev/y, 9600 8N1"),
+        ('to = "tcp://127.0.0.1:4002"', "tcp://127.0.0.1:4002, for programs on this computer"),
+        ('to = "tcp://0.0.0.0:1"\nopen_to_network = true', f"tcp://0.0.0.0:1, for {EVERYBODY}"),
+    ):
+        path.write_text(f'site = "a"\n{FORWARD}{forward}\n', encoding="utf-8")
+        assert f"\n          copied to {shown}\n" in check(path).output
 
 
 def test_seats_fit_a_house_where_players_draw(tmp_path: Path) -> None:
@@ -407,7 +444,9 @@ def test_the_example_is_accepted_with_every_key_in_it() -> None:
     assert whole.mqtt.tls is not None
     assert len(whole.reader) == 1
     assert len(whole.lamp) == 1
+    assert whole.reader[0].forward is not None
     convert_toml(LineSettings, whole.reader[0].line, "line")
+    convert_toml(LineSettings, whole.reader[0].forward.line, "line")
     convert_toml(AngelOptions, whole.reader[0].options, "options")
 
 
@@ -419,6 +458,7 @@ def test_the_example_is_accepted_with_every_key_in_it() -> None:
         (of.JournalSettings, set()),
         (of.OrdersSettings, set()),
         (of.ReaderSettings, set()),
+        (ForwardSettings, set()),
         (MqttSettings, set()),
         (TlsSettings, set()),
         (LineSettings, set()),

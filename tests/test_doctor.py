@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,42 @@ def test_lamps_are_opened_and_left_as_they_are(tmp_path: Path) -> None:
         ("bad", "stays dark: /dev/gpiochip99, line 4: No such file or directory")
     ]
     assert told["lamp desk"][0][0] == "note"
+
+
+SEES = "sees each card before the players do: let a firewall admit the display alone"
+
+
+def test_the_copy_of_a_reader_is_opened(tmp_path: Path) -> None:
+    master, slave = os.openpty()
+    port = free_port()
+    try:
+        told = []
+        for to in (
+            os.ttyname(slave),
+            f"{tmp_path}/none",
+            f"tcp://127.0.0.1:{port}",
+            f"tcp://0.0.0.0:{port}",
+        ):
+            file = configured(tmp_path, "/dev/null", free_port())
+            with file.open("a", encoding="utf-8") as text:
+                text.write(f'[reader.forward]\nto = "{to}"\nopen_to_network = true\n')
+            told += findings(doctor(file, "--json"))["copy shoe"]
+        assert told == [
+            ("good", f"{os.ttyname(slave)} opens"),
+            ("bad", f"goes nowhere: {tmp_path}/none: No such file or directory"),
+            ("good", f"127.0.0.1:{port} is free"),
+            ("good", f"0.0.0.0:{port} is free"),
+            ("note", f"whoever reaches tcp://0.0.0.0:{port} {SEES}"),
+        ]
+        with socket.create_server(("127.0.0.1", port)):
+            file = configured(tmp_path, "/dev/null", free_port())
+            with file.open("a", encoding="utf-8") as text:
+                text.write(f'[reader.forward]\nto = "tcp://127.0.0.1:{port}"\n')
+            in_use = f"127.0.0.1:{port} is in use: by the running daemon, or another program"
+            assert findings(doctor(file, "--json"))["copy shoe"] == [("note", in_use)]
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 @pytest.mark.mosquitto

@@ -19,7 +19,7 @@ from shoe_daemon.display.metrics import metrics_text
 from shoe_daemon.display.table_model import Link, Message, Moment
 from shoe_daemon.notify.decisions import Decisions, Failure, RecipientRules
 from shoe_daemon.notify.metrics import metrics_text as notify_text
-from shoe_daemon.service.metrics import BrokerFigures, Figures, ReaderFigures
+from shoe_daemon.service.metrics import BrokerFigures, Figures, ForwardFigures, ReaderFigures
 from shoe_daemon.service.prometheus_text import table_text
 from tests.display.table_messages import alert, payload, topic
 from tests.notify.open_alerts import open_alert
@@ -92,6 +92,7 @@ def table_metrics() -> str:
         alarm=None,
         broker=BrokerFigures(connected=True, queued=0, in_flight=0, error=None),
         cards=4,
+        forwards=(ForwardFigures(id="shoe", open=True, dropped=2),),
         held=0,
         irregularities={3: 1},
         journal_writable=True,

@@ -16,7 +16,7 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from drivers import OpensLine, redact_url
+from drivers import ForwardTarget, LineSettings, OpensLine, redact_url
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
     DisplaySettings,
@@ -156,7 +156,7 @@ def _table_lines(setup: Setup) -> list[str]:
         f"journal   {setup.journal}{unit}",
         f"publishes {broker}",
         *(f"metrics   {file}" for file in astuple(config.metrics) if file is not None),
-        *map(_reader, setup.readers),
+        *(line for reader in setup.readers for line in _reader(reader)),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
         *(line for lamp in config.lamp for line in _lamp(lamp)),
     ]
@@ -187,15 +187,27 @@ def _held(severity: int) -> str:
     return f"a result waits for a person from irregularities of severity {severity} on"
 
 
-def _reader(reader: Reading) -> str:
-    line = reader.line
-    settings = f", {line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
-    if isinstance(reader.driver, OpensLine):
-        settings = ""
+def _reader(reader: Reading) -> Iterator[str]:
+    settings = "" if isinstance(reader.driver, OpensLine) else f", {_line(reader.line)}"
     known = maturity_text(reader.driver)
     more = f"; {known}" if known else ""
     port = redact_url(reader.port)
-    return f"reader    {reader.id}: {reader.driver.name} on {port}{settings}{more}"
+    yield f"reader    {reader.id}: {reader.driver.name} on {port}{settings}{more}"
+    if reader.forward is not None:
+        yield f"          copied to {_forward(reader.forward)}"
+
+
+def _line(line: LineSettings) -> str:
+    return f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
+
+
+def _forward(target: ForwardTarget) -> str:
+    if not target.is_tcp:
+        return f"{target.to}, {_line(target.line)}"
+    who = "programs on this computer"
+    if target.is_open_to_network:
+        who = "EVERYBODY who reaches the address: they see cards before the players do"
+    return f"{target.to}, for {who}"
 
 
 def _lamp(lamp: LampSettings) -> Iterator[str]:

@@ -33,10 +33,10 @@ from shoe_daemon.mqtt.paho_connection import (
     SubscriptionRefused,
     Will,
 )
-from shoe_daemon.mqtt.thread_wakeup import Wakeup
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
 from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.thread_wakeup import Wakeup
 
 __all__ = ["QUIET_S", "Announcement", "MqttFeed", "TableDiscovery"]
 

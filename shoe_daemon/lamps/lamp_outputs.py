@@ -26,7 +26,7 @@ from shoe_daemon.mqtt.paho_connection import (
     Disconnected,
     Will,
 )
-from shoe_daemon.mqtt.thread_wakeup import Wakeup
+from shoe_daemon.thread_wakeup import Wakeup
 
 if TYPE_CHECKING:
     import gpiod

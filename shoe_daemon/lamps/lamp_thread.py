@@ -23,8 +23,8 @@ from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.lamps.lamp_outputs import Broker, LampOutput, open_output
 from shoe_daemon.lamps.lamp_pattern import Channel, LampPattern, TableView
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.thread_wakeup import Wakeup
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
+from shoe_daemon.thread_wakeup import Wakeup
 
 _REFRESH_INTERVAL_S: Final = 5.0
 """All channels are switched again after this time: a relay that lost a command recovers."""

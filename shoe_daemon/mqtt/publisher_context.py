@@ -21,11 +21,11 @@ from shoe_daemon.mqtt.document_and_reply_types import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.outgoing_queue import EventQueue, OutgoingQueue
 from shoe_daemon.mqtt.paho_connection import MessageReceived
-from shoe_daemon.mqtt.thread_wakeup import Wakeup
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
+from shoe_daemon.thread_wakeup import Wakeup
 
 
 class ChainHead(NamedTuple):

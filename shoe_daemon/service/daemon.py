@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import structlog
 
-from drivers import Frame, Reader, ReaderEnvironment
+from drivers import Forward, Frame, Reader, ReaderEnvironment
 from shoe_daemon.config import MetricsSettings, Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
@@ -57,6 +57,7 @@ _WRITE_RETRY_S: Final = 1.0
 
 _READER_PUT_TIMEOUT_S: Final = 0.5
 _READER_STOP_TIMEOUT_S: Final = 2.0
+_FORWARD_STOP_TIMEOUT_S: Final = 1.0
 _LAST_INPUTS_TIMEOUT_S: Final = 2.0
 _READY_TIMEOUT_S: Final = 2.0
 
@@ -104,6 +105,11 @@ class Daemon:
         self._inputs: InputQueue[Input] = InputQueue(_MAX_INPUTS)
         self._stopping = False
         self._retry_wait: InputQueue[None] = InputQueue(1)
+        self._forwards = {
+            each.id: Forward(each.id, each.forward)
+            for each in setup.readers
+            if each.forward is not None
+        }
         self.readers = [
             Reader(
                 each.id,
@@ -111,6 +117,7 @@ class Daemon:
                 each.port,
                 each.line,
                 partial(self._receive, each.id),
+                copy=self._forwards[each.id].copy if each.id in self._forwards else None,
                 environment=environment,
             )
             for each in setup.readers
@@ -136,6 +143,7 @@ class Daemon:
             self.readers,
             self.publisher,
             lambda: {} if lamps is None else lamps.working,
+            forwards=tuple(self._forwards.values()),
         )
         self._ready = False
         self._was_full = False
@@ -202,6 +210,8 @@ class Daemon:
         self._process_last_inputs()
 
     def _start(self) -> None:
+        for forward in self._forwards.values():
+            forward.start()
         for reader in self.readers:
             reader.start()
         self._become_ready()
@@ -250,7 +260,13 @@ class Daemon:
         self._commands.check()
         self._show_lamps()
         lamp_alerts = () if self._lamps is None else self._lamps.alerts
-        self._state.notes = (*self._commands.alerts, *self._certificates.alerts, *lamp_alerts)
+        forward_alerts = [each.alert for each in self._forwards.values() if each.alert]
+        self._state.notes = (
+            *self._commands.alerts,
+            *self._certificates.alerts,
+            *lamp_alerts,
+            *forward_alerts,
+        )
         self._watchdog.feed(self._state)
         if self._metrics_writer.is_due:
             self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
@@ -353,6 +369,10 @@ class Daemon:
         for reader in self.readers:
             if reader.alive:
                 reader.join(_READER_STOP_TIMEOUT_S)
+        for forward in self._forwards.values():
+            forward.stop()
+        for forward in self._forwards.values():
+            forward.join(_FORWARD_STOP_TIMEOUT_S)
 
     def _end(self) -> None:
         self._commands.close()

@@ -19,7 +19,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from drivers import Reader
+from drivers import Forward, Reader
 from shoe_daemon import __version__
 from shoe_daemon.configured_files import replace_file
 from shoe_daemon.errors import describe_exception
@@ -68,6 +68,21 @@ class ReaderFigures(Struct, frozen=True, kw_only=True):
     last_frame: float | None
 
 
+class ForwardFigures(Struct, frozen=True, kw_only=True):
+    """
+    The copy of a reader's line.
+
+    Attributes:
+        id: The reader's id.
+        open: Whether the serial port is open, or the TCP port listens.
+        dropped: Reads of the line that a receiver did not get.
+    """
+
+    id: str
+    open: bool
+    dropped: int
+
+
 class BrokerFigures(Struct, frozen=True, kw_only=True):
     """
     The connection to the broker.
@@ -92,6 +107,7 @@ class Figures(Struct, frozen=True, kw_only=True):
         at: Unix time.
         alarm: Why the daemon cannot do its work; None while it can.
         broker: None if none is configured.
+        forwards: The copies of readers' lines.
         held: Rounds whose results wait for a person.
         irregularities: By severity.
         journal_writable: False while events cannot be written.
@@ -111,6 +127,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     alarm: str | None
     broker: BrokerFigures | None
     cards: int
+    forwards: tuple[ForwardFigures, ...] = ()
     held: int
     irregularities: dict[int, int]
     journal_writable: bool
@@ -130,16 +147,18 @@ class Figures(Struct, frozen=True, kw_only=True):
 class TableMetrics:
     """Counts events and collects figures, on the core's thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a daemon that have figures
         self,
         core: Core,
         state: StatePublisher,
         readers: Sequence[Reader],
         publisher: Publisher | None,
         lamps: Callable[[], dict[str, bool]] = dict,
+        *,
+        forwards: Sequence[Forward] = (),
     ) -> None:
         self._core, self._state = core, state
-        self._lamps = lamps
+        self._lamps, self._forwards = lamps, forwards
         self._readers, self._publisher = readers, publisher
         self._started_at = time.time()
         self._cards = 0
@@ -169,6 +188,10 @@ class TableMetrics:
             alarm=None if alarm is None else alarm.text,
             broker=self._broker(),
             cards=self._cards,
+            forwards=tuple(
+                ForwardFigures(id=each.name, open=each.alert is None, dropped=each.dropped)
+                for each in self._forwards
+            ),
             held=len(state.held),
             irregularities=dict(self._irregularities),
             journal_writable=core.alarm is None,

@@ -16,7 +16,13 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from shoe_daemon.game import Outcome
-from shoe_daemon.service.metrics import UNKNOWN_OUTCOME, BrokerFigures, Figures, ReaderFigures
+from shoe_daemon.service.metrics import (
+    UNKNOWN_OUTCOME,
+    BrokerFigures,
+    Figures,
+    ForwardFigures,
+    ReaderFigures,
+)
 from shoe_daemon.service.state_publisher import DeviceState
 
 __all__ = ["table_text"]
@@ -56,6 +62,7 @@ class _FiguresCollector(Collector):
         if figures.broker is not None:
             yield from self._broker(figures.broker)
         yield from self._readers(figures.readers)
+        yield from self._forwards(figures.forwards)
         lamps = [((name,), works) for name, works in figures.lamps.items()]
         yield self._gauges("lamp_connected", "1 while the lamp is switched.", ("lamp",), lamps)
 
@@ -117,6 +124,14 @@ class _FiguresCollector(Collector):
         ):
             values = [((each.id,), getattr(each, name)) for each in readers]
             yield self._counters(f"reader_{name}", about, ("reader",), values)
+
+    def _forwards(self, forwards: Iterable[ForwardFigures]) -> Iterator[Metric]:
+        about = "1 while the copy of a reader's line is open."
+        is_open = [((each.id,), each.open) for each in forwards]
+        yield self._gauges("forward_open", about, ("reader",), is_open)
+        about = "Reads of a line that a receiver of its copy did not get."
+        dropped = [((each.id,), each.dropped) for each in forwards]
+        yield self._counters("forward_dropped_reads", about, ("reader",), dropped)
 
     def _gauge(self, name: str, about: str, value: float, **labels: str) -> Metric:
         return self._gauges(name, about, tuple(labels), [(tuple(labels.values()), value)])

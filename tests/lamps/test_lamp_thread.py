@@ -14,7 +14,7 @@ from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
 from shoe_daemon.lamps.lamp_outputs import Broker
 from shoe_daemon.lamps.lamp_pattern import Channel, LampAlert, TableView
 from shoe_daemon.lamps.lamp_thread import Lamp, LampEnvironment
-from shoe_daemon.mqtt.thread_wakeup import Wakeup
+from shoe_daemon.thread_wakeup import Wakeup
 
 SETTINGS = LampSettings(
     id="tower",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
 from shoe_daemon.game.coup import Outcome
-from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
+from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.chaos import journal_checks
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, configure, simulated_shoe
@@ -70,6 +72,38 @@ def test_unplugged_in_mid_round_and_plugged_in_again(
     assert (second.json["data"]["partial"], second.json["data"]["outcome"]) == (False, "player")
     assert not listener.of("event/irregularity")
     prove(daemon, listener)
+
+
+def test_a_copy_of_the_line_gets_every_byte_and_delays_no_card(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    port = free_port()
+    file = configure(tmp_path / "table", port=mosquitto.port, line=shoe.link)
+    with file.open("a", encoding="utf-8") as text:
+        text.write(f'[reader.forward]\nto = "tcp://127.0.0.1:{port}"\n')
+    daemon = run(file).wait_ready()
+    shoe.wait_heard()
+    with (
+        socket.create_connection(("127.0.0.1", port)) as display,
+        socket.create_connection(("127.0.0.1", port)) as stalled,
+    ):
+        stalled.sendall(b"\x02OPLK02\x031B" * 1000)
+        # A connection may be accepted after the first bytes: these are of no frame.
+        display.settimeout(0.05)
+        copied = b""
+        while not copied.endswith(b"?"):
+            shoe.send(b"?")
+            with contextlib.suppress(TimeoutError):
+                copied += display.recv(4096)
+        display.settimeout(PATIENCE)
+        data = scenario(Settings(mode=Mode.OPEN, rounds=20, seed=3)).stream(3)
+        shoe.send(data)
+        listener.wait("event/round_finished", 20)
+        copied = b""
+        while not copied.lstrip(b"?").startswith(data):
+            copied += display.recv(4096)
+        assert daemon.stop() == 0
+        assert display.recv(1) == b""
 
 
 def test_without_places_a_quiet_gap_ends_the_round(

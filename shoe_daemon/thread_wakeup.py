@@ -1,4 +1,4 @@
-"""A descriptor with which any thread wakes the thread that waits for the broker."""
+"""A descriptor with which any thread wakes one that waits for others: a socket, a port."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from threading import Lock
 
 class Wakeup:
     """
-    Wakes the thread that waits in `Connection.poll`; `wake` is for any thread.
+    Wakes a thread that waits for its descriptor among others; `wake` is for any thread.
 
     Attributes:
         descriptor: Readable after `wake`, until `clear`.
