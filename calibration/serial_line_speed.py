@@ -47,6 +47,7 @@ __all__ = [
     "speeds_of",
     "stable_name",
     "stable_names",
+    "toml_table",
 ]
 
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
@@ -217,12 +218,13 @@ def configuration(
     ]
     if finding.speed:
         lines += ["", "[reader.line]", f"baudrate = {finding.speed}"]
-    lines += _toml_table("reader.options", options or {})
+    lines += toml_table("reader.options", options or {})
     return "\n".join(lines)
 
 
-def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
-    """Write a table and those below it; texts, numbers and lists are the same in JSON."""
+def toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table and those below it, after an empty line each."""
+    # Texts, numbers and lists are the same in JSON.
     below = {key: value for key, value in table.items() if isinstance(value, dict)}
     lines = [
         f"{json.dumps(key)} = {json.dumps(value)}"
@@ -231,7 +233,7 @@ def _toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
     ]
     head = ["", f"[{name}]", *lines] if lines or (table and not below) else []
     for key, value in below.items():
-        head += _toml_table(f"{name}.{json.dumps(key)}", value)
+        head += toml_table(f"{name}.{json.dumps(key)}", value)
     return head
 
 

@@ -7,6 +7,9 @@ Import from this package only; the modules below it may change (`docs/python.md`
 
 - `Driver`, `Decoder`, `Frame`, `FrameKind`, `LineSettings`, `Maturity`: the interface of a
   driver.
+- `LearnsCodes`, `DeckProfile`, `load_deck_profile`, `table_hash`, `missing_cards`,
+  `profile_differences`, `PART_SUFFIX`: tables of codes and cards; `RecognisesFrames`: a driver
+  without a checksum.
 - `Transport`, `OpensLine`, `NamesFiles`, `RecordsOptions`, `StoresEvidence`: the interface of a
   driver that opens its own kind of line, or names files.
 - `create_driver`, `find_driver`, `driver_names`, `driver_version`: drivers by name;
@@ -48,6 +51,14 @@ if TYPE_CHECKING:
         write_capture,
         write_hex,
     )
+    from drivers.deck_profile import (
+        PART_SUFFIX,
+        DeckProfile,
+        load_deck_profile,
+        missing_cards,
+        profile_differences,
+        table_hash,
+    )
     from drivers.driver_interface import (
         AnonymisesCards,
         AnonymisesOptions,
@@ -55,10 +66,12 @@ if TYPE_CHECKING:
         Driver,
         Frame,
         FrameKind,
+        LearnsCodes,
         LineSettings,
         Maturity,
         NamesFiles,
         OpensLine,
+        RecognisesFrames,
         RecordsOptions,
         StoresEvidence,
         Transport,
@@ -78,6 +91,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CAPTURE_SUFFIX",
     "HEX_SUFFIX",
+    "PART_SUFFIX",
     "TEXT_SUFFIXES",
     "Anonymiser",
     "AnonymisesCards",
@@ -85,6 +99,7 @@ __all__ = [
     "Capture",
     "CaptureLine",
     "CaptureWriter",
+    "DeckProfile",
     "Decoder",
     "Driver",
     "EndOfCaptureError",
@@ -92,6 +107,7 @@ __all__ = [
     "ForwardTarget",
     "Frame",
     "FrameKind",
+    "LearnsCodes",
     "LineError",
     "LineSettings",
     "Mark",
@@ -100,6 +116,7 @@ __all__ = [
     "OpensLine",
     "Reader",
     "ReaderEnvironment",
+    "RecognisesFrames",
     "RecordsOptions",
     "StoresEvidence",
     "Transport",
@@ -111,13 +128,17 @@ __all__ = [
     "find_driver",
     "frames_of",
     "load_capture",
+    "load_deck_profile",
     "make_driver",
+    "missing_cards",
     "observations_of",
     "open_transport",
+    "profile_differences",
     "raised_at",
     "random_permutation",
     "read_capture",
     "redact_url",
+    "table_hash",
     "write_capture",
     "write_hex",
 ]
@@ -141,6 +162,14 @@ _NAMES_BY_MODULE: Final = {
         "write_capture",
         "write_hex",
     ),
+    "deck_profile": (
+        "PART_SUFFIX",
+        "DeckProfile",
+        "load_deck_profile",
+        "missing_cards",
+        "profile_differences",
+        "table_hash",
+    ),
     "driver_interface": (
         "AnonymisesCards",
         "AnonymisesOptions",
@@ -148,10 +177,12 @@ _NAMES_BY_MODULE: Final = {
         "Driver",
         "Frame",
         "FrameKind",
+        "LearnsCodes",
         "LineSettings",
         "Maturity",
         "NamesFiles",
         "OpensLine",
+        "RecognisesFrames",
         "RecordsOptions",
         "StoresEvidence",
         "Transport",

@@ -213,9 +213,48 @@ class RecordsOptions(Protocol):
         """The options with the content of the files: enough to decode the journal again."""
 
 
+@runtime_checkable
+class LearnsCodes(Protocol):
+    """A driver with a table of codes and cards that can be learned from its reader."""
+
+    unique_codes: ClassVar[bool]
+    """Whether every card has a code of its own, as tags have; all decks have the same barcodes."""
+
+    @property
+    def code_settings(self) -> dict[str, Any]:
+        """Options that determine the codes, where they are not the default."""
+
+    @property
+    def table_file(self) -> Path | None:
+        """The file of the table; None without one."""
+
+    def without_table(self) -> Driver:
+        """Return the driver without its table."""
+
+    def codes(self) -> dict[str, Card]:
+        """
+        Return the table, its codes as `code_in` returns them; empty if there is none.
+
+        Raises:
+            UserError: The file of the table cannot be read.
+        """
+
+    def code_in(self, raw: bytes) -> str | None:
+        """Return the code in a frame, as a table has it; None for a card that was not read."""
+
+
+@runtime_checkable
+class RecognisesFrames(Protocol):
+    """A driver without a checksum, which tells frames of its reader from other text."""
+
+    def recognises(self, raw: bytes) -> bool:
+        """Return whether a frame is one of this reader, with these options, byte for byte."""
+
+
 # A driver may also have these class variables:
 #   maturity: Maturity    shown by `check-config` and `doctor`
 #   frame_bytes: int      the usual length of a frame, for `calibrate serial`; 8 if missing
+#   likely_options: tuple of dict    options that `calibrate serial` tries; the defaults if missing
 #   simulator: str        "module:Class", a `drivers.simulators.scenario_playback.Simulator`
 
 

@@ -271,6 +271,8 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedJsonLines"
     options_type: ClassVar[type[Struct]] = JsonLinesOptions
+    unique_codes: ClassVar[bool] = True
+    code_options: ClassVar[tuple[str, ...]] = ("uid_field",)
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -287,6 +289,34 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
             UserError: The file of the table cannot be read.
         """
         return JsonLinesDecoder(self.options, self.cards())
+
+    def codes(self) -> dict[str, Card]:
+        """Return the table, with the numbers of tags as they are in frames; raises as `cards`."""
+        return self._tags
+
+    def code_in(self, raw: bytes) -> str | None:
+        """Return the tag in a line, as a table has it; None for a line without one."""
+        line = self._object_in(raw)
+        if line is None or not isinstance(line.uid, str) or line.kind not in _OF_A_CARD:
+            return None
+        uid = _plain_uid(line.uid)
+        return uid if uid and uid.isascii() and uid.isprintable() else None
+
+    def recognises(self, raw: bytes) -> bool:
+        """Return whether a line has a card, by its name or its tag, or a type that is known."""
+        line = self._object_in(raw)
+        if line is None or line.kind not in (UNSET, *_TYPES):
+            return False
+        is_named = isinstance(line.card, str) and card_named(line.card.strip().upper())
+        has_face = bool(is_named) or isinstance(line.uid, str)
+        return has_face if line.kind in _OF_A_CARD else True
+
+    def _object_in(self, raw: bytes) -> Any:  # noqa: ANN401 - made by defstruct
+        start, last = raw.find(b"{"), raw.rfind(b"}") + 1
+        try:
+            return self._for_captures.parse(raw[start:last]) if 0 <= start < last else None
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return None
 
     def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
         """
@@ -357,6 +387,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 _MARKS: Final = b'{}[]":,#\\ \t\r\n'
 """Bytes that no card has in its name."""
 
+_OF_A_CARD: Final = (UNSET, "card", "burn", "first")
 _ONE_OR_TWO: Final = "one card or two: no time between"
 _TYPES: Final = ("card", "burn", "first", "unreadable", "removed", "boot", "cut_card", "result")
 

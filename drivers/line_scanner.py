@@ -384,6 +384,25 @@ class LineScannerDecoder(LineDecoder):
         shown = codes[permutation[card]] if card else code if code in self._no_read else b"?"
         return _veiled(lead) + self._framing.wrap(shown.decode("ascii"))
 
+    def code_in(self, raw: bytes) -> bytes | None:
+        """Return the code in a frame; None for a broken one, and where no card was read."""
+        framing = self._framing
+        if not raw.endswith(framing.end) or (not framing.end and len(self._table.row(raw)) > 1):
+            return None
+        piece = raw.removesuffix(framing.end)
+        body = piece[self._start(piece) :]
+        code = self._unwrapped(body.removeprefix(framing.stx).strip(_BLANKS))
+        if not code or code in self._no_read or UNPRINTABLE.search(code):
+            return None
+        return code
+
+    def recognises(self, raw: bytes) -> bool:
+        """Return whether a frame is one of a card in the table, byte for byte."""
+        if not self._framing.end and (row := self._table.row(raw)):
+            return b"".join(row) == raw
+        code = self.code_in(raw)
+        return code in self._table.cards and raw == self._framing.wrap(code.decode("ascii"))
+
     def _row(self, raw: bytes, now: float, frames: list[Frame], *, is_whole: bool) -> int:
         """
         Read a frame without a terminator, which may be several; return the bytes used.
@@ -416,6 +435,18 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
     maturity: ClassVar[Maturity] = Maturity.DOCUMENTED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedLineScanner"
     options_type: ClassVar[type[Struct]] = LineScannerOptions
+    unique_codes: ClassVar[bool] = False
+    code_options: ClassVar[tuple[str, ...]] = (
+        "preset",
+        "stx",
+        "etx",
+        "preamble",
+        "length_digits",
+        "prefix",
+        "suffix",
+        "postamble",
+        "record_suffix",
+    )
 
     @property
     def line(self) -> LineSettings:
@@ -430,6 +461,15 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
             UserError: The file of the table cannot be read.
         """
         return LineScannerDecoder(self.options, self.cards() or built_in_codes(self.options.codes))
+
+    def code_in(self, raw: bytes) -> str | None:
+        """Return the code in a frame, as a table has it; None for a card that was not read."""
+        code = self._for_captures.code_in(raw)
+        return None if code is None else code.decode("ascii")
+
+    def recognises(self, raw: bytes) -> bool:
+        """Return whether a frame is one of a card in the table, byte for byte."""
+        return self._for_captures.recognises(raw)
 
     def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
         """Return a frame with another card, by the built-in code; a broken one stays broken."""

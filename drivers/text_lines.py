@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
+from drivers.deck_profile import read_card_texts
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, SUITS, Card
 from shoe_daemon.table.observations import Gap, GapDetail
-from shoe_daemon.toml_validation import convert_toml, read_toml
 
 __all__ = [
     "LOST",
@@ -82,8 +82,9 @@ class CardTableOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         cards: The table: ``{"7310865004703" = "AS"}``.
-        cards_file: The same in a TOML file, a line for each code; a relative path starts at the
-            configuration's folder.
+        cards_file: The same in a TOML file, a line for each code, or a profile that
+            `shoe-daemon calibrate deck` wrote; a relative path starts at the configuration's
+            folder.
     """
 
     cards: dict[str, str] = {}
@@ -122,6 +123,8 @@ class CardTableDriver(Generic[Options]):
     """The part of a driver that reads the table of `CardTableOptions`."""
 
     options_type: ClassVar[type[Struct]]
+    code_options: ClassVar[tuple[str, ...]] = ()
+    """Names of the options that determine the codes."""
 
     def __init__(self, options: Struct | None = None) -> None:
         options = self.options_type() if options is None else options
@@ -153,6 +156,22 @@ class CardTableDriver(Generic[Options]):
         recorded: dict[str, Any] = to_builtins(self.options)
         return {key: value for key, value in recorded.items() if key not in tables}
 
+    @property
+    def code_settings(self) -> dict[str, Any]:
+        """The options that determine the codes, where they are not the default."""
+        now, usual = to_builtins(self.options), to_builtins(self.options_type())
+        return {key: now[key] for key in self.code_options if now[key] != usual[key]}
+
+    @property
+    def table_file(self) -> Path | None:
+        """The file of the table; None without one."""
+        name = self.options.cards_file
+        return self._folder / name if name else None
+
+    def without_table(self) -> Self:
+        """Return the driver without its table."""
+        return type(self)(replace(self.options, cards={}, cards_file=""))
+
     def cards(self) -> dict[str, Card]:
         """
         Return the table, from the options and the file; empty if there is none.
@@ -166,17 +185,19 @@ class CardTableDriver(Generic[Options]):
             self._table = self._read_table()
         return self._table
 
+    def codes(self) -> dict[str, Card]:
+        """Return the table, with codes as they are in frames; raises as `cards`."""
+        return self.cards()
+
     def _read_table(self) -> dict[str, Card]:
-        options = self.options
-        table = {}
-        if options.cards_file:
-            path = self._folder / options.cards_file
-            content = read_toml(path, "a table of codes and cards")
+        table, path = {}, self.table_file
+        if path is not None:
+            content = read_card_texts(path)
             try:
-                table = card_table(convert_toml(dict[str, str], content, str(path)))
+                table = card_table(content)
             except ValueError as error:
                 raise UserError(f"{path}: {error}") from None
-        return table | card_table(options.cards)
+        return table | card_table(self.options.cards)
 
 
 class LineDecoder(ABC):

@@ -23,15 +23,20 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from drivers import (
     Driver,
     ForwardTarget,
+    LearnsCodes,
     LineError,
     Maturity,
     OpensLine,
     StoresEvidence,
+    load_deck_profile,
+    missing_cards,
     open_transport,
+    profile_differences,
     redact_url,
 )
 from shoe_daemon.config import Reading, Setup
@@ -55,6 +60,8 @@ _SLOW_WRITE_S: Final = 0.05
 
 _MIN_FREE_BYTES: Final = 500_000_000
 _TEST_WRITES: Final = 15
+_MAX_NAMED: Final = 10
+"""Cards that a finding names."""
 _UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
 
 _UNSTABLE_ADVICE: Final = (
@@ -110,6 +117,7 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
         yield from _check_maturity(reader)
         if reader.forward is not None:
             yield from _check_forward(f"copy {reader.id}", reader.forward)
+        yield from _check_codes(reader, setup.config.table.decks or setup.house.decks)
         if isinstance(reader.driver, StoresEvidence):
             yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
@@ -335,6 +343,40 @@ def _check_maturity(reader: Reading) -> Iterator[Finding]:
     if known is not None:
         text = f"driver {reader.driver.name}: {known}: compare its cards with the table's"
         yield Finding(f"reader {reader.id}", "note", text)
+
+
+def _check_codes(reader: Reading, decks: int) -> Iterator[Finding]:
+    """Compare a table of codes with the deck, and with the reader that learned it."""
+    about, driver = f"reader {reader.id}", reader.driver
+    if not isinstance(driver, LearnsCodes) or not (codes := driver.codes()):
+        return
+    path, expected = driver.table_file, decks if driver.unique_codes else 1
+    name = "the table of codes" if path is None else str(path)
+    missing = missing_cards(codes, expected)
+    if missing:
+        named = ", ".join(missing[:_MAX_NAMED]) + (" …" if len(missing) > _MAX_NAMED else "")
+        each = "a code" if expected == 1 else f"{expected} codes, one for each deck,"
+        text = f"{name}: {len(codes)} codes; {len(missing)} of 52 cards lack {each}: {named}"
+        yield Finding(about, "bad", f"{text}: scan them with `calibrate deck`")
+    profile = None if path is None else load_deck_profile(path)
+    if profile is None:
+        if not missing:
+            yield Finding(about, "good", f"{name}: {len(codes)} codes, every card has one")
+        return
+    for text in profile_differences(profile, driver.name, driver.code_settings):
+        yield Finding(about, "bad", f"{path} was learned with other settings: {text}")
+    line = asdict(reader.line) | {"port": redact_url(reader.port)}
+    learned = profile.line | ({"port": profile.port} if profile.port else {})
+    for key, value in learned.items():
+        if key in line and line[key] != value:
+            text = f"{path} was learned with {key} = {value}, not {line[key]}"
+            yield Finding(about, "note", f"{text}: verify it with `calibrate deck --verify`")
+    if not profile.is_unchanged:
+        text = f"{path}: the table was changed after {profile.date}, when it was learned"
+        yield Finding(about, "note", f"{text}: verify it with `calibrate deck --verify`")
+    if not missing:
+        text = f"{path}: {profile.codes} codes of {profile.decks} decks, learned {profile.date}"
+        yield Finding(about, "good", text)
 
 
 def _check_evidence(about: str, folder: Path | None) -> Finding:

@@ -25,7 +25,7 @@ from drivers.line_scanner import LineScanner, built_in_codes, framing_of
 from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, SimulatedTable, scenes
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step, Wire
 from drivers.simulators.simulated_shoe import Excess, Fault, Placed, coup_of
-from shoe_daemon.game import Card, Outcome, Slot
+from shoe_daemon.game import DECK, Card, Outcome, Slot
 from shoe_daemon.table.observations import Role
 
 __all__ = [
@@ -39,10 +39,13 @@ __all__ = [
 Messages = list[tuple[float, bytes]]
 """What is sent about one thing: seconds after it, and bytes."""
 
+_SCAN_S: Final = 2.0
 _SCANNED_TWICE: Final = 0.2
 _AGAIN_S: Final = 0.2
 _ALARM_TOO: Final = 0.5
 _FLICKERS: Final = 0.3
+_FIRST_TAG: Final = 0x04A2B3C4D50000
+"""The tag of the first ace of spades, where no table names the tags."""
 
 
 class TextStep(Step, frozen=True):
@@ -122,6 +125,20 @@ class SimulatedTextReader(ABC):
         self.once, self.chance = once, Random(f"reader {settings.seed}")
         dealt = replace(settings, mode=Mode.OPEN, excess=Excess.BURNED)
         return scenes(dealt, _TextTable(dealt, self))
+
+    def scanned_decks(self, decks: int) -> Iterator[Scene]:
+        """Scan decks card by card, as a technician does: spades, hearts, diamonds, clubs."""
+        self.once, line = True, _TextWire(Random(0))
+        for number in range(decks):
+            for card in DECK:
+                line.wait(_SCAN_S, _SCAN_S)
+                line.say(self._scanned(card, number), is_card=True)
+                yield Scene(line.take())
+
+    def _scanned(self, card: Card, deck: int) -> Messages:
+        """Return what is sent about a card of a deck, counted from 0."""
+        del deck
+        return self.card(card, Role.PLAY)
 
     def boot(self) -> Messages:
         """Return what is sent at the start."""
@@ -246,6 +263,8 @@ class SimulatedJsonLines(SimulatedTextReader):
         Fault.LOST_FRAME,
     )
 
+    driver: JsonLines
+
     def __init__(self, driver: JsonLines) -> None:
         super().__init__(driver)
         self._options = driver.options
@@ -255,6 +274,11 @@ class SimulatedJsonLines(SimulatedTextReader):
             uids.setdefault(card, []).append(uid)
         # No tag comes again before the others of its face.
         self._uids = {card: cycle(each) for card, each in uids.items()}
+
+    def _scanned(self, card: Card, deck: int) -> Messages:
+        if not self.driver.cards():
+            self._uids[card] = cycle([f"{_FIRST_TAG + deck * len(DECK) + card.index:014X}"])
+        return self.card(card, Role.PLAY)
 
     def boot(self) -> Messages:
         """Return what a microcontroller prints when it starts."""

@@ -1,4 +1,4 @@
-"""`shoe-daemon calibrate`: find the settings of a serial line, camera or recogniser."""
+"""`shoe-daemon calibrate`: find the settings of a serial line, deck, camera or recogniser."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from shoe_daemon.cli.calibrate_camera import camera, print_markers
+from shoe_daemon.cli.calibrate_deck import deck
 from shoe_daemon.cli.shared_options import (
     DRIVER_OPTIONS,
     EXISTING_FILE,
@@ -39,6 +40,7 @@ def command() -> None:
 
 
 command.add_command(camera)
+command.add_command(deck)
 command.add_command(print_markers)
 
 

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.cli.shared_options import (
@@ -94,6 +95,8 @@ def _reader_command(name: str) -> click.Command:
     if len(modes) > 1:
         params.insert(params.index(next(p for p in params if p.name == "decks")), mode)
     params.insert(params.index(next(p for p in params if p.name == "fault_rate")), fault)
+    if not hasattr(kind, "scanned_decks"):
+        params = [p for p in params if p.name != "scan_decks"]
     return click.Command(
         name, params=params, callback=callback, help=f"Simulates {kind.about}.\n\n{_ABOUT}"
     )
@@ -124,6 +127,11 @@ about 28 seconds a round, and begins as soon as somebody opens the line.
 @_ROUNDS
 @_SHOES
 @_DECKS
+@click.option(
+    "--scan-decks",
+    type=click.IntRange(1, 12),
+    help="Deals nothing: scans so many decks card by card, for `calibrate deck`.",
+)
 @click.option("--seed", type=int, help="The same seed deals the same; by chance where not given.")
 @_FAULT_RATE
 @click.option("--once", is_flag=True, help="Sends nothing twice; an Angel Eye sends three times.")
@@ -145,6 +153,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
     once: bool,
     truth: Path | None,
     driver_options: dict[str, Any],
+    scan_decks: int | None = None,
     **settings: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     from drivers import create_driver
@@ -154,8 +163,12 @@ def _simulate(  # noqa: PLR0913 - one for each option
         raise UserError("--link, --listen and --capture exclude one another")
     wanted = _shoe_settings(settings)
     copies = 1 if once else 3
-    simulator = find_simulator(name)(create_driver(name, driver_options))
-    what = (name, wanted, driver_options, simulator.scenes(wanted, once=once))
+    simulator: Any = find_simulator(name)(create_driver(name, driver_options))
+    if scan_decks is None:
+        scenes = simulator.scenes(wanted, once=once)
+    else:
+        wanted, scenes = replace(wanted, shoes=1), simulator.scanned_decks(scan_decks)
+    what = (name, wanted, driver_options, scenes)
     with _dealt_log(truth) as ledger:
         if capture:
             _write_capture(capture, what, copies, ledger)

@@ -1,0 +1,613 @@
+"""
+Learns which code is which card: a deck is scanned card by card, in a known order.
+
+`DeckLearning` and `DeckVerification` take the frames of a reader and answer with lines for a
+person; they read no line and no clock. `scan_deck` feeds them from a line or a capture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from calibration.serial_line_speed import toml_table
+from drivers import (
+    PART_SUFFIX,
+    CaptureLine,
+    DeckProfile,
+    Driver,
+    Frame,
+    FrameKind,
+    LearnsCodes,
+    LineError,
+    LineSettings,
+    Mark,
+    OpensLine,
+    Transport,
+    load_capture,
+    open_transport,
+    table_hash,
+)
+from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.game import CARDS_PER_DECK, MAX_DECKS, RANKS, SUITS, Card
+from shoe_daemon.table.observations import Gap
+
+__all__ = [
+    "DeckError",
+    "DeckLearning",
+    "DeckVerification",
+    "Scan",
+    "ScannedDeck",
+    "deck_order",
+    "load_part",
+    "part_of",
+    "profile_of",
+    "remove_part",
+    "scan_deck",
+    "write_part",
+    "write_profile",
+]
+
+_FILE: Final = "file:"
+_REOPEN_S: Final = 1.0
+_LAST_SILENCE_S: Final = 60.0
+_RANK_WORDS: Final = (
+    "ACE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN JACK QUEEN KING".split()  # noqa: SIM905
+)
+_SUIT_WORDS: Final = {"S": "SPADES", "H": "HEARTS", "D": "DIAMONDS", "C": "CLUBS"}
+
+
+class DeckError(UserError):
+    """A card cannot be learned or verified: one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, exit_status=1)
+
+
+def card_words(card: Card) -> str:
+    """Return a card in large words: ``FOUR OF SPADES (4S)``."""
+    return f"{_RANK_WORDS[RANKS.index(card.rank)]} OF {_SUIT_WORDS[card.suit]} ({card})"
+
+
+def deck_order(text: str) -> tuple[Card, ...]:
+    """
+    Return the cards of a deck in the order of scanning.
+
+    Args:
+        text: The letters of the suits: from ace to king; a small letter is from king to ace.
+
+    Raises:
+        UserError: It is not every suit once.
+    """
+    if sorted(text.upper()) != sorted(SUITS):
+        raise UserError(
+            f"--order {text}: expected each of S, H, D and C once; a small letter for a suit "
+            "from king to ace, such as SDch"
+        )
+    return tuple(
+        Card(rank + suit.upper())
+        for suit in text
+        for rank in (RANKS if suit.isupper() else reversed(RANKS))
+    )
+
+
+class ScannedDeck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The cards learned so far: the content of the file beside a profile.
+
+    Attributes:
+        version: Of this form.
+        driver: Name of the driver.
+        options: Its `LearnsCodes.code_settings`.
+        decks: Number of decks.
+        order: As for `deck_order`.
+        scans: The code of each card, in that order.
+    """
+
+    version: Literal[1] = 1
+    driver: str
+    options: dict[str, Any] = {}
+    decks: Annotated[int, Meta(ge=1, le=MAX_DECKS)] = 1
+    order: str = "SHDC"
+    scans: tuple[str, ...] = ()
+
+
+class _Scanning(Protocol):
+    """A deck that is being scanned; a method may raise `DeckError`."""
+
+    @property
+    def is_complete(self) -> bool: ...
+    def prompt(self) -> list[str]: ...
+    def take(self, code: str) -> list[str]: ...
+    def undo(self) -> list[str]: ...
+
+
+class DeckLearning:
+    """
+    The state of learning.
+
+    Attributes:
+        deck: What was learned so far.
+        cards: The table so far.
+    """
+
+    def __init__(self, deck: ScannedDeck, *, unique_codes: bool) -> None:
+        """
+        Args:
+            deck: Where to go on.
+            unique_codes: Whether every card has a code of its own.
+
+        Raises:
+            UserError: The deck has an invalid order, or scans that contradict each other.
+        """
+        self._order = deck_order(deck.order)
+        self._unique = unique_codes
+        self.deck = msgspec.structs.replace(deck, scans=())
+        self.cards: dict[str, Card] = {}
+        for code in deck.scans:
+            if self.is_complete:
+                raise UserError(f"{len(deck.scans)} cards; expected {self.total} at most")
+            self.take(code)
+
+    @property
+    def total(self) -> int:
+        """Number of cards to scan."""
+        return CARDS_PER_DECK * self.deck.decks
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every card was scanned."""
+        return len(self.deck.scans) == self.total
+
+    @property
+    def missing(self) -> list[Card]:
+        """Cards of the current deck that were not scanned, in order."""
+        done = len(self.deck.scans) % CARDS_PER_DECK
+        return [] if self.is_complete else list(self._order[done:])
+
+    def _card(self, number: int) -> Card:
+        return self._order[number % CARDS_PER_DECK]
+
+    def prompt(self) -> list[str]:
+        """Return the next card, in large words, with the progress."""
+        done = len(self.deck.scans)
+        if self.is_complete:
+            return []
+        number, deck = done % CARDS_PER_DECK + 1, done // CARDS_PER_DECK + 1
+        decks = "" if self.deck.decks == 1 else f", deck {deck} of {self.deck.decks}"
+        place = f"card {number} of {CARDS_PER_DECK}{decks}"
+        return ["", f"  {place}:  {card_words(self._card(done))}"]
+
+    def take(self, code: str) -> list[str]:
+        """
+        Learn a code.
+
+        Raises:
+            DeckError: It is the code of another card, or, if each card has its own, of this one.
+        """
+        scans = self.deck.scans
+        card = self._card(len(scans))
+        known = self.cards.get(code)
+        if known is not None:
+            first = scans.index(code)
+            this_deck = scans[len(scans) - len(scans) % CARDS_PER_DECK :]
+            is_same_in_other_deck = known == card and not self._unique and code not in this_deck
+            if not is_same_in_other_deck:
+                raise DeckError(self._duplicate(code, card, first))
+        self.cards[code] = card
+        self.deck = msgspec.structs.replace(self.deck, scans=(*scans, code))
+        return [f"      {code} is the {card_words(card)}"]
+
+    def _duplicate(self, code: str, card: Card, first: int) -> str:
+        before = self._card(first)
+        deck = "" if self.deck.decks == 1 else f" of deck {first // CARDS_PER_DECK + 1}"
+        return (
+            f"{code} was learned for the {card_words(before)}{deck} and came again for the "
+            f"{card_words(card)}; expected a code that no other card has: is this the right "
+            "card? `u` takes the last one back"
+        )
+
+    def undo(self) -> list[str]:
+        """
+        Take the last card back.
+
+        Raises:
+            DeckError: There is none.
+        """
+        if not self.deck.scans:
+            raise DeckError("no card was scanned yet; nothing to take back")
+        code = self.deck.scans[-1]
+        self.deck = msgspec.structs.replace(self.deck, scans=self.deck.scans[:-1])
+        card = self.cards[code] if code in self.deck.scans else self.cards.pop(code)
+        return [f"      taken back: {code}, the {card_words(card)}"]
+
+
+class DeckVerification:
+    """
+    The state of a verification: a deck is scanned in any order.
+
+    Attributes:
+        strangers: Codes that the table lacks, in the order of scanning.
+    """
+
+    def __init__(self, cards: dict[str, Card]) -> None:
+        self._cards = cards
+        self._seen: list[str] = []
+        self.strangers: list[str] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every code of the table was scanned."""
+        return len(self._seen) == len(self._cards)
+
+    @property
+    def missing(self) -> list[Card]:
+        """The card of each code that was not scanned, as often as it has such codes."""
+        return [card for code, card in self._cards.items() if code not in self._seen]
+
+    def prompt(self) -> list[str]:
+        """Return the progress."""
+        return [f"  {len(self._seen)} of {len(self._cards)} codes verified; the next card, please"]
+
+    def take(self, code: str) -> list[str]:
+        """
+        Verify a code.
+
+        Raises:
+            DeckError: The table lacks it.
+        """
+        card = self._cards.get(code)
+        if card is None:
+            if code not in self.strangers:
+                self.strangers.append(code)
+            raise DeckError(f"{code}: a stranger: no card of the table has this code")
+        again = " (again)" if code in self._seen else ""
+        if not again:
+            self._seen.append(code)
+        return [f"      {code} is the {card_words(card)}{again}"]
+
+    def undo(self) -> list[str]:
+        """
+        Take the last new code back.
+
+        Raises:
+            DeckError: There is none.
+        """
+        if not self._seen:
+            raise DeckError("no card was scanned yet; nothing to take back")
+        return [f"      taken back: {self._seen.pop()}"]
+
+
+# Scanning
+
+
+class Scan(Struct, frozen=True, kw_only=True):
+    """
+    The reader, and the person who scans.
+
+    Attributes:
+        port: The line, or a capture.
+        driver: A `LearnsCodes`, without its table.
+        line: Settings of the line.
+        stopping: Ends the scanning.
+        echo: Prints a line.
+        typed: Lines that a person types: ``u`` takes the last card back, ``stop`` ends.
+        fail: Whether a `DeckError` is raised, instead of printed.
+        seconds: Ends it after so long; None for never.
+    """
+
+    port: str
+    driver: Driver
+    line: LineSettings
+    stopping: Event
+    echo: Callable[[str], None]
+    typed: Iterable[str] = ()
+    fail: bool = False
+    seconds: float | None = None
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether the codes come from a capture."""
+        return self.port.startswith(_FILE)
+
+    def open(self) -> Transport:
+        """
+        Open the line.
+
+        Raises:
+            LineError: It cannot be opened now.
+        """
+        if isinstance(self.driver, OpensLine):
+            return self.driver.open_line(self.port)
+        return open_transport(self.port, self.line)
+
+
+def scan_deck(scan: Scan, scanning: _Scanning, changed: Callable[[], None] = lambda: None) -> bool:
+    """
+    Scan cards until all were scanned, the capture ends, or a person stops.
+
+    A line that is lost is opened again. What a driver answers its reader is sent.
+
+    Args:
+        scan: The reader, and the person.
+        scanning: Receives the codes.
+        changed: Called after each card that was learned or taken back.
+
+    Returns:
+        Whether all cards were scanned.
+
+    Raises:
+        UserError: The line cannot be opened; or a `DeckError`.
+    """
+    commands: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(scan.typed, commands), daemon=True).start()
+    scanner = _Scanner(scan, scanning, changed)
+    end = None if scan.seconds is None else time.monotonic() + scan.seconds
+    scanner.show_prompt()
+    with contextlib.closing(_captured(scan) if scan.is_capture else _received(scan)) as reads:
+        for transport, data, now in reads:
+            for frame in scanner.decode(data, now):
+                if frame.answer and transport is not None:
+                    with contextlib.suppress(LineError):  # the next read reports it
+                        transport.write(frame.answer)
+                scanner.take(frame)
+            while not (scanning.is_complete or commands.empty()):
+                if scanner.obey(commands.get()):
+                    return False
+            is_late = end is not None and time.monotonic() >= end
+            is_done = scanning.is_complete and not scan.is_capture
+            if is_done or scan.stopping.is_set() or is_late:
+                break
+    if scanner.codes_left:
+        raise DeckError(
+            f"{scanner.codes_left} more codes follow the last card; expected none: is --decks "
+            "right?"
+        )
+    return scanning.is_complete
+
+
+def _listen(typed: Iterable[str], commands: queue.Queue[str]) -> None:
+    with contextlib.suppress(ValueError):  # the terminal was closed
+        for text in typed:
+            commands.put(text.strip().lower())
+
+
+class _Scanner:
+    """
+    Gives the frames of a reader, and what a person types, to a deck that is scanned.
+
+    Attributes:
+        codes_left: Number of codes that a capture has after the last card.
+    """
+
+    def __init__(self, scan: Scan, scanning: _Scanning, changed: Callable[[], None]) -> None:
+        driver = scan.driver
+        if not isinstance(driver, LearnsCodes):
+            raise UserError(
+                f"driver {driver.name!r} has no table of codes: its reader names the cards"
+            )
+        self._code_in = driver.code_in
+        self._decoder = driver.decoder()
+        self._scanning = scanning
+        self._echo = scan.echo
+        self._changed = changed
+        self._fail = scan.fail
+        self.codes_left = 0
+
+    def decode(self, data: bytes | None, now: float) -> list[Frame]:
+        """Decode bytes; None: the line was lost."""
+        if data is None:
+            self._decoder.reset()
+            return []
+        return self._decoder.feed(data, now)
+
+    def take(self, frame: Frame) -> None:
+        """Take a frame; repeats and noise are no card."""
+        if frame.kind is not FrameKind.FRAME or not frame.raw:
+            return
+        is_damaged = any(isinstance(each, Gap) for each in frame.observations)
+        code = None if is_damaged else self._code_in(frame.raw)
+        if self._scanning.is_complete:
+            self.codes_left += code is not None and self._fail
+        elif code is not None:
+            self._do(lambda: self._scanning.take(code))
+        elif frame.observations:
+            shown = frame.raw[:32].hex(" ").upper()
+            self._echo(f"  !!  no code could be read in {shown}: scan that card again")
+
+    def obey(self, command: str) -> bool:
+        """Obey what was typed; return whether it ends the scanning."""
+        match command:
+            case "u" | "undo":
+                self._do(self._scanning.undo)
+            case "stop" | "q" | "quit":
+                return True
+            case "":
+                self.show_prompt()
+            case _:
+                self._echo(f"  !!  {command!r}; expected u (undo), stop, or Enter")
+        return False
+
+    def _do(self, action: Callable[[], list[str]]) -> None:
+        try:
+            lines = action()
+        except DeckError as fault:
+            if self._fail:
+                raise
+            lines = [f"  !!  {fault}"]
+        else:
+            self._changed()
+        for line in lines:
+            self._echo(line)
+        self.show_prompt()
+
+    def show_prompt(self) -> None:
+        """Show which card is next."""
+        for line in () if self._scanning.is_complete else self._scanning.prompt():
+            self._echo(line)
+
+
+_Reads = Generator[tuple[Transport | None, bytes | None, float]]
+"""The open line, the bytes of each read with their time; None in place of bytes for a loss."""
+
+
+def _captured(scan: Scan) -> _Reads:
+    now = 0.0
+    for read in load_capture(Path(scan.port.removeprefix(_FILE))).lines:
+        now = _seconds(read, now)
+        yield None, None if read.mark is Mark.LOST else read.data, now
+    yield None, b"", now + _LAST_SILENCE_S
+
+
+def _seconds(read: CaptureLine, before: float) -> float:
+    # Without times, each read is a card of its own.
+    return before + _LAST_SILENCE_S if read.at_us is None else read.at_us / 1e6
+
+
+def _received(scan: Scan) -> _Reads:
+    try:
+        transport = scan.open()
+    except LineError as error:
+        raise UserError(str(error)) from error
+    try:
+        while True:
+            try:
+                yield transport, transport.read(), time.monotonic()
+                continue
+            except LineError as error:
+                scan.echo(f"  !!  {error}; the cards so far are kept, the line is opened again")
+            transport.close()
+            yield None, None, time.monotonic()
+            while (again := _opened_again(scan)) is None:
+                yield None, b"", time.monotonic()
+                scan.stopping.wait(_REOPEN_S)
+            transport = again
+            scan.echo("      the line is back: go on with the card that is asked for")
+    finally:
+        transport.close()
+
+
+def _opened_again(scan: Scan) -> Transport | None:
+    try:
+        return scan.open()
+    except LineError:
+        return None
+
+
+# Files
+
+
+def part_of(path: Path) -> Path:
+    """Return the file beside a profile that has the cards learned so far."""
+    return path.with_name(path.name + PART_SUFFIX)
+
+
+def load_part(path: Path) -> ScannedDeck | None:
+    """
+    Return what was learned for a profile so far; None for nothing.
+
+    Raises:
+        UserError: The file cannot be read, or is invalid.
+    """
+    part = part_of(path)
+    hint = f"expected what `calibrate deck` wrote; remove {part} to begin again"
+    try:
+        return msgspec.json.decode(part.read_bytes(), type=ScannedDeck)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(f"{part}: {one_line(error)}") from error
+    except (msgspec.DecodeError, ValueError) as error:
+        raise UserError(f"{part}: {one_line(error)}; {hint}") from error
+
+
+def write_part(path: Path, deck: ScannedDeck) -> None:
+    """
+    Store what was learned so far beside a profile; a crash leaves the cards before.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    _write(part_of(path), msgspec.json.encode(deck))
+
+
+def remove_part(path: Path) -> None:
+    """Remove what was learned so far."""
+    with contextlib.suppress(OSError):
+        part_of(path).unlink(missing_ok=True)
+
+
+def profile_of(
+    learning: DeckLearning, driver: Driver, port: str, line: LineSettings | None
+) -> DeckProfile:
+    """
+    Return the profile of a deck that was learned now.
+
+    Args:
+        learning: The complete deck.
+        driver: The driver.
+        port: The line; empty if it was a capture.
+        line: Its settings; None where it has none.
+    """
+    cards = {code: str(card) for code, card in learning.cards.items()}
+    return DeckProfile(
+        version=1,
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        driver=driver.name,
+        port=port,
+        decks=learning.deck.decks,
+        codes=len(cards),
+        hash=table_hash(cards),
+        options=learning.deck.options,
+        line={} if line is None else asdict(line),
+        cards=cards,
+    )
+
+
+def write_profile(path: Path, profile: DeckProfile) -> None:
+    """
+    Write a profile, at once or not at all.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    lines = ["# Written by `shoe-daemon calibrate deck`: which code is which card."]
+    tables = []
+    for key, value in asdict(profile).items():
+        if isinstance(value, dict):
+            tables += toml_table(key, value) if value else []
+        else:
+            lines.append(f"{key} = {json.dumps(value)}")
+    lines += tables
+    _write(path, ("\n".join(lines) + "\n").encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    with errors_at(str(path)):
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    os.fchmod(handle, 0o644)
+                    stream.write(content)
+                    stream.flush()
+                    os.fsync(handle)
+                Path(name).replace(path)
+            finally:
+                Path(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot be written: {one_line(error)}") from error
