@@ -263,10 +263,14 @@ def _check_reader(reader: Reading) -> Finding:
     shown = redact_url(reader.port)
     if reader.port.startswith(_UNSTABLE_NAMES):
         return Finding(about, "note", f"{shown} opens, but {_UNSTABLE_ADVICE}")
-    advice = "listen to it with `calibrate serial`" if own is None else own.look
+    advice = own.look if own is not None else _listening_advice(reader.driver)
     if own is None and reader.port.startswith("keyboard:"):
         advice = "press a key, and see what `capture` records"
     return Finding(about, "good", f"{shown} opens; {advice}")
+
+
+def _listening_advice(driver: Driver) -> str:
+    return f"listen to it with `calibrate serial --driver {driver.name}`"
 
 
 def _check_forward(about: str, target: ForwardTarget) -> Iterator[Finding]:
@@ -408,7 +412,8 @@ def table_broker(setup: Setup) -> Iterator[Finding]:
     """Test the broker as the table uses it."""
     config = setup.config
     if config.mqtt is None:
-        yield Finding("broker", "note", "none is configured: nothing is published")
+        text = "none is configured: nothing is published, and no order can be given"
+        yield Finding("broker", "note", text)
         return
     settings = config.mqtt
     topics = Topics(config.site, config.table.id, settings.prefix)

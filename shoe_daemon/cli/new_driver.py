@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,8 @@ def command(name: str, folder: Path | None) -> None:
         raise UserError(f"{name!r}: expected lower-case words with hyphens, such as my-reader")
     if name in driver_names():
         raise UserError(f"{name}: there is a driver of this name; expected a new one")
+    if find_spec(name.replace("-", "_")) is not None:
+        raise UserError(f"{name}: Python has a module of this name; expected another")
     folder = folder or Path(name)
     try:
         folder.mkdir(parents=True)

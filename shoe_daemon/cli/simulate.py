@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -235,7 +236,9 @@ def _write_capture(path: Path, what: _Dealt, copies: int, ledger: _DealtLog) -> 
         header["options"] = msgspec.json.encode(options).decode()
     try:
         if path.suffix == CAPTURE_SUFFIX:
-            timed = [CaptureLine(data, round(at * 1e6)) for at, data in pieces]
+            # As on a line: what takes longer than the time to the next card holds that up.
+            times = accumulate((round(at * 1e6) for at, _ in pieces), max)
+            timed = [CaptureLine(data, at) for at, (_, data) in zip(times, pieces, strict=True)]
             # Silence ends the last round of a reader without results.
             last_us = timed[-1].at_us or 0 if timed else 0
             end = CaptureLine(at_us=last_us + _SILENCE_US, mark=Mark.END)

@@ -109,6 +109,15 @@ def test_its_simulator_deals_what_replay_shows(folder: Path) -> None:
     assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3
 
 
+def test_what_takes_longer_than_the_time_to_the_next_card_holds_it_up(folder: Path) -> None:
+    simulator = folder / "my_reader_simulator.py"
+    late = simulator.read_text().replace('[(0, f"C {card}', '[(2, f"C {card}')
+    simulator.write_text(late)
+    options = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap")
+    assert shoe_daemon(folder, "simulate", "my-reader", *options).returncode == 0
+    assert shoe_daemon(folder, "replay", "shoe.cap").returncode == 0
+
+
 def test_a_simulator_that_cannot_be_loaded_takes_none_away(folder: Path) -> None:
     (folder / "my_reader_simulator.py").write_text("raise RuntimeError('broken')\n")
     listed = shoe_daemon(folder, "simulate", "--help")
@@ -125,6 +134,7 @@ def test_a_simulator_that_cannot_be_loaded_takes_none_away(folder: Path) -> None
         ("My_Reader", "'My_Reader': expected lower-case words with hyphens, such as my-reader"),
         ("angel-eye-ii", "angel-eye-ii: there is a driver of this name; expected a new one"),
         ("../up", "'../up': expected lower-case words"),
+        ("json", "json: Python has a module of this name; expected another"),
     ],
 )
 def test_a_wrong_name_is_refused(name: str, told: str, tmp_path: Path) -> None:
@@ -219,9 +229,13 @@ def test_its_frames_do_not_depend_on_how_the_bytes_are_cut(module: ModuleType) -
         assert decode(module, pieces) == whole
     assert b"".join(frame.raw for frame in whole) == STREAM
     said = [type(each).__name__ for frame in whole for each in frame.observations]
-    assert said == [*["CardDrawn"] * 2, *["Unreadable"] * 3, *["Result"] * 2, "CardDrawn"]
-    kinds = [frame.kind for frame in whole if not frame.observations]
-    assert [kind is FrameKind.FRAME for kind in kinds] == [True, True, True, False, False, False]
+    cards, lost = ["CardDrawn"] * 2, ["Gap"]
+    assert said == [
+        *[*lost, *cards, *["Unreadable"] * 3, "Result", *lost, "Result"],
+        *[*lost * 4, "CardDrawn"],
+    ]
+    noise = [frame.raw for frame in whole if frame.kind is FrameKind.NOISE]
+    assert noise[:4] == [b"9S\n", b"R nobody\n", b"X 1\n", b"\xff\xfe\n"]
 
 
 def test_its_memory_is_bounded_and_nothing_is_raised(module: ModuleType) -> None:
