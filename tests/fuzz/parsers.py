@@ -78,6 +78,11 @@ def _json_lines(data: bytes) -> str:
     return _decoded("json-lines", data, {"cards": {"04A2B3C4": "AS"}, "buttons": True})
 
 
+def _mqtt_camera(data: bytes) -> str:
+    """The messages of a recogniser on a broker."""
+    return _decoded("mqtt-camera", data)
+
+
 def _capture(data: bytes) -> str:
     """A capture file, the observations of its bytes, and the same with other cards."""
     with TemporaryDirectory(prefix="fuzz-") as folder:
@@ -208,6 +213,7 @@ PARSERS: Final[Mapping[str, Parser]] = {
     "bee_tek": _bee_tek,
     "line_scanner": _line_scanner,
     "json_lines": _json_lines,
+    "mqtt_camera": _mqtt_camera,
     "config": _config,
     "command": _command,
     "observation_log": _log,

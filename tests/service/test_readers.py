@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,58 @@ def test_a_copy_of_the_line_gets_every_byte_and_delays_no_card(
             copied += display.recv(4096)
         assert daemon.stop() == 0
         assert display.recv(1) == b""
+
+
+RECOGNISER = """
+[[reader]]
+driver = "mqtt-camera"
+port = "mqtt://127.0.0.1:{port}/studio/7"
+[reader.options]
+slots = ["P1", "B1", "P2", "B2", "P3", "B3"]
+"""
+
+
+def test_a_recogniser_on_the_broker_deals_and_a_restart_deals_nothing_twice(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener
+) -> None:
+    def show(*cards: str) -> None:
+        texts = [*cards, *[""] * (6 - len(cards))]
+        message = {"response": "result", "arg": {"res": texts}}
+        listener.publish("studio/7", json.dumps(message).encode(), retain=True)
+
+    show("2C", "3C", "4C", "5C")  # of yesterday
+    file = configure(tmp_path / "table", port=mosquitto.port)
+    with file.open("a", encoding="utf-8") as text:
+        text.write(RECOGNISER.format(port=mosquitto.port))
+    daemon = run(file).wait_ready()
+    wait_for(lambda: device(listener) == "connected", "the recogniser's line")
+    show()
+    for count in range(1, 5):
+        show(*("9S", "2H", "KD", "3C")[:count])
+    listener.wait("event/round_finished", 1)
+    show()
+    show("2S", "5H")
+    listener.wait("event/card_dealt", 6)
+    daemon.kill()
+    count = len(listener.of("device/shoe"))
+    daemon.start().wait_ready()
+    wait_for(lambda: len(listener.of("device/shoe")) > count, "the line after the restart")
+    wait_for(lambda: device(listener) == "connected", "the line after the restart")
+    show("2S", "5H", "4D")
+    show("2S", "5H", "4D", "QC")
+    show("2S", "5H", "4D", "QC", "", "4S")
+    show()
+    for count in range(1, 5):
+        show(*("KS", "8H", "KD", "TC")[:count])
+    show()
+    # The round of the restart is complete on the table, but nobody knows what was missed.
+    wait_for(lambda: not events(listener, "round_finished")[-1]["partial"], "a clean round")
+    wait_for(lambda: events(listener, "round_finished")[-1]["outcome"] == "banker", "its winner")
+    dealt = [message.json for message in listener.of("event/card_dealt")]
+    cards = {each["seq"]: each["data"]["card"] for each in dealt}
+    assert " ".join(cards.values()) == "9S 2H KD 3C 2S 5H 4D QC 4S KS 8H KD 10C"
+    assert not listener.of("event/irregularity")
+    prove(daemon, listener)
 
 
 def test_without_places_a_quiet_gap_ends_the_round(

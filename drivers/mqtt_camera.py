@@ -1,0 +1,565 @@
+"""
+A recogniser on a broker: a camera of another maker that publishes the cards on the table.
+
+    {"response":"result","arg":{"res":["KD","10S","","","",""]}}
+
+Each message is a snapshot: one text for each place, an empty one for a place without a card. Where
+the list is in the message, the order of the places and the names of the cards are options.
+
+The line gives one line of bytes for each message. A message that the broker had kept since before
+the connection begins with ``retained``; it is old, and ignored.
+
+A snapshot is compared with the cards that are known to lie on the table. A new card is reported as
+seen on its place. A card that vanishes stays known, and is not new when it comes back: a hand was
+in between. The table is cleared by a snapshot without cards, if at least four were known (no round
+has fewer); if fewer, by `cleared_after` seconds without cards before the next one; or by a
+snapshot with another first card and none of the known cards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
+from paho.mqtt.reasoncodes import ReasonCode
+
+from drivers.capture_file import blank
+from drivers.driver_interface import (
+    Decoder,
+    Frame,
+    FrameKind,
+    LineSettings,
+    Maturity,
+    Transport,
+)
+from drivers.text_lines import (
+    LOST,
+    CardTableDriver,
+    CardTableOptions,
+    LineDecoder,
+    card_named,
+    noise,
+    other_name,
+)
+from drivers.transport import READ_TIMEOUT_S, LineError
+from drivers.url_redaction_and_error_location import redact_url
+from shoe_daemon.configured_files import find_file, read_secret
+from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.game import DEALING_ORDER, Card, Slot
+from shoe_daemon.table.observations import (
+    Observation,
+    Placed,
+    Signal,
+    TableCleared,
+    Unreadable,
+)
+
+__all__ = ["MqttCamera", "MqttCameraOptions"]
+
+MAX_LINE_BYTES: Final = 4096
+"""Longer messages are noise."""
+
+_COMPLETE_CARDS: Final = 4
+_RETAINED: Final = b"retained "
+_LINE_ENDS: Final = bytes.maketrans(b"\r\n", b"  ")
+_TIMEOUT_S: Final = 5.0
+"""Of a connection, and of the broker's answers after it."""
+
+_KEEPALIVE_S: Final = 10
+_PLAIN_PORT: Final = 1883
+_TLS_PORT: Final = 8883
+_MAX_PORT: Final = 65_535
+_MAX_TOPIC_BYTES: Final = 65_535
+_URL: Final = re.compile(
+    r"(?P<scheme>mqtts?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@\[\]\s]+)(?::(?P<port>\d{1,5}))?"
+    r"/(?P<topic>[^+#\0]+)"
+)
+
+_File = Annotated[str, Meta(min_length=1)]
+
+
+class MqttCameraOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """
+    The options of the driver ``mqtt-camera``.
+
+    Attributes:
+        slots: The slot of each text in the list: all six, in the recogniser's order.
+        path: Where the list is in a message: names of fields, or numbers in lists, with dots.
+        only: Messages without these values are ignored; the keys are such paths.
+        cleared_after: Seconds without cards after which the table was cleared, if fewer than
+            four cards lay on it.
+        protocol: Version of MQTT.
+        username: The user name at the broker; None for no login.
+        password_file: File with the password in its first line, searched among the unit's
+            credentials first, then beside the configuration.
+        ca_file: With ``mqtts:``, the trusted authority (PEM); None for the system's.
+        cert_file: The certificate of this client (PEM), if the broker asks for one.
+        key_file: The key of `cert_file`; None if it is in the same file.
+    """
+
+    slots: tuple[Slot, ...] = ()
+    path: str = "arg.res"
+    only: dict[str, str] = msgspec.field(default_factory=lambda: {"response": "result"})
+    cleared_after: Annotated[float, Meta(ge=0, le=600)] = 5.0
+    protocol: Literal["5", "3.1.1"] = "5"
+    username: _File | None = None
+    password_file: _File | None = None
+    ca_file: _File | None = None
+    cert_file: _File | None = None
+    key_file: _File | None = None
+
+    def __post_init__(self) -> None:
+        """Reject an order without some place, and an invalid path."""
+        super().__post_init__()
+        if self.slots and sorted(self.slots) != sorted(DEALING_ORDER):
+            got = " ".join(self.slots)
+            raise ValueError(f"slots: {got}; expected each of {' '.join(DEALING_ORDER)} once")
+        for key, path in (("path", self.path), *(("only", each) for each in self.only)):
+            if not all(path.split(".")):
+                raise ValueError(f"{key}: {path!r}; expected names with dots, such as 'arg.res'")
+
+
+class _Snapshot(NamedTuple):
+    """The cards of a message: read ones, and places whose card has no known name."""
+
+    cards: dict[Slot, Card]
+    unread: tuple[Slot, ...]
+
+
+class _KnownCards:
+    """
+    The cards that lie on the table.
+
+    Attributes:
+        faces: The faces that were reported of each place; the first one counts.
+        unread: Places whose card has not been read yet.
+    """
+
+    def __init__(self) -> None:
+        self.faces: dict[Slot, list[Card]] = {}
+        self.unread: set[Slot] = set()
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.faces) + len(self.unread) >= _COMPLETE_CARDS
+
+    def agrees(self, slot: Slot, card: Card) -> bool:
+        return slot in self.faces and self.faces[slot][0] is card
+
+    def holds(self, snapshot: _Snapshot) -> bool:
+        """Return whether all cards of a snapshot, enough for a round, lie here."""
+        enough = len(snapshot.cards) >= _COMPLETE_CARDS
+        return enough and all(self.agrees(*each) for each in snapshot.cards.items())
+
+    def is_replaced_by(self, snapshot: _Snapshot) -> bool:
+        """Return whether a snapshot has another first card, and no card or place of before."""
+        others = [
+            slot in self.faces and not self.agrees(slot, snapshot.cards[slot])
+            for slot in snapshot.cards
+        ]
+        return self.is_complete and Slot.P1 in snapshot.cards and all(others)
+
+    def add(self, snapshot: _Snapshot) -> list[Observation]:
+        """Add what is new; a place with another face keeps its own, and both are reported."""
+        news: list[Observation] = []
+        for slot in DEALING_ORDER:
+            card = snapshot.cards.get(slot)
+            if card is not None and card not in self.faces.get(slot, ()):
+                self.faces.setdefault(slot, []).append(card)
+                self.unread.discard(slot)
+                news.append(Placed(slot=slot, card=card))
+            elif slot in snapshot.unread and slot not in self.faces and slot not in self.unread:
+                self.unread.add(slot)
+                news.append(Unreadable(slot=slot))
+        return news
+
+
+class MqttCameraDecoder(LineDecoder):
+    """Decodes the messages of one recogniser; keeps one message, and the cards of two rounds."""
+
+    def __init__(self, options: MqttCameraOptions, cards: Mapping[str, Card]) -> None:
+        super().__init__(b"\n", MAX_LINE_BYTES)
+        self._options = options
+        self._cards = cards
+        self._slots = options.slots or DEALING_ORDER
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget a half-received message, and what lay on the table: it may have changed."""
+        super().reset()
+        self._known = self._cleared = _KnownCards()
+        self._is_unknown = True
+        self._empty_since: float | None = None
+
+    def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
+        for piece in pieces:
+            raw = piece + b"\n"
+            start = max(0, piece.find(b"{"))
+            if piece[:start].endswith(_RETAINED):
+                note = "kept by the broker: from before the connection"
+                frames.append(Frame(raw, FrameKind.REPEAT, (), now, note))
+                continue
+            if start:
+                frames.append(noise(piece[:start], now, "no message of a recogniser"))
+            frames.append(self._frame(raw[start:], now))
+
+    def _frame(self, raw: bytes, now: float) -> Frame:
+        try:
+            found = self._snapshot(msgspec.json.decode(raw))
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            return noise(raw, now, one_line(error))
+        if found is None:
+            return Frame(raw, FrameKind.REPEAT, (), now, "another message")
+        before = self._empty_since, self._is_unknown
+        observations, note = self._compare(found, now)
+        changed = bool(observations) or (self._empty_since, self._is_unknown) != before
+        kind = FrameKind.FRAME if changed else FrameKind.REPEAT
+        return Frame(raw, kind, tuple(observations), now, note)
+
+    def _snapshot(self, message: object) -> _Snapshot | None:
+        """
+        Return the cards of a message; None if it is another kind of message.
+
+        Raises:
+            ValueError: It has no list of six texts where it should.
+        """
+        options = self._options
+        if any(_at(message, path) != value for path, value in options.only.items()):
+            return None
+        texts = _at(message, options.path)
+        if not isinstance(texts, list) or len(texts) != len(self._slots):
+            raise ValueError(f"{options.path}: no list of {len(self._slots)} texts")
+        cards, unread = dict[Slot, Card](), list[Slot]()
+        for slot, text in zip(self._slots, texts, strict=True):
+            if text is None or (isinstance(text, str) and not text.strip()):
+                continue
+            card = self._card(text) if isinstance(text, str) else None
+            if card is None:
+                unread.append(slot)
+            else:
+                cards[slot] = card
+        return _Snapshot(cards, tuple(unread))
+
+    def _card(self, text: str) -> Card | None:
+        if self._cards:
+            return self._cards.get(text.strip())
+        return card_named(text.strip().upper())
+
+    def _compare(self, found: _Snapshot, now: float) -> tuple[list[Observation], str]:
+        if not found.cards and not found.unread:
+            return self._empty(now), ""
+        observations: list[Observation] = []
+        if self._cleared.holds(found):
+            if self._known.faces or self._known.unread:
+                return [], "late: the cards of before"
+            self._cleared, self._known = _KnownCards(), self._cleared
+            return [*LOST], "the cards of before are back: they were not cleared"
+        since, self._empty_since = self._empty_since, None
+        # Rounded: a journal has the times to a millisecond.
+        was_empty = since is not None and round(now - since, 3) >= self._options.cleared_after
+        if was_empty or self._known.is_replaced_by(found):
+            observations += self._clear()
+        self._is_unknown = False
+        return [*observations, *self._known.add(found)], ""
+
+    def _empty(self, now: float) -> list[Observation]:
+        if self._known.is_complete or self._is_unknown:
+            return self._clear()
+        if self._empty_since is None and (self._known.faces or self._known.unread):
+            self._empty_since = now
+        return []
+
+    def _clear(self) -> list[Observation]:
+        self._cleared, self._known = self._known, _KnownCards()
+        self._is_unknown, self._empty_since = False, None
+        return [TableCleared()]
+
+
+def _at(message: Any, path: str) -> Any:  # noqa: ANN401 - any value of JSON
+    """Return the value at a path; None if there is none."""
+    for part in path.split("."):
+        if isinstance(message, dict):
+            message = message.get(part)
+        elif isinstance(message, list) and part.isdecimal() and int(part) < len(message):
+            message = message[int(part)]
+        else:
+            return None
+    return message
+
+
+class MqttCamera(CardTableDriver[MqttCameraOptions]):
+    """The driver ``mqtt-camera``."""
+
+    name: ClassVar[str] = "mqtt-camera"
+    line: ClassVar[LineSettings] = LineSettings()
+    maturity: ClassVar[Maturity] = Maturity.ASSUMED
+    signals: ClassVar[tuple[Signal, ...]] = (Signal.PLACEMENT, Signal.CLEARED)
+    options_type: ClassVar[type[Struct]] = MqttCameraOptions
+
+    @property
+    def look(self) -> str:
+        """Advice on how to check the reader by hand."""
+        return "deal a card, and see what `capture` records"
+
+    def decoder(self) -> Decoder:
+        """
+        Return a new decoder.
+
+        Raises:
+            UserError: The file of the table cannot be read.
+        """
+        return MqttCameraDecoder(self.options, self.cards())
+
+    def check_url(self, url: str) -> None:
+        """
+        Check the address, the options and their files, without connecting.
+
+        Raises:
+            UserError: The first fault, in one line.
+        """
+        options, address = self.options, _parse(url)
+        if not options.slots:
+            raise UserError(
+                "options.slots: missing; expected the slots in the order of the recogniser's list,"
+                ' such as ["P1", "P2", "P3", "B1", "B2", "B3"]'
+            )
+        if options.password_file is not None and options.username is None:
+            raise UserError("options.password_file: a password needs options.username beside it")
+        for key in ("ca_file", "cert_file", "key_file"):
+            if getattr(options, key) is not None and not address.tls:
+                raise UserError(f"options.{key}: given with {url!r}; expected mqtts://HOST/TOPIC")
+        if options.key_file is not None and options.cert_file is None:
+            raise UserError("options.key_file: a key needs options.cert_file beside it")
+        self._password()
+        if address.tls:
+            self._tls_context()
+
+    def open_line(self, url: str) -> Transport:
+        """
+        Connect to the broker and subscribe.
+
+        Raises:
+            UserError: As `check_url`.
+            LineError: The broker cannot be reached, or refuses.
+        """
+        self.check_url(url)
+        options, address = self.options, _parse(url)
+        is_5 = options.protocol == "5"
+        client = paho.Client(
+            CallbackAPIVersion.VERSION2,
+            f"shoe-recogniser-{secrets.token_hex(4)}",
+            clean_session=None if is_5 else True,
+            protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
+            reconnect_on_failure=False,
+        )
+        if options.username is not None:
+            client.username_pw_set(options.username, self._password())
+        if address.tls:
+            client.tls_set_context(self._tls_context())
+        return _MqttLine(client, address)
+
+    def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
+        """
+        Return a message with other cards, by their names; only the list and the values of the
+        option `only` stay. Any other bytes are blank.
+        """
+        start = max(0, raw.find(b"{"))
+        head, body = raw[:start], raw[start:]
+        shown_head = head if head == _RETAINED else blank(head, _MARKS)
+        try:
+            message = msgspec.json.decode(body)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return shown_head + blank(body, _MARKS)
+        options = self.options
+        texts = _at(message, options.path)
+        shown: dict[str, Any] = {}
+        if all(_at(message, path) == value for path, value in options.only.items()):
+            for path, value in options.only.items():
+                _put(shown, path, value)
+        if isinstance(texts, list):
+            _put(shown, options.path, [self._other_text(each, permutation) for each in texts])
+        return shown_head + msgspec.json.encode(shown) + b"\n" * body.endswith(b"\n")
+
+    def _other_text(self, text: object, permutation: Mapping[Card, Card]) -> str | None:
+        if text is None:
+            return None
+        if not isinstance(text, str):
+            return "?"
+        cards, name = self.cards(), text.strip()
+        if cards:
+            card = cards.get(name)
+            return "?" * bool(name) if card is None else str(permutation[card])
+        return other_name(name.upper(), permutation) or "?" * bool(name)
+
+    def _password(self) -> str | None:
+        name = self.options.password_file
+        if name is None:
+            return None
+        return read_secret(name, self._folder, "options.password_file")
+
+    def _tls_context(self) -> ssl.SSLContext:
+        """
+        Load the certificates. The daemon's own clients have the same code in `shoe_daemon.mqtt`,
+        which no driver may import.
+        """
+        options = self.options
+        try:
+            ca_file = self._file("ca_file")
+            context = ssl.create_default_context(cafile=ca_file)
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+        except OSError as error:
+            text = "no certificate in it that can be used"
+            raise UserError(f"options.ca_file: {options.ca_file}: {text}") from error
+        certificate = self._file("cert_file")
+        try:
+            if certificate is not None:
+                # Without a password, OpenSSL would prompt for a passphrase at the terminal.
+                context.load_cert_chain(certificate, self._file("key_file"), password="")
+        except OSError as error:
+            text = "no certificate or key in it that can be used"
+            raise UserError(f"options.cert_file: {certificate}: {text}") from error
+        return context
+
+    def _file(self, key: str) -> Path | None:
+        name = getattr(self.options, key)
+        return None if name is None else find_file(name, self._folder, f"options.{key}")
+
+
+_MARKS: Final = b'{}[]":,\\ \t\r\n'
+"""Bytes that no card has in its name."""
+
+
+def _put(message: dict[str, Any], path: str, value: object) -> None:
+    """Set the value at a path of names; a number in a path is a name too."""
+    *parts, last = path.split(".")
+    inner: Any = message
+    for part in parts:
+        inner = inner.setdefault(part, {})
+        if not isinstance(inner, dict):
+            return  # another path ends there
+    inner[last] = value
+
+
+class _Address(NamedTuple):
+    """A broker and a topic."""
+
+    tls: bool
+    host: str
+    port: int
+    topic: str
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}/{self.topic}"
+
+
+def _parse(url: str) -> _Address:
+    found = _URL.fullmatch(url)
+    port = int((found and found["port"]) or 1)
+    if found is None or not 0 < port <= _MAX_PORT or len(url.encode()) > _MAX_TOPIC_BYTES:
+        hint = "; the login belongs into options.username and options.password_file"
+        raise UserError(
+            f"port {redact_url(url)!r}: expected mqtt://HOST:PORT/TOPIC, or mqtts: with TLS, and "
+            f"one topic without + and #{hint if '@' in url else ''}"
+        )
+    tls = found["scheme"] == "mqtts"
+    default = _TLS_PORT if tls else _PLAIN_PORT
+    return _Address(
+        tls, found["host"].strip("[]"), port if found["port"] else default, found["topic"]
+    )
+
+
+class _MqttLine:
+    """
+    A subscription as a line: one line of bytes for each message.
+
+    The reader's thread runs the network loop. It keeps no session at the broker: what was
+    published while there was no connection is missing, and the reader reports a gap.
+    """
+
+    def __init__(self, client: paho.Client, address: _Address) -> None:
+        self._name = str(address)
+        self._client = client
+        self._lines: list[bytes] = []
+        self._is_subscribed = False
+        self._failure = ""
+        client.connect_timeout = _TIMEOUT_S
+        client.on_connect = self._on_connect
+        client.on_disconnect = self._on_disconnect
+        client.on_subscribe = self._on_subscribe
+        client.on_message = self._on_message
+        self._topic = address.topic
+        try:
+            client.connect(address.host, address.port, _KEEPALIVE_S)
+            self._await_subscription()
+        except (OSError, ValueError) as error:
+            self.close()
+            raise LineError(f"{self._name}: {one_line(error)}") from error
+        except LineError:
+            self.close()
+            raise
+
+    def _await_subscription(self) -> None:
+        until = time.monotonic() + _TIMEOUT_S
+        while not self._is_subscribed:
+            if time.monotonic() > until:
+                raise LineError(f"{self._name}: the broker does not answer for {_TIMEOUT_S:g} s")
+            self._loop()
+
+    def _loop(self) -> None:
+        code = self._client.loop(READ_TIMEOUT_S)
+        if self._failure or code is not MQTTErrorCode.MQTT_ERR_SUCCESS:
+            reason = self._failure or paho.error_string(code).rstrip(".").lower()
+            raise LineError(f"{self._name}: {reason}")
+
+    def read(self) -> bytes:
+        if not self._lines:
+            self._loop()
+        lines, self._lines = self._lines, []
+        return b"".join(lines)
+
+    def check(self) -> None:
+        """Do nothing: a read notices the end of the connection, and asks a silent broker."""
+
+    def write(self, data: bytes) -> None:
+        raise LineError(f"{self._name}: recognisers accept no data: {len(data)} bytes refused")
+
+    def close(self) -> None:
+        self._client.on_disconnect = None
+        with contextlib.suppress(Exception):
+            self._client.disconnect()
+
+    def _on_connect(
+        self, _c: object, _u: object, _f: object, reason: ReasonCode, _p: object
+    ) -> None:
+        if reason.is_failure:
+            self._failure = f"the broker refuses us: {reason}"
+        else:
+            self._client.subscribe(self._topic, qos=1)
+
+    def _on_disconnect(
+        self, _c: object, _u: object, _f: object, reason: ReasonCode, _p: object
+    ) -> None:
+        self._failure = self._failure or f"the line is closed: {str(reason).lower()}"
+
+    def _on_subscribe(
+        self, _c: object, _u: object, _m: int, reasons: list[ReasonCode], _p: object
+    ) -> None:
+        if any(each.is_failure for each in reasons):
+            self._failure = f"the broker refuses the subscription: {reasons[0]}"
+        self._is_subscribed = True
+
+    def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
+        # A line end within a text is invalid JSON; elsewhere it is a space.
+        payload = bytes(message.payload).translate(_LINE_ENDS)
+        self._lines.append((_RETAINED if message.retain else b"") + payload + b"\n")
