@@ -311,6 +311,12 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         """Advice on how to check the reader by hand."""
         return "deal a card, and see what `capture` records"
 
+    @property
+    def anonymised_options(self) -> dict[str, Any]:
+        """The options that decode: neither a table of cards nor a login."""
+        kept = ("slots", "path", "only", "cleared_after")
+        return {key: value for key, value in super().anonymised_options.items() if key in kept}
+
     def decoder(self) -> Decoder:
         """
         Return a new decoder.
@@ -523,8 +529,12 @@ class _MqttLine:
             raise LineError(f"{self._name}: {reason}")
 
     def read(self) -> bytes:
-        if not self._lines:
-            self._loop()
+        try:
+            if not self._lines:
+                self._loop()
+        except LineError:
+            if not self._lines:  # what came before the end is passed on first
+                raise
         lines, self._lines = self._lines, []
         return b"".join(lines)
 

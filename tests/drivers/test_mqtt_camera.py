@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from paho.mqtt import client as paho
+from paho.mqtt.enums import MQTTErrorCode
 from structlog.testing import capture_logs
 
 from drivers.driver_interface import FrameKind
@@ -221,6 +223,18 @@ class TestMessages:
         assert recogniser.say(pretty.replace(b"\n", b" ")) == placed(P1="9H")
 
 
+def test_a_capture_that_is_given_away_names_no_login() -> None:
+    login = {"username": "eye", "password_file": "eye.password", "cards": {"s1": "AS"}}
+    driver = create_driver("mqtt-camera", OPTIONS | login)
+    assert isinstance(driver, MqttCamera)
+    assert driver.anonymised_options == {
+        "slots": HANDS,
+        "path": "arg.res",
+        "only": {"response": "result"},
+        "cleared_after": 5.0,
+    }
+
+
 def config(folder: Path, port: str, options: str) -> Path:
     file = folder / "table.toml"
     file.write_text(
@@ -380,6 +394,38 @@ class TestBroker:
                 pass
             with pytest.raises(LineError, match="certificate"):
                 create_driver("mqtt-camera", OPTIONS | shown).open_line(line(broker, "mqtts"))  # type: ignore[attr-defined]
+
+
+class EndingClient(paho.Client):
+    """A client whose connection ends in the moment in which the last message arrives."""
+
+    def connect(self, *_: object) -> MQTTErrorCode:
+        return MQTTErrorCode.MQTT_ERR_SUCCESS
+
+    def loop(self, timeout: float = 1.0) -> MQTTErrorCode:
+        assert self.on_subscribe is not None
+        assert self.on_message is not None
+        if not self.subscribed:
+            self.subscribed = True
+            self.on_subscribe(self, None, 1, [], None)  # type: ignore[call-arg, arg-type]
+            return MQTTErrorCode.MQTT_ERR_SUCCESS
+        message = paho.MQTTMessage(topic=b"t")
+        message.payload = snapshot(P1="9H")
+        if not self.is_over:
+            self.on_message(self, None, message)
+        self.is_over = True
+        return MQTTErrorCode.MQTT_ERR_CONN_LOST
+
+    subscribed = is_over = False
+
+
+def test_the_last_message_before_the_end_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("drivers.mqtt_camera.paho.Client", EndingClient)
+    driver = MqttCamera(MqttCameraOptions(slots=tuple(map(Slot, HANDS))))
+    line = driver.open_line("mqtt://127.0.0.1/t")
+    assert line.read() == snapshot(P1="9H") + b"\n"
+    with pytest.raises(LineError, match=r"mqtt://127\.0\.0\.1:1883/t: "):
+        line.read()
 
 
 def test_no_broker_is_a_line_that_cannot_be_opened() -> None:
