@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -64,6 +65,8 @@ MAX_UNDECODED_FRAMES: Final = 2
 
 LINE_BYTES: Final = 32
 """Bytes per output line."""
+
+_BARE_KEY: Final = re.compile("[a-z_]+")
 
 MAX_GARBAGE_BYTES: Final = 256
 """Bytes outside frames printed per speed; further bytes are only counted."""
@@ -207,17 +210,31 @@ def listen(
 
 
 def configuration(
-    finding: Finding, driver: Driver, reader_id: str, options: Mapping[str, Any] | None = None
+    finding: Finding,
+    driver: Driver,
+    reader_id: str,
+    options: Mapping[str, Any] | None = None,
+    line: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the configuration of a reader on this line, with the options of its driver."""
+    """
+    Return the configuration of a reader on this line.
+
+    Args:
+        finding: The line.
+        driver: The reader's driver.
+        reader_id: Its id.
+        options: Options of its driver.
+        line: Settings of its line; by default the speed of the finding.
+    """
+    if line is None:
+        line = {"baudrate": finding.speed} if finding.speed else {}
     lines = [
         "[[reader]]",
         f"id = {json.dumps(reader_id)}",
         f"driver = {json.dumps(driver.name)}",
         f"port = {json.dumps(finding.port)}",
     ]
-    if finding.speed:
-        lines += ["", "[reader.line]", f"baudrate = {finding.speed}"]
+    lines += toml_table("reader.line", line) if line else []
     lines += toml_table("reader.options", options or {})
     return "\n".join(lines)
 
@@ -227,14 +244,18 @@ def toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
     # Texts, numbers and lists are the same in JSON.
     below = {key: value for key, value in table.items() if isinstance(value, dict)}
     lines = [
-        f"{json.dumps(key)} = {json.dumps(value)}"
+        f"{_toml_key(key)} = {json.dumps(value)}"
         for key, value in table.items()
         if key not in below
     ]
     head = ["", f"[{name}]", *lines] if lines or (table and not below) else []
     for key, value in below.items():
-        head += toml_table(f"{name}.{json.dumps(key)}", value)
+        head += toml_table(f"{name}.{_toml_key(key)}", value)
     return head
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
 
 
 class _Trial(Struct):

@@ -199,13 +199,13 @@ class CodeTable:
         self.cards = {code.encode("ascii"): card for code, card in cards.items()}
         # The end of a longer code looks like one of these after noise.
         self.ends_of_others = {
-            code
+            code[place:]
             for code in self.cards
-            for other in self.cards
-            if code != other and other.endswith(code)
+            for place in range(1, len(code))
+            if code[place:] in self.cards
         }
         starts = any(
-            other.startswith(code) for code in self.cards for other in self.cards if code != other
+            code[:place] in self.cards for code in self.cards for place in range(1, len(code))
         )
         longest_first = sorted(self.cards, key=len, reverse=True)
         # Codes in a row can be divided only where none begins another.
@@ -435,6 +435,15 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
     maturity: ClassVar[Maturity] = Maturity.DOCUMENTED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedLineScanner"
     options_type: ClassVar[type[Struct]] = LineScannerOptions
+    likely_options: ClassVar[tuple[dict[str, str], ...]] = tuple(
+        framing | codes
+        for codes in ({}, {"codes": "suit-rank"}, {"codes": "a01"})
+        for framing in (
+            *({"preset": preset} for preset in _PRESETS),
+            {"preset": "standard", "record_suffix": "crlf"},
+            {"preset": "standard", "record_suffix": "lf"},
+        )
+    )
     unique_codes: ClassVar[bool] = False
     code_options: ClassVar[tuple[str, ...]] = (
         "preset",

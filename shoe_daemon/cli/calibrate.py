@@ -27,11 +27,18 @@ from shoe_daemon.shutdown_signals import stop_on_signals
 if TYPE_CHECKING:
     from calibration.evaluate_recogniser import Report, Tally
     from calibration.labelled_photo_reading import Label
+    from calibration.line_identification import Candidate, Identification
     from calibration.serial_line_speed import Finding, Port
-    from drivers import Driver
+    from drivers import Driver, LineSettings
     from drivers.camera.recognition.corner_index_reader import CardReading
 
 _NAME_COLUMNS: Final = 24
+_DEL: Final = 0x7F
+"""From here on, ASCII has no character to show."""
+
+_TEXT: Final = b"\r\n\t\x02\x03" + bytes(range(0x20, _DEL))
+_MIN_TEXT: Final = 0.9
+"""Bytes of lines of text, and their share in the first bytes."""
 
 
 @click.group(name="calibrate")
@@ -46,7 +53,7 @@ command.add_command(print_markers)
 
 @command.command(name="serial", short_help="Measures the settings of a serial line.")
 @click.option("--port", help="The line: a path, socket://HOST:PORT, rfc2217://HOST:PORT.")
-@click.option("--driver", "driver_name", default="angel-eye-ii", show_default=True)
+@click.option("--driver", "driver_name", help="Only this driver.  [default: all are tried]")
 @DRIVER_OPTIONS
 @click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")
 @click.option(
@@ -58,26 +65,32 @@ command.add_command(print_markers)
 )
 def serial(
     port: str | None,
-    driver_name: str,
+    driver_name: str | None,
     driver_options: dict[str, Any],
     reader_id: str,
     seconds: float,
 ) -> None:
     """
-    Listens to a serial line and prints the configuration for it.
+    Finds the reader on a serial line and prints the configuration for it.
 
     Without --port it lists the ports. With it, draw a few cards, or switch the
-    shoe off and on: speeds are tried until frames are valid. It ends with
-    status 1 where none was.
+    shoe off and on: drivers, speeds and options are tried until frames are
+    valid. With --driver only speeds are tried, and every frame is shown. It ends
+    with status 1 where nothing fits.
     """
     from calibration.serial_line_speed import configuration, list_ports, listen, silence_hints
     from drivers import create_driver
 
-    driver = create_driver(driver_name, driver_options)
+    if driver_name is None and driver_options:
+        raise UserError("--options: expected with --driver NAME")
+    driver = None if driver_name is None else create_driver(driver_name, driver_options)
     if port is None:
         _print_ports(list_ports())
         return
     click.echo(f"{port}: draw a few cards, or switch the reader off and on; Ctrl-C ends it")
+    if driver is None:
+        _identify(port, seconds, reader_id)
+        return
     with stop_on_signals() as stopping:
         finding = listen(port, driver, seconds, click.echo, stopping)
     click.echo(_verdict(finding, driver))
@@ -86,6 +99,80 @@ def serial(
     if not finding.frames:
         raise UserError(f"{port}: no valid frame of {driver.name}", exit_status=1)
     click.echo(f"\n{configuration(finding, driver, reader_id, driver_options)}")
+
+
+def _identify(port: str, seconds: float, reader_id: str) -> None:
+    """Identify the reader, and print its configuration, or what came instead."""
+    from calibration.line_identification import identify, line_text
+    from calibration.serial_line_speed import Finding, configuration, silence_hints
+
+    with stop_on_signals() as stopping:
+        found = identify(port, seconds, click.echo, stopping)
+    if not found.received:
+        click.echo("not one byte came; check:")
+        for hint in silence_hints(port):
+            click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
+        raise UserError(f"{port}: nothing came", exit_status=1)
+    if not found.fitting:
+        for text in _unknown_lines(found):
+            echo_wrapped(text)
+        raise UserError(f"{port}: unknown: {found.received} bytes fit no driver", exit_status=1)
+    first = found.fitting[0]
+    at = "" if found.line is None else f" at {line_text(found.line)}"
+    counts = f"{found.frames} valid frames, {found.repeats} repeats"
+    click.echo(f"{first.driver.name}{at}: {counts}, {found.strange} bytes of noise")
+    for text in _tie_lines(found):
+        echo_wrapped(text)
+    finding = Finding(found.port)
+    text = configuration(finding, first.driver, reader_id, first.options, found.line_changes)
+    click.echo(f"\n{text}")
+
+
+def _unknown_lines(found: Identification) -> list[str]:
+    from calibration.line_identification import line_text
+
+    first, at = found.first, f" at {line_text(found.line)}" if found.line else ""
+    shown = "".join(
+        chr(each) if chr(each).isprintable() and each < _DEL else "." for each in first
+    )
+    lines = [f"unknown; the first bytes{at}: {first.hex(' ').upper()}", f"    as text: {shown}"]
+    if sum(each in _TEXT for each in first) > _MIN_TEXT * len(first):
+        lines.append(
+            "This is text. If a scanner sends it, with codes of your own: "
+            "shoe-daemon calibrate deck --driver line-scanner"
+        )
+    return lines
+
+
+def _tie_lines(found: Identification) -> list[str]:
+    """Say what the bytes do not show."""
+    first, *alike = found.alike
+    lines = []
+    if alike:
+        lines.append(f"the same on the line: {', '.join(_unlike(first, each) for each in alike)}")
+    if found.unlike:
+        names = (f"{_unlike(first, each)} ({_format(each.driver.line)})" for each in found.unlike)
+        lines.append(
+            f"the same bytes, but with parity: {', '.join(names)}. It cannot be seen beside eight "
+            "data bits: take what the reader is set to"
+        )
+    return lines
+
+
+def _unlike(first: Candidate, other: Candidate) -> str:
+    """Return in what another candidate differs: its options, or its driver."""
+    if first.driver.name != other.driver.name:
+        return str(other)
+    options = [
+        f'{key} = "{value}"'
+        for key, value in other.options.items()
+        if first.options.get(key) != value
+    ]
+    return " and ".join(options)
+
+
+def _format(line: LineSettings) -> str:
+    return f"{line.bytesize}{line.parity}{line.stopbits:g}"
 
 
 def _print_ports(ports: list[Port]) -> None:

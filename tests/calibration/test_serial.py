@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from calibration import line_identification
 from calibration import serial_line_speed as calibration
 from calibration.serial_line_speed import (
     SPEEDS,
@@ -340,20 +341,23 @@ class TestCommand:
         toml = output[output.index("[[reader]]") :]
         assert tomllib.loads(toml)["reader"][0]["port"] == f"file:{capture}"
 
-    def test_a_simulated_shoe_on_a_terminal(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("driver", [("--driver", "angel-eye-ii"), ()])
+    def test_a_simulated_shoe_on_a_terminal(self, driver: tuple[str, ...], tmp_path: Path) -> None:
         line = PtyLine(tmp_path / "shoe")
         line.send(DATA, Event())  # nobody has it open: nothing is sent
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(calibration, "open_transport", _opening_then(line))
-            code, output = run("--port", line.address)
+            listener = calibration if driver else line_identification
+            patch.setattr(listener, "open_transport", _opening_then(line))
+            code, output = run("--port", line.address, *driver)
         line.close()
         assert code == 0
         assert "angel-eye-ii: " in output
         assert f'port = "{line.address}"' in output
 
-    def test_silence_lists_what_to_check(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("driver", [("--driver", "angel-eye-ii"), ()])
+    def test_silence_lists_what_to_check(self, driver: tuple[str, ...], tmp_path: Path) -> None:
         line = PtyLine(tmp_path / "shoe")
-        code, output = run("--port", line.address, "--seconds", "0.3")
+        code, output = run("--port", line.address, "--seconds", "0.3", *driver)
         line.close()
         assert code == 1
         assert "not one byte came; check:" in output
@@ -369,7 +373,9 @@ class TestCommand:
         line = PtyLine(tmp_path / "shoe")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(calibration, "open_transport", _opening_then(line, b"\xff" * 999))
-            code, output = run("--port", line.address, "--seconds", "0.6")
+            code, output = run(
+                "--driver", "angel-eye-ii", "--port", line.address, "--seconds", "0.6"
+            )
         line.close()
         assert code == 1
         assert "check:" not in output
@@ -379,7 +385,9 @@ class TestCommand:
     def test_nothing_valid_ends_with_1(self, tmp_path: Path) -> None:
         capture = tmp_path / "garbage"
         capture.write_bytes(b"\xff" * 200)
-        code, output = run("--port", f"file:{capture}", "--seconds", "5")
+        code, output = run(
+            "--driver", "angel-eye-ii", "--port", f"file:{capture}", "--seconds", "5"
+        )
         assert code == 1
         assert "no frame of angel-eye-ii: 200 bytes, none of them understood" in output
         assert output.endswith("no valid frame of angel-eye-ii\n")
