@@ -74,8 +74,8 @@ _SUIT_WORDS: Final = {"S": "SPADES", "H": "HEARTS", "D": "DIAMONDS", "C": "CLUBS
 class DeckError(UserError):
     """A card cannot be learned or verified: one line."""
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, exit_status=1)
+    def __init__(self, message: str, *, exit_status: int = 1) -> None:
+        super().__init__(message, exit_status=exit_status)
 
 
 def card_words(card: Card) -> str:

@@ -46,7 +46,7 @@ from shoe_daemon.table.observations import Gap, Unreadable
 __all__ = ["Candidate", "Identification", "identify", "likely_candidates", "line_text"]
 
 MIN_FRAMES_AT_END: Final = 2
-"""Valid frames that are enough when no more bytes come."""
+"""Valid frames and repeats that are enough when no more bytes come: a shoe that is switched on."""
 
 MIN_UNDERSTOOD: Final = 0.2
 """Share of the bytes that must be valid frames, or repeats of them: a line may be noisy."""
@@ -405,8 +405,9 @@ class _Trial:
         best = [each for each in scores if each.frames == frames]
         name = stable_name(port)
         shown = Identification(name, line=self.line, received=self.received, first=self.first)
-        is_enough = frames >= MIN_FRAMES_AT_END and share >= MIN_UNDERSTOOD_AT_END
-        if not (is_enough or self.is_certain):
+        seen = frames + max(each.repeats for each in best)
+        is_enough = seen >= MIN_FRAMES_AT_END and share >= MIN_UNDERSTOOD_AT_END
+        if not frames or not (is_enough or self.is_certain):
             return shown
         fitting = list(_without_failed([each.candidate for each in best], line, failed))
         if line is not None:

@@ -359,6 +359,42 @@ def test_a_part_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
         assert result.output.count("\n") == 1
 
 
+def test_a_part_that_contradicts_itself_is_one_line(tmp_path: Path) -> None:
+    out = tmp_path / "deck.toml"
+    for scans, said in ((["one", "one"], "one was learned for"), (["x"] * 53, "x was learned")):
+        deck = {"driver": "line-scanner", "scans": scans}
+        part_of(out).write_text(json.dumps(deck))
+        result = run("--port", "/dev/none", "--driver", "line-scanner", "--out", out, "--yes")
+        assert result.exit_code == 1
+        assert f"shoe-daemon: {part_of(out)}: {said}" in result.output
+
+
+def test_a_keyboard_is_grabbed_and_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = ScriptedReader(*lines_of(EAN))
+    monkeypatch.setattr("drivers.keyboard.open_transport", reader.open_line)
+    out = tmp_path / "deck.toml"
+    port = "/dev/input/by-id/usb-scanner-event-kbd"
+    result = run("--port", port, "--driver", "keyboard", "--out", out, "--yes")
+    assert result.exit_code == 0, result.output
+    profile = load_deck_profile(out)
+    assert profile is not None
+    assert (profile.driver, profile.port, profile.line) == ("keyboard", port, {})
+    assert profile.cards == EAN
+
+
+def test_a_deck_that_was_complete_at_a_crash_becomes_a_profile(
+    tmp_path: Path, reader_of: Callable[..., ScriptedReader]
+) -> None:
+    out = tmp_path / "deck.toml"
+    part_of(out).write_text(json.dumps({"driver": "line-scanner", "scans": list(EAN)}))
+    reader_of()
+    result = run("--port", "/dev/none", "--driver", "line-scanner", "--out", out, "--yes")
+    assert result.exit_code == 0, result.output
+    assert load_deck_profile(out) is not None
+
+
 def test_a_finished_profile_is_replaced_only_on_demand(tmp_path: Path) -> None:
     source, out = capture(tmp_path / "deck.cap", EAN), tmp_path / "deck.toml"
     out.write_text('"1" = "AS"\n')

@@ -300,6 +300,14 @@ def test_the_first_settings_are_those_of_readers(monkeypatch: pytest.MonkeyPatch
     assert [parity for _, _, parity in first[:3]] == ["N", "N", "N"]
 
 
+def test_a_shoe_that_is_switched_on_once_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    booted = bytes.fromhex("05 30 53 03 36 30") * 3
+    line = Line(LineSettings(baudrate=4800), [booted])
+    found, _ = identified(monkeypatch, line, seconds=5)
+    assert names(found.fitting) == {"angel-eye-ii"}
+    assert (found.frames, found.repeats) == (1, 2)
+
+
 def test_silence_is_waited_out_at_one_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     line = Line(LineSettings(), ())
     found, _ = identified(monkeypatch, line)
