@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
 from calibration.serial_line_speed import MIN_VALID_FRAMES, SPEEDS, speeds_of, stable_name
@@ -34,10 +34,10 @@ from drivers import (
     LineSettings,
     Mark,
     RecognisesFrames,
-    create_driver,
     driver_names,
     find_driver,
     load_capture,
+    make_driver,
     open_transport,
 )
 from shoe_daemon.errors import UserError
@@ -142,11 +142,19 @@ def likely_candidates() -> list[Candidate]:
     """Return all installed drivers that read a line, with the options that their readers have."""
     found = []
     for name in driver_names():
-        with contextlib.suppress(UserError):  # a driver of another author that is broken
+        with contextlib.suppress(
+            UserError, ValidationError
+        ):  # a driver of another author that is broken
             kind = find_driver(name)
             if not hasattr(kind, "open_line"):
                 options: tuple[dict[str, Any], ...] = getattr(kind, "likely_options", ({},))
-                found += [Candidate(create_driver(name, each), each) for each in options]
+                found += [
+                    Candidate(
+                        make_driver(kind, convert(each, kind.options_type), f"driver {name!r}"),
+                        each,
+                    )
+                    for each in options
+                ]
     return found
 
 

@@ -223,10 +223,10 @@ class CodeTable:
 class LineScannerDecoder(LineDecoder):
     """Decodes the stream of one scanner; keeps at most one frame and the last code."""
 
-    def __init__(self, options: LineScannerOptions, cards: Mapping[str, Card]) -> None:
+    def __init__(self, options: LineScannerOptions, table: CodeTable) -> None:
         self._framing = framing = framing_of(options)
         super().__init__(framing.end, MAX_FRAME_BYTES)
-        self._table = CodeTable(cards)
+        self._table = table
         self._no_read = {text.encode("ascii", "replace") for text in options.no_read}
         preset = _PRESETS[options.preset]
         answers = preset.acknowledge if options.acknowledge is None else options.acknowledge
@@ -469,7 +469,7 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
         Raises:
             UserError: The file of the table cannot be read.
         """
-        return LineScannerDecoder(self.options, self.cards() or built_in_codes(self.options.codes))
+        return LineScannerDecoder(self.options, self._code_table)
 
     def code_in(self, raw: bytes) -> str | None:
         """Return the code in a frame, as a table has it; None for a card that was not read."""
@@ -486,7 +486,11 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
 
     @cached_property
     def _for_captures(self) -> LineScannerDecoder:
-        return LineScannerDecoder(self.options, self.cards() or built_in_codes(self.options.codes))
+        return LineScannerDecoder(self.options, self._code_table)
+
+    @cached_property
+    def _code_table(self) -> CodeTable:
+        return CodeTable(self.cards() or built_in_codes(self.options.codes))
 
     @cached_property
     def _codes(self) -> dict[Card, bytes]:
