@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ from drivers import (
     LearnsCodes,
     LineError,
     LineSettings,
+    RecognisesFrames,
     create_driver,
     load_deck_profile,
     write_capture,
@@ -38,6 +40,7 @@ from drivers import (
 from drivers.simulators.angel_eye_dealing import Settings
 from drivers.simulators.scenario_playback import Pace, find_simulator, play
 from drivers.simulators.serial_servers import PtyLine
+from drivers.text_lines import card_table
 from shoe_daemon.cli import main
 from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
@@ -458,6 +461,26 @@ def test_a_tag_is_verified_however_it_is_written(tmp_path: Path) -> None:
     verification = DeckVerification(driver.codes())
     verification.take(code)
     assert verification.is_complete
+
+
+@pytest.mark.parametrize("name", ["line-scanner", "json-lines", "keyboard"])
+def test_any_bytes_have_a_code_that_a_table_can_have_or_none(name: str) -> None:
+    chance = random.Random(name)
+    parts = [*b'\x02\x03\r\n{}":, ', *map(ord, "AS10H"), 0, 0x7F, 0xFF]
+    whole = [b'{"card_uid":"', b'","type":"card"}', b'{"type":[]}', b'"\\ud800"', b"NR\r"]
+    for options in ({}, {"preset": "no-terminator"}, {"preset": "handheld"}):
+        driver = create_driver(name, {} if name == "json-lines" else options)
+        assert isinstance(driver, LearnsCodes)
+        assert isinstance(driver, RecognisesFrames)
+        for _ in range(1500):
+            raw = b"".join(
+                chance.choice(whole) if chance.random() < 0.2 else bytes([chance.choice(parts)])
+                for _ in range(chance.randrange(12))
+            )
+            driver.recognises(raw)
+            code = driver.code_in(raw)
+            if code is not None:
+                card_table({code: "AS"})
 
 
 def test_a_reader_that_names_its_cards_has_nothing_to_learn(tmp_path: Path) -> None:
