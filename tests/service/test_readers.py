@@ -77,6 +77,13 @@ def test_unplugged_in_mid_round_and_plugged_in_again(
     prove(daemon, listener)
 
 
+def listening(port: int) -> socket.socket:
+    """Connect to the copy of a line, as soon as it can be had."""
+    line = socket.socket()
+    wait_for(lambda: line.connect_ex(("127.0.0.1", port)) == 0, "the copy of the line")
+    return line
+
+
 def test_a_copy_of_the_line_gets_every_byte_and_delays_no_card(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
 ) -> None:
@@ -86,10 +93,7 @@ def test_a_copy_of_the_line_gets_every_byte_and_delays_no_card(
         text.write(f'[reader.forward]\nto = "tcp://127.0.0.1:{port}"\n')
     daemon = run(file).wait_ready()
     shoe.wait_heard()
-    with (
-        socket.create_connection(("127.0.0.1", port)) as display,
-        socket.create_connection(("127.0.0.1", port)) as stalled,
-    ):
+    with listening(port) as display, listening(port) as stalled:
         stalled.sendall(b"\x02OPLK02\x031B" * 1000)
         # A connection may be accepted after the first bytes: these are of no frame.
         display.settimeout(0.05)
