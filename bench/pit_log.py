@@ -63,7 +63,7 @@ FAULT_RATE: Final = 0.02
 """Share of the rounds in which something goes wrong."""
 
 LIMIT_MS: Final = 200
-"""What a filter may take at p95."""
+"""Longest time of a filter at p95."""
 
 PAGE: Final = 51
 """Rows of a page, and one that tells whether there are more."""

@@ -170,7 +170,7 @@ class DeckLearning:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every card was scanned."""
+        """True once every card was scanned."""
         return len(self.deck.scans) == self.total
 
     @property
@@ -251,7 +251,7 @@ class DeckVerification:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every code of the table was scanned."""
+        """True once every code of the table was scanned."""
         return len(self._seen) == len(self._cards)
 
     @property
@@ -321,7 +321,7 @@ class Scan(Struct, frozen=True, kw_only=True):
 
     @property
     def is_capture(self) -> bool:
-        """Whether the codes come from a capture."""
+        """True if the codes come from a capture."""
         return self.port.startswith(_FILE)
 
     def open(self) -> Transport:

@@ -262,7 +262,7 @@ def _of_capture(port: str, candidates: list[Candidate]) -> Identification:
 
 
 class _Score:
-    """What one candidate understands."""
+    """Bytes and frames that one candidate understands."""
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
@@ -361,13 +361,13 @@ class _Trial:
 
     @property
     def is_certain(self) -> bool:
-        """Whether there is as much evidence as is needed."""
+        """True with as much evidence as is needed."""
         frames, share = self._evidence()
         return frames >= MIN_VALID_FRAMES and share >= MIN_UNDERSTOOD
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether many bytes came, and hardly a frame of any candidate."""
+        """True after many bytes with hardly a frame of any candidate."""
         is_text = max(self._texts, self._seven_bit_texts if self._parity else 0)
         limits = _MAX_GARBAGE_BYTES, _MAX_GARBAGE_BURSTS
         if is_text >= (1 - _MAX_UNPRINTABLE) * self.received:

@@ -85,7 +85,7 @@ _NOT_FROM_A_READER: Final = frozenset({"session", "tick", "command", "link"})
 
 
 class BrokenPromiseError(AssertionError):
-    """What the driver did, and what it promised; on one line."""
+    """A promise that the driver broke; one line with what it did."""
 
 
 class Sample(NamedTuple):

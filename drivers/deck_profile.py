@@ -83,7 +83,7 @@ class DeckProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the table is the one that was learned."""
+        """True if the table is the one that was learned."""
         return self.hash == table_hash(self.cards) and self.codes == len(self.cards)
 
 

@@ -218,7 +218,7 @@ class LearnsCodes(Protocol):
     """A driver with a table of codes and cards that can be learned from its reader."""
 
     unique_codes: ClassVar[bool]
-    """Whether every card has a code of its own, as tags have; all decks have the same barcodes."""
+    """True if every card has a code of its own, as tags have; all decks have the same barcodes."""
 
     @property
     def code_settings(self) -> dict[str, Any]:

@@ -172,11 +172,7 @@ class JsonLinesDecoder(LineDecoder):
             last, self._last_seq, self._last_numbered = self._last_seq, seq, raw
             if last is not None and line.kind != "boot" and not _follows(seq, last):
                 frames.append(lost(now))
-        frame = self._frame(line, raw, now)
-        if frame.note == _ONE_OR_TWO:
-            # Without bytes: what it means depends on repeats, which no journal has.
-            frames.append(lost(now))
-        frames.append(frame)
+        frames.append(self._frame(line, raw, now, frames))
 
     def _not_parsed(self, piece: bytes, now: float, frames: list[Frame]) -> None:
         """Take a comment, noise, or an object with noise around it."""
@@ -202,10 +198,11 @@ class JsonLinesDecoder(LineDecoder):
         else:
             frames.append(noise(raw, now, "no object"))
 
-    def _frame(self, line: Any, raw: bytes, now: float) -> Frame:  # noqa: ANN401 - made by defstruct
+    def _frame(self, line: Any, raw: bytes, now: float, frames: list[Frame]) -> Frame:  # noqa: ANN401 - made by defstruct
+        """Return the frame of an object; a gap before it goes to `frames`."""
         kind = line.kind
         if kind == "card" or (kind is UNSET and (line.card, line.uid) != (UNSET, UNSET)):
-            return self._card(line, raw, now)
+            return self._card(line, raw, now, frames)
         if kind == "removed":
             self._note_presence(_key(line), now, self._options.removal_debounce)
             return Frame(raw, FrameKind.REPEAT, (), now, "a card was removed")
@@ -218,13 +215,16 @@ class JsonLinesDecoder(LineDecoder):
             return Frame(raw, FrameKind.REPEAT, (), now, f"type {str(kind)[:40]!a} is not read")
         return Frame(raw, FrameKind.FRAME, observations, now)
 
-    def _card(self, line: Any, raw: bytes, now: float) -> Frame:  # noqa: ANN401 - as above
+    def _card(self, line: Any, raw: bytes, now: float, frames: list[Frame]) -> Frame:  # noqa: ANN401 - as above
         key = _key(line)
         before = self._note_presence(key, now, self._options.resend_cooldown)
         if before is not None and now - before.at < before.seconds:
             # Of one name there are several cards, and these had no time between them.
-            is_repeat = now > before.at or isinstance(line.uid, str)
-            return Frame(raw, FrameKind.REPEAT, (), now, "" if is_repeat else _ONE_OR_TWO)
+            if now > before.at or isinstance(line.uid, str):
+                return Frame(raw, FrameKind.REPEAT, (), now)
+            # Without bytes: what it means depends on repeats, which no journal has.
+            frames.append(lost(now))
+            return Frame(raw, FrameKind.REPEAT, (), now, "one card or two: no time between")
         card = self._face(line)
         if card is not None:
             return Frame(raw, FrameKind.FRAME, (CardDrawn(card=card),), now)
@@ -388,7 +388,6 @@ _MARKS: Final = b'{}[]":,#\\ \t\r\n'
 """Bytes that no card has in its name."""
 
 _OF_A_CARD: Final = (UNSET, "card", "burn", "first")
-_ONE_OR_TWO: Final = "one card or two: no time between"
 _TYPES: Final = ("card", "burn", "first", "unreadable", "removed", "boot", "cut_card", "result")
 
 

@@ -18,7 +18,6 @@ import select
 import socket
 import sys
 import termios
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -33,7 +32,7 @@ from drivers.driver_interface import LineSettings
 from drivers.transport import LineError, SerialLine, keep_alive
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.retry_and_log_limits import LoggedFailure, LogRateLimit, RetryDelay
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.thread_wakeup import WakeableThread
 
 MAX_LISTENERS: Final = 8
 """Connections to a TCP port; further ones are closed at once."""
@@ -93,12 +92,12 @@ class ForwardTarget(Struct, frozen=True):
 
     @property
     def is_tcp(self) -> bool:
-        """Whether programs connect to receive the bytes."""
+        """True if programs connect to receive the bytes."""
         return self.to.startswith(_TCP)
 
     @property
     def is_open_to_network(self) -> bool:
-        """Whether other computers can connect."""
+        """True if other computers can connect."""
         if not self.is_tcp:
             return False
         host, _ = _address(self.to)
@@ -311,30 +310,28 @@ class _Listeners:
             output.close()
 
 
-class Forward:
+class Forward(WakeableThread):
     """
-    The copies of one reader's bytes, and their thread.
+    The copies of one reader's bytes; `stop` lets it write what it can without a wait.
 
     Attributes:
         name: The reader's id.
         target: Where the bytes go.
-        detail: Why they go nowhere, on one line; empty while they do.
+        detail: The reason if they go nowhere, on one line; empty while they do.
     """
 
     def __init__(self, name: str, target: ForwardTarget) -> None:
+        super().__init__(f"forward-{name}")
         self.name = name
         self.target = target
         self.detail = "not opened yet"
         # A full one drops its oldest read by itself: `copy` takes no lock.
         self._untaken: deque[bytes] = deque(maxlen=_MAX_UNTAKEN_READS)
         self._untaken_dropped = self._dropped = self._dropped_logged = 0
-        self._wakeup = Wakeup()
-        self._stopping = threading.Event()
         self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, random.random)
         self._log = _log.bind(reader=name, to=target.to)
         self._failure = LoggedFailure(self._log, "forward_lost", "forward_up")
         self._may_log = LogRateLimit()
-        self._thread = threading.Thread(target=self.run, name=f"forward-{name}", daemon=True)
 
     def copy(self, data: bytes) -> None:
         """Copy a read of the line soon; takes microseconds. For the reader's thread."""
@@ -352,22 +349,6 @@ class Forward:
     def alert(self) -> str | None:
         """One sentence for people while the bytes go nowhere; None otherwise."""
         return f"copy of reader {self.name}: {self.detail}" if self.detail else None
-
-    def start(self) -> None:
-        """Start the thread; once."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ask the thread to write what it can without a wait, and to end."""
-        self._stopping.set()
-        self._wakeup.wake()
-
-    def join(self, timeout_s: float) -> None:
-        """Wait for the thread; one that hangs in its device is abandoned."""
-        if self._thread.is_alive():
-            self._thread.join(timeout_s)
-        if not self._thread.is_alive():
-            self._wakeup.close()
 
     def run(self) -> None:
         """Copy until stopped: the body of the thread."""

@@ -1,9 +1,10 @@
-"""A descriptor with which any thread wakes one that waits for others: a socket, a port."""
+"""Wakes a thread that waits for descriptors: sockets and ports."""
 
 from __future__ import annotations
 
 import os
-from threading import Lock
+from abc import ABC, abstractmethod
+from threading import Event, Lock, Thread
 
 
 class Wakeup:
@@ -52,3 +53,32 @@ class Wakeup:
                 self._closed = True
                 self._is_set = False
                 os.close(self.descriptor)
+
+
+class WakeableThread(ABC):
+    """A background thread that waits for descriptors, and ends soon after `stop`."""
+
+    def __init__(self, name: str) -> None:
+        self._wakeup = Wakeup()
+        self._stopping = Event()
+        self._thread = Thread(target=self.run, name=name, daemon=True)
+
+    @abstractmethod
+    def run(self) -> None:
+        """Work until `_stopping` is set: the body of the thread."""
+
+    def start(self) -> None:
+        """Start the thread; once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the thread to end."""
+        self._stopping.set()
+        self._wakeup.wake()
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the thread; one that hangs in its device is abandoned."""
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+        if not self._thread.is_alive():
+            self._wakeup.close()

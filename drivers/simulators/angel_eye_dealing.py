@@ -59,7 +59,7 @@ class Mode(StrEnum):
 
 class Settings(Struct, frozen=True, kw_only=True):
     """
-    What is dealt, and how. The same settings give the same scenario, always.
+    Cards, dealing and faults. The same settings give the same scenario, always.
 
     Attributes:
         mode: When faces are reported.

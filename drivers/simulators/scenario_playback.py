@@ -26,16 +26,16 @@ class Simulator(Protocol):
     """A simulated reader; a driver names its own as ``module:Class`` in `simulator`."""
 
     about: ClassVar[str]
-    """What it is, such as ``a Bee-Tek shoe``."""
+    """Its name for people, such as ``a Bee-Tek shoe``."""
 
     faults: ClassVar[tuple[Fault, ...]]
-    """What can go wrong with it."""
+    """Faults that it can have."""
 
     modes: ClassVar[tuple[Mode, ...]]
     """When it can report faces; the first is the usual one."""
 
     ends_in_silence: ClassVar[bool]
-    """Whether it reports no result, so that silence ends a round."""
+    """True if it reports no result, so that silence ends a round."""
 
     repeat_options: ClassVar[tuple[str, ...]]
     """Options of the driver in seconds, within which an equal card is a repeat."""

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Messages = list[tuple[float, bytes]]
-"""What is sent about one thing: seconds after it, and bytes."""
+"""Messages about one thing: seconds after it, and bytes."""
 
 _SCAN_S: Final = 2.0
 _SCANNED_TWICE: Final = 0.2
@@ -50,7 +50,7 @@ _FIRST_TAG: Final = 0x04A2B3C4D50000
 
 class TextStep(Step, frozen=True):
     """
-    What a reader says of one card.
+    Messages of a reader about one card.
 
     Attributes:
         messages: Its bytes, and when they follow.
@@ -89,7 +89,7 @@ class _TextWire(Wire):
 
 class SimulatedTextReader(ABC):
     """
-    What one reader says; the base of a simulator.
+    Messages of one reader; the base of a simulator.
 
     Attributes:
         driver: The driver, with the options of the reader.

@@ -20,7 +20,7 @@ MARKS = {"player": "P", "banker": "B", "tie": "T"}
 
 
 class Table:
-    """What the broker has told about one table."""
+    """The latest documents of one table."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic

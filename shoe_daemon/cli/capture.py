@@ -339,7 +339,7 @@ class _AnyBytes:
 
 
 class _Tally(Struct):
-    """What was recorded."""
+    """Counts of the recording."""
 
     reads: int = 0
     bytes: int = 0

@@ -73,7 +73,7 @@ class Cursor(NamedTuple):
 
 class LogFilter(Struct, frozen=True, kw_only=True):
     """
-    What a search asks for; None and empty values ask for nothing.
+    Conditions of a search; None and empty values ask for nothing.
 
     Attributes:
         table: ``site.table``, or the id of tables at any site.

@@ -86,7 +86,7 @@ Mark = Literal["connected", "lost", "dropped", "stop"]
 
 class HistoryStatus(Struct):
     """
-    What the pages report of the history itself.
+    State of the history, as the pages report it.
 
     Attributes:
         moved_aside: Time at which a damaged database was replaced; None if none was.
@@ -108,7 +108,7 @@ class _Covered(NamedTuple):
 
 class _Subscription(Struct):
     """
-    What is certain of one table while the subscription runs without loss.
+    Facts about one table that are certain while the subscription runs without loss.
 
     Attributes:
         first: Every public event from this number on is received.
@@ -122,7 +122,7 @@ class _Subscription(Struct):
 
 
 class _StateHead(Struct):
-    """What counts of a `state`."""
+    """The part of a `state` that matters here."""
 
     seq: int
     session: str
@@ -132,7 +132,7 @@ _decode_state = msgspec.json.Decoder(_StateHead).decode
 
 
 class _Batch(Struct):
-    """What one transaction stores."""
+    """Entries that one transaction stores."""
 
     events: list[ReceivedEvent] = field(default_factory=list)
     covered: list[tuple[int, SeqRange]] = field(default_factory=list)

@@ -72,7 +72,7 @@ class LoggedEvent(NamedTuple):
 
 
 class RoundMark(IntFlag):
-    """What a search for rounds may ask for besides the outcome."""
+    """A mark of rounds that a search may ask for, besides the outcome."""
 
     VOID = 1
     HELD = 2

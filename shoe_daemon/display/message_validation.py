@@ -105,7 +105,7 @@ class Document(NamedTuple):
 
 class ShoeDocument(Struct, frozen=True):
     """
-    What the model stores of `roads` and `history` besides their JSON, which is long.
+    The part that the model stores of `roads` and `history` besides their JSON, which is long.
 
     Attributes:
         outcomes: The shoe as a sequence, of `roads`; else empty.

@@ -179,7 +179,7 @@ def freshness_of(
 
 class NotifierFault(Struct, frozen=True, kw_only=True):
     """
-    Why people are not notified, as the pit shows it.
+    A reason why people are not notified, as the pit shows it.
 
     Attributes:
         notifier: The notifier.
@@ -202,7 +202,7 @@ class NotifierFault(Struct, frozen=True, kw_only=True):
 
 class Notifier:
     """
-    What a notifier told of itself last.
+    The last report of a notifier about itself.
 
     Args:
         name: Its id.

@@ -296,7 +296,7 @@ def display_account(answers: Answers) -> str:
 
 
 def _takes_orders(answers: Answers) -> bool:
-    """Whether operators give orders on the display's pages."""
+    """Return whether operators give orders on the display's pages."""
     return bool(answers.operators) and answers.has_broker
 
 

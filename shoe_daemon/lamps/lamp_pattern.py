@@ -72,7 +72,7 @@ class Rule(NamedTuple):
 
 
 class _Shown:
-    """What a rule shows: since when, and whether it blinks."""
+    """State of a rule: since when it shows, and whether it blinks."""
 
     def __init__(self) -> None:
         self.matching: frozenset[int] = frozenset()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -24,7 +23,7 @@ from shoe_daemon.lamps.lamp_outputs import Broker, LampOutput, open_output
 from shoe_daemon.lamps.lamp_pattern import Channel, LampPattern, TableView
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.thread_wakeup import WakeableThread
 
 _REFRESH_INTERVAL_S: Final = 5.0
 """All channels are switched again after this time: a relay that lost a command recovers."""
@@ -56,13 +55,13 @@ class LampEnvironment(Struct, frozen=True):
     jitter: Callable[[], float] = random.random
 
 
-class Lamp:
+class Lamp(WakeableThread):
     """
-    One lamp and its thread.
+    One lamp and its thread; `stop` leaves the lamp as configured.
 
     Attributes:
         name: Its id.
-        detail: Why it is not switched, on one line; empty while it is.
+        detail: The reason if it is not switched, on one line; empty while it is.
     """
 
     def __init__(
@@ -71,6 +70,7 @@ class Lamp:
         broker: Broker | None,
         environment: LampEnvironment | None = None,
     ) -> None:
+        super().__init__(f"lamp-{settings.id}")
         self.name = settings.id
         self.detail = ""
         self._settings = settings
@@ -78,36 +78,17 @@ class Lamp:
         self._environment = environment or LampEnvironment()
         self._pattern = LampPattern(settings.rules)
         self._view = self._shown = TableView()
-        self._wakeup = Wakeup()
-        self._stopping = threading.Event()
         self._wait = self._environment.wait or self._stopping.wait
         self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, self._environment.jitter)
         log = _log.bind(lamp=self.name, place=redact_url(settings.place))
         self._failure = LoggedFailure(log, "lamp_lost", "lamp_up")
         self._hung = LoggedFailure(log, "lamp_hangs")
         self._busy_since: float | None = None
-        self._thread = threading.Thread(target=self.run, name=f"lamp-{self.name}", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread; once."""
-        self._thread.start()
 
     def show(self, view: TableView) -> None:
         """Show this state soon; takes microseconds, from any thread."""
         self._view = view
         self._wakeup.wake()
-
-    def stop(self) -> None:
-        """Ask the thread to leave the lamp as configured, and to end."""
-        self._stopping.set()
-        self._wakeup.wake()
-
-    def join(self, timeout_s: float) -> None:
-        """Wait for the thread; one that hangs in its device is abandoned."""
-        if self._thread.is_alive():
-            self._thread.join(timeout_s)
-        if not self._thread.is_alive():
-            self._wakeup.close()
 
     @property
     def alert(self) -> str | None:
@@ -224,7 +205,7 @@ class Lamps:
 
     @property
     def working(self) -> dict[str, bool]:
-        """Whether each lamp can be switched, by its id."""
+        """Lamps by id: True for one that can be switched."""
         return {lamp.name: lamp.alert is None for lamp in self._lamps}
 
     def stop(self) -> None:

@@ -43,7 +43,7 @@ LONG_LIMIT: Final = 32_000
 
 class Status(Struct, frozen=True, kw_only=True):
     """
-    Whether the daemon speaks for the table: birth, farewell and last will.
+    The daemon speaks for the table, or no longer: birth, farewell and last will.
 
     Attributes:
         head: The hash of the journal's chain when this was sent; None in the last will, and
@@ -214,7 +214,7 @@ class SignatureLast(Struct, frozen=True, kw_only=True):
 
 class RecipientStatus(Struct, frozen=True, kw_only=True):
     """
-    Whether the notifications to a recipient arrive.
+    Success and failure of the notifications to a recipient.
 
     Attributes:
         attempts: Failed attempts since the last success.
@@ -258,7 +258,7 @@ class NotifierStatus(Struct, frozen=True, kw_only=True):
 
 
 class Earlier(Struct, frozen=True, kw_only=True):
-    """What became of the first order with an id that was given again."""
+    """Outcome of the first order with an id that was given again."""
 
     at: str
     name: str
@@ -289,7 +289,7 @@ else:
 
 class Preview(Struct, frozen=True, kw_only=True):
     """
-    What an order would do; nothing has changed.
+    Effects that an order would have; nothing has changed.
 
     Attributes:
         after: The round of `before`, as it would be; None where no document would show it.

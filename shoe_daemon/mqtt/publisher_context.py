@@ -45,7 +45,7 @@ class Callbacks(NamedTuple):
 
 class PublisherContext:
     """
-    What `Publisher` and each `BrokerSession` share.
+    State that `Publisher` and each `BrokerSession` share.
 
     Attributes:
         stop_by: When a stop must have ended (monotonic); None while none is requested.

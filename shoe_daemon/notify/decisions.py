@@ -71,7 +71,7 @@ class QuietHours(NamedTuple):
 
 class RecipientRules(Struct, frozen=True, kw_only=True):
     """
-    What is sent to a recipient, and when.
+    Rules of one recipient: which alerts, and when.
 
     Attributes:
         id: The recipient.
@@ -154,7 +154,7 @@ FAILED: Final = "notify_failed"
 
 class Failure(NamedTuple):
     """
-    Why a notification was not accepted.
+    Reason why a notification was not accepted.
 
     Attributes:
         reason: One line for technicians: the log, the unit's status and `doctor`. It may name an
@@ -177,7 +177,7 @@ class Sent(Struct):
 
 class RecipientState(Struct):
     """
-    What was sent to a recipient; kept over restarts.
+    Alerts that were sent to a recipient; kept over restarts.
 
     Attributes:
         sent: By the key of the irregularity.

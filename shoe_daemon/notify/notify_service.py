@@ -60,7 +60,7 @@ _STATE_MODE: Final = 0o600
 
 
 class StateFile(Struct):
-    """What was sent, as it is stored."""
+    """The stored state: alerts that were sent."""
 
     recipients: dict[str, RecipientState] = {}
 

@@ -69,7 +69,7 @@ class TableEvents(NamedTuple):
 
 class Figures(Struct, frozen=True):
     """
-    What was done in a shift: at a table, by a dealer, or by all.
+    Figures of a shift: at a table, by a dealer, or by all.
 
     Attributes:
         seconds: In play: the time between cards and results, without pauses.
@@ -267,7 +267,7 @@ def report_on_shift(
 
 
 class _Share(Struct):
-    """What happened at one table under one dealer; `rounds` with the decks of their shoes."""
+    """Figures of one table under one dealer; `rounds` with the decks of their shoes."""
 
     site: str
     table: str
@@ -288,7 +288,7 @@ class FoldedTable(NamedTuple):
 
 
 class _Dealers:
-    """Who dealt at a table, and when."""
+    """Dealers of a table, with their times."""
 
     def __init__(self) -> None:
         self._times: list[int] = []

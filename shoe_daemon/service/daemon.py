@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 import structlog
 
 from drivers import Forward, Frame, Reader, ReaderEnvironment
-from shoe_daemon.config import MetricsSettings, Setup
+from shoe_daemon.config import MetricsSettings, Reading, Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
 from shoe_daemon.mqtt.commands import PendingCommand
@@ -110,18 +110,7 @@ class Daemon:
             for each in setup.readers
             if each.forward is not None
         }
-        self.readers = [
-            Reader(
-                each.id,
-                each.driver,
-                each.port,
-                each.line,
-                partial(self._receive, each.id),
-                copy=self._forwards[each.id].copy if each.id in self._forwards else None,
-                environment=environment,
-            )
-            for each in setup.readers
-        ]
+        self.readers = [self._make_reader(each, environment) for each in setup.readers]
         self._session = secrets.token_hex(4)
         self._commands = CommandHandler(self.core, setup, self._session, self._inputs.put)
         self.publisher = self._commands.publisher = self._make_publisher(setup)
@@ -148,6 +137,18 @@ class Daemon:
         self._ready = False
         self._was_full = False
         self._busy_since: float | None = None
+
+    def _make_reader(self, reading: Reading, environment: ReaderEnvironment | None) -> Reader:
+        forward = self._forwards.get(reading.id)
+        return Reader(
+            reading.id,
+            reading.driver,
+            reading.port,
+            reading.line,
+            partial(self._receive, reading.id),
+            copy=None if forward is None else forward.copy,
+            environment=environment,
+        )
 
     def _make_publisher(self, setup: Setup) -> Publisher | None:
         config = setup.config

@@ -257,7 +257,7 @@ class MetricsWriter:
 
     @property
     def is_due(self) -> bool:
-        """Whether figures are to be written now; False while the last ones wait."""
+        """True if figures are to be written now; False while the last ones wait."""
         due = bool(self._files) and time.monotonic() >= self._next_at
         return due and self._queue.empty()
 

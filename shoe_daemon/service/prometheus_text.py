@@ -144,9 +144,7 @@ class _FiguresCollector(Collector):
         values: Iterable[tuple[tuple[str, ...], float]],
     ) -> Metric:
         family = GaugeMetricFamily(f"shoe_{name}", about, labels=(*_TABLE, *labels))
-        for each, value in values:
-            family.add_metric((*self._table, *each), value)
-        return family
+        return self._filled(family, values)
 
     def _counter(self, name: str, about: str, value: float) -> Metric:
         return self._counters(name, about, (), [((), value)])
@@ -159,6 +157,13 @@ class _FiguresCollector(Collector):
         values: Iterable[tuple[tuple[str, ...], float]],
     ) -> Metric:
         family = CounterMetricFamily(f"shoe_{name}", about, labels=(*_TABLE, *labels))
+        return self._filled(family, values)
+
+    def _filled(
+        self,
+        family: GaugeMetricFamily | CounterMetricFamily,
+        values: Iterable[tuple[tuple[str, ...], float]],
+    ) -> Metric:
         for each, value in values:
             family.add_metric((*self._table, *each), value)
         return family

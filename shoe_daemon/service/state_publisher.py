@@ -53,7 +53,7 @@ class StatePublisher:
     @property
     def is_outdated(self) -> bool:
         """
-        Whether there are observations since the last publication; those without events
+        True with observations since the last publication; those without events
         count too.
         """
         return self._core.journal.head.observation != self._published_observation
@@ -181,7 +181,7 @@ class StatePublisher:
 
     @property
     def alarm(self) -> Detail | None:
-        """Why the daemon cannot do its work; None while it can."""
+        """Reason why the daemon cannot do its work; None while it can."""
         if self._core.alarm is not None:
             return self._core.alarm
         return make_detail("cards_too_fast") if self.blocked else None

@@ -120,7 +120,7 @@ class StampsTimes(Lines):
 
 
 class CountsNoise(Lines):
-    """What a frame means depends on the noise before it."""
+    """The meaning of a frame depends on the noise before it."""
 
     def reset(self) -> None:
         self.kept, self.seen = b"", 0

@@ -1,4 +1,4 @@
-"""What `drivers.conformance` does not check of our own drivers, on all of their captures."""
+"""Promises of our own decoders that `drivers.conformance` does not check, on all captures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `new-driver` writes and `docs/write-a-driver.md` prints is a complete driver."""
+"""The package of `new-driver`, which `docs/write-a-driver.md` prints, is a complete driver."""
 
 from __future__ import annotations
 
