@@ -116,6 +116,18 @@ class EmbeddedBroker:
                     writer.transport.abort()
                     connections.discard(writer)
 
+            async def _publish_retained_messages_for_subscription(
+                self,
+                subscription: tuple[str, int],
+                session: Any,  # noqa: ANN401 - amqtt
+            ) -> None:
+                # amqtt 0.12 sends a new client the retained messages of all clients' filters.
+                owners = [owner for owner, _ in self._subscriptions.get(subscription[0], ())]
+                if session in owners:
+                    await super()._publish_retained_messages_for_subscription(
+                        subscription, session
+                    )
+
             def is_busy(self) -> bool:
                 """Return whether a message is queued or unacknowledged by a subscriber."""
                 waiting = any(session.inflight_out for session, _ in self._sessions.values())

@@ -83,3 +83,21 @@ def test_what_was_said_before_its_end_arrives() -> None:
         running.close()
         listener.wait("/card_dealt", 300)
         assert listener.wait("/status", 3)[-1].json["state"] == "offline"
+
+
+def test_a_client_receives_only_what_it_subscribed_to() -> None:
+    journal = Journal()
+    with (
+        EmbeddedBroker(free_port()) as broker,
+        Listener(broker.port, protocol="3.1.1") as everything,
+        publishing(broker.port, journal, protocol="3.1.1") as publisher,
+    ):
+        publisher.retain("staff/alert/active", b'{"seq":0}', 0)
+        publisher.retain("state", b'{"seq":0}', 0)
+        everything.wait("/staff/alert/active")
+        everything.wait("/state")
+        with Listener(broker.port, "shoe/v1/+/+/state", name="board", protocol="3.1.1") as board:
+            board.wait("/state")
+            publisher.retain("state", b'{"seq":0,"again":1}', 0)
+            board.wait("/state", 2)
+        assert {message.topic.rpartition("/")[2] for message in board.messages} == {"state"}
