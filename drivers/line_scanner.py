@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -220,6 +220,18 @@ class CodeTable:
         return codes
 
 
+@lru_cache(maxsize=64)
+def _known_frames(
+    framing: _Framing, table: CodeTable
+) -> Mapping[bytes, tuple[bytes, bytes, tuple[CardDrawn]]]:
+    """Return the raw bytes, the code and the observation of each frame without its end."""
+    known = {}
+    for code, card in table.cards.items():
+        raw = framing.wrap(code.decode())
+        known[raw.removesuffix(framing.end)] = raw, code, (CardDrawn(card=card),)
+    return known
+
+
 class LineScannerDecoder(LineDecoder):
     """Decodes the stream of one scanner; keeps at most one frame and the last code."""
 
@@ -232,10 +244,7 @@ class LineScannerDecoder(LineDecoder):
         answers = preset.acknowledge if options.acknowledge is None else options.acknowledge
         self._ack, self._nak = (ACK, NAK) if answers else (b"", b"")
         self._window, self._idle_gap = options.repeat_window, options.idle_gap
-        self._known = {}
-        for code, card in self._table.cards.items():
-            raw = framing.wrap(code.decode())
-            self._known[raw.removesuffix(framing.end)] = raw, code, (CardDrawn(card=card),)
+        self._known = _known_frames(framing, table)
         self._last, self._last_at, self._byte_at = b"", 0.0, 0.0
 
     def feed(self, data: bytes, now: float) -> list[Frame]:

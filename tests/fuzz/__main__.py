@@ -131,7 +131,7 @@ def _print(text: str) -> None:
 def main() -> int:
     """Fuzz the parsers in turn; return 1 after a fault."""
     arguments = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    arguments.add_argument("--seconds", type=float, default=60.0, help="of processor time, for each parser")
+    arguments.add_argument("--seconds", type=float, default=60.0, help="for each parser")
     arguments.add_argument("--parser", choices=PARSERS, action="append")
     arguments.add_argument("--seed", default=str(int(time.time())))
     chosen = arguments.parse_args()
