@@ -263,3 +263,80 @@ def test_a_correction_is_no_card_of_a_suspect_sequence() -> None:
     correct(pit, "B1", "8S")
     pit.draw("5S", "P3")
     assert "suspect_sequence" not in pit.kinds()
+
+
+class TestWhatACorrectionDisproves:
+    """The card was read wrongly, and that was all: no second order is needed."""
+
+    @staticmethod
+    def assert_closed(pit: SupervisedTable, kind: str, slot: str, card: str) -> None:
+        """Correct the card, then undo it: the irregularity is closed, and open again."""
+        assert pit.open_kinds() == [kind]
+        (number,) = [each.data.id for each in pit.table.public().alerts]
+        said = correct(pit, slot, card)
+        closed = one(said, "irregularity_closed")
+        assert (closed.id, closed.action, closed.operator) == (number, "continue", "ann")
+        assert closed.reason == "by the corrected cards nothing is wrong"
+        assert pit.open_kinds() == []
+        assert pit.table.public().held == ()
+        pit.cmd("undo")
+        assert pit.open_kinds() == [kind]
+        assert pit.id_of(kind) == number
+
+    @pytest.mark.parametrize("later", [False, True])
+    def test_the_declared_result_agrees(self, *, later: bool) -> None:
+        pit = SupervisedTable(hold_from=3, result_on="confirmed")
+        pit.deal("P1 9S, B1 2H, P2 KD, B2 6C")  # the nine is an eight
+        pit.result("tie")
+        if later:
+            pit.deal(NATURAL)
+            pit.result("player")
+        assert len(pit.finished()) == later
+        said = correct(pit, "P1", "8S", round=1)
+        assert types(said)[:2] == ["card_corrected", "irregularity_closed"]
+        assert "round_released" in types(said)
+        assert one(said, "round_finished").outcome == "tie"
+        pit.cmd("undo")
+        assert pit.open_kinds() == ["result_mismatch"]
+        assert pit.table.public().held == (1,)
+
+    def test_not_while_it_still_differs(self) -> None:
+        pit = SupervisedTable(hold_from=3, result_on="confirmed")
+        pit.deal("P1 9S, B1 2H, P2 KD, B2 6C")
+        pit.result("tie")
+        correct(pit, "B2", "5C")
+        assert pit.open_kinds() == ["result_mismatch"]
+        assert pit.finished() == []
+
+    def test_another_declaration_is_no_correction(self) -> None:
+        pit = SupervisedTable(hold_from=3, result_on="confirmed")
+        pit.deal(NATURAL)
+        pit.result("banker")
+        pit.result("player")
+        assert pit.open_kinds() == ["result_mismatch"]
+
+    def test_the_card_lies_with_the_right_hand(self) -> None:
+        pit = SupervisedTable()
+        pit.deal("P1 2S, B1 2H, P2 3D, B2 3C")  # the two is a four: the Player stands
+        pit.deal("B3 9D")
+        self.assert_closed(pit, "wrong_hand", "P1", "4S")
+
+    def test_the_third_card_is_the_players(self) -> None:
+        pit = SupervisedTable()
+        pit.deal("P1 4S, B1 2H, P2 3D, B2 3C")  # the four is a two: the Player draws
+        pit.deal("P3 9D")
+        self.assert_closed(pit, "player_third_unauthorised", "P1", "2S")
+
+    def test_no_card_is_there_too_often(self) -> None:
+        pit = SupervisedTable(decks=1)
+        pit.deal("P1 9S, B1 2H, P2 KD, B2 9S")
+        self.assert_closed(pit, "duplicate_card", "B2", "9C")
+
+    def test_not_where_the_shoe_was_probably_changed(self) -> None:
+        pit = SupervisedTable(decks=1)
+        pit.deal(NATURAL)
+        pit.say(seen.Gap(detail=seen.GapDetail.RESTART))
+        pit.deal("P1 9S, B1 4H, P2 JD, B2 4C")
+        assert pit.open_kinds() == ["duplicate_card"]
+        correct(pit, "P1", "8S")
+        assert pit.open_kinds() == ["duplicate_card"]

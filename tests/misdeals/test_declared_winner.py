@@ -42,9 +42,11 @@ def test_a_typing_error_in_an_entered_card_is_held() -> None:
     (alert,) = pit.table.public().alerts
     assert alert.round == 1
     assert alert.data.detail.startswith("winner: declared player, the cards give tie;")
-    pit.cmd("correct_card", slot=Slot.P2, card="KD")
+    pit.cmd("correct_card", slot=Slot.P2, card="8D")  # as wrong
+    assert pit.open_kinds() == ["result_mismatch"]
     assert pit.finished() == []
-    pit.cmd("acknowledge")
+    pit.cmd("correct_card", slot=Slot.P2, card="KD")
+    assert pit.open_kinds() == []
     assert [data.outcome for data in pit.finished()] == ["player"]
 
 

@@ -313,12 +313,12 @@ def test_two_corrections_while_the_result_is_held() -> None:
     pit.deal("P1 7H, B1 5H, P2 10C, B2 3H")
     pit.result("tie")
     pit.cmd("correct_card", slot=Slot.B1, card="QS")
-    pit.cmd("correct_card", slot=Slot.B1, card="4S")
+    pit.cmd("correct_card", slot=Slot.B1, card="6S")
     assert [(each.round, each.held) for each in pit.table.history().rounds] == [(1, True)]
     while pit.open_kinds():
         pit.cmd("acknowledge", irregularity=pit.id_of(None))
     assert [(each.round, each.held) for each in pit.table.history().rounds] == [(1, False)]
-    assert [data.outcome for data in pit.finished()] == ["tie"]
+    assert [data.outcome for data in pit.finished()] == ["banker"]
 
 
 def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:

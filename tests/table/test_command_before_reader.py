@@ -139,7 +139,7 @@ def test_so_are_two_of_them_when_the_round_is_over() -> None:
     assert {event.round for event in said if event.type == "card_dealt"} == {1}
     after = one(said, "result_revised").after
     assert (after.outcome, after.player.total, after.banker.total) == ("banker", 5, 7)
-    assert table.open_kinds() == ["result_mismatch"]
+    assert table.open_kinds() == []
 
 
 def test_so_is_one_that_is_due_when_the_face_before_it_has_come() -> None:

@@ -9,7 +9,7 @@ the deciding faces are public, and again after a correction.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from shoe_daemon.table.table_state import OpenAlert
 
 _EXCESS_CARD = IrregularityKind.EXCESS_CARD
+_WRONG_SLOTS: Final = {
+    IrregularityKind.WRONG_HAND,
+    IrregularityKind.PLAYER_THIRD_UNAUTHORISED,
+}
 
 
 def raise_staff_alerts(context: TableContext, round_: RoundState) -> None:
@@ -104,16 +108,21 @@ def _publish_duplicate(context: TableContext, alert: OpenAlert) -> None:
 
 
 def close_wrong_duplicates(context: TableContext) -> None:
-    """Close the duplicates raised for staff that a correction has disproved."""
+    """
+    Close the duplicates that a correction has disproved; not where the shoe was probably changed.
+    """
     shoe = context.state.shoe
-    for alert in [each for each in context.state.alerts if each.staff_only]:
+    for alert in list(context.state.alerts):
         face = alert.data.card
         if alert.data.kind != IrregularityKind.DUPLICATE_CARD or face is None or shoe is None:
             continue
-        if shoe.seen[face.index] <= shoe.decks:
-            alerts.close_alert(
-                context, alert, "continue", "by the corrected cards nothing is wrong"
-            )
+        if alert.staff_only:
+            copies = shoe.seen[face.index]
+        else:
+            # The end of a public alert must not reveal hidden faces.
+            copies = shoe.decks + 1 if shoe.mixed else shoe_lifecycle.public_copies(shoe, face)
+        if copies <= shoe.decks:
+            _close_as_corrected(context, alert, "nothing is wrong")
 
 
 def correct_third_cards(context: TableContext, round_: RoundState) -> None:
@@ -124,6 +133,7 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     round_.unchecked = len(round_.cards) > FOUR_CARDS
     round_.relaid = True
     place_third_cards(context, round_)
+    _close_wrong_slots(context, round_)
     raise_staff_alerts(context, round_)
     restore_excess_cards(context, round_)
     alert = alerts.find_open_alert(context, IrregularityKind.MISSING_DRAW)
@@ -131,6 +141,15 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
         round_.missing = False
         if alert is not None:
             _close_as_corrected(context, alert, "no card is due")
+
+
+def _close_wrong_slots(context: TableContext, round_: RoundState) -> None:
+    """Close the third cards with the wrong hand that lie on their slots by the corrected faces."""
+    right = {card.alert for card in round_.cards[FOUR_CARDS:] if card.slot is card.declared}
+    for alert in list(context.state.alerts):
+        if alert.data.kind in _WRONG_SLOTS and alert.data.id in right and not alert.staff_only:
+            round_.misplaced &= alert.data.kind != IrregularityKind.WRONG_HAND
+            _close_as_corrected(context, alert, "nothing is wrong")
 
 
 def _public_due_spot(round_: RoundState) -> int | None:

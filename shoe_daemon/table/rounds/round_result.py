@@ -2,7 +2,7 @@
 The result of a round: computed from its cards, or as the device or the dealer's button declares.
 
 A declared winner and declared pairs are compared with the cards at once, and again after every
-change of the cards.
+change of the cards: a person's correction closes a difference that it removes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from shoe_daemon.table.observations import Result
     from shoe_daemon.table.shoe_state import RoundState
     from shoe_daemon.table.table_context import TableContext
+    from shoe_daemon.table.table_state import OpenAlert
 
 _ALL_OUTCOMES: Final = frozenset(Outcome)
 _MISMATCH: Final = IrregularityKind.RESULT_MISMATCH
@@ -131,7 +132,7 @@ def compare_with_cards(context: TableContext, round_: RoundState) -> None:
     unplaced = len(round_.cards) + round_.spots.count(None) > len(round_.spots)
     partial = unplaced or (round_.partial and not round_.unread_result)
     outcomes = possible_outcomes(tuple(next_card.known_points(round_.spots)), partial)
-    _raise_mismatch(
+    _update_mismatch(
         context, round_.number, said, outcomes, (_has_pair(round_, 0), _has_pair(round_, 1))
     )
 
@@ -142,14 +143,14 @@ def compare_with_result(context: TableContext, number: int, data: events.RoundFi
     if said is None:
         return
     outcomes = _ALL_OUTCOMES if data.partial or data.outcome is None else frozenset({data.outcome})
-    _raise_mismatch(context, number, said, outcomes, (data.player.pair, data.banker.pair))
+    _update_mismatch(context, number, said, outcomes, (data.player.pair, data.banker.pair))
 
 
 def _declared_for(context: TableContext, number: int) -> DeclaredResult | None:
     return None if context.state.shoe is None else context.state.shoe.declared.get(number)
 
 
-def _raise_mismatch(
+def _update_mismatch(
     context: TableContext,
     number: int,
     said: DeclaredResult,
@@ -165,7 +166,14 @@ def _raise_mismatch(
             code = code or ("pair_mismatch" if name == "player_pair" else "banker_pair_mismatch")
             values |= {f"{name}_declared": _YES_NO[declared], f"{name}_cards": _YES_NO[by_cards]}
     is_new, said.differing = values != said.differing, values
-    if code and is_new and not _is_mismatch_open(context, number):
+    alert = _open_mismatch(context, number)
+    if alert is not None:
+        # A second declaration is no correction: it closes nothing.
+        if not values and context.operator is not None:
+            alerts.close_alert(
+                context, alert, "continue", "by the corrected cards nothing is wrong"
+            )
+    elif code and is_new:
         alerts.raise_alert(
             context, _MISMATCH, make_detail(code, **values), evidence="device", number=number
         )
@@ -183,9 +191,9 @@ def _winner_mismatch(
     return "result_mismatch", dict(values)
 
 
-def _is_mismatch_open(context: TableContext, number: int) -> bool:
-    alerts = context.state.alerts
-    return any(each.data.kind == _MISMATCH and each.round == number for each in alerts)
+def _open_mismatch(context: TableContext, number: int) -> OpenAlert | None:
+    found = (each for each in context.state.alerts if each.data.kind == _MISMATCH)
+    return next((each for each in found if each.round == number), None)
 
 
 def _has_pair(round_: RoundState, side: int) -> bool | None:
