@@ -32,7 +32,8 @@ class FrameKind(StrEnum):
     NOISE = "noise"
 
 
-class Frame(Struct, frozen=True):
+# Without the collector: a frame is in no cycle, and a replay makes millions of them.
+class Frame(Struct, frozen=True, gc=False):
     """
     A piece of bytes and its observations.
 
