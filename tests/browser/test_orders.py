@@ -6,6 +6,7 @@ orders on the table's own screen, and nothing is carried out twice or without an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from drivers.simulators.simulated_shoe import Excess, Fault
+from shoe_daemon.game import Action, IrregularityKind, Slot
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched, watch
@@ -41,11 +44,15 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield stage
 
 
+def configuration(stage: Stage, policy: str) -> str:
+    """Write the section of a table with a policy and the stage's operators."""
+    return f'policy = "{policy}"\n[orders]\noperators_file = "{stage.folder}/operators.toml"'
+
+
 @pytest.fixture
 def table(stage: Stage) -> Iterator[Table]:
     """A table with the same operators, and the French order's proposals."""
-    text = f'policy = "fr_2007"\n[orders]\noperators_file = "{stage.folder}/operators.toml"'
-    with stage.table(text) as table:
+    with stage.table(configuration(stage, "fr_2007")) as table:
         yield table
 
 
@@ -151,6 +158,103 @@ def test_a_corrected_card_is_seen_before_and_after(
     hand.step("done")
     (command,) = commands(table)
     assert (command.name, command.slot, command.card) == ("correct_card", "P1", "8H")
+    phone.assert_clean()
+
+
+@pytest.fixture
+def opened(stage: Stage) -> Iterator[Callable[[str], Table]]:
+    """Opens a table with the same operators, and another policy."""
+    with ExitStack() as stack:
+        yield lambda policy: stack.enter_context(stage.table(configuration(stage, policy)))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_misread_card_is_put_right_in_three_taps(
+    stage: Stage, table: Table, phone: Watched, language: str
+) -> None:
+    """The card on the table is tapped, then the right one; what it caused is closed with it."""
+    table.deal(*NATURAL)
+    table.shoe.call(Outcome.TIE)  # the Banker's three is a seven
+    wait_for(lambda: alerts(table), "an alert")
+    hand = Hand(phone, stage, table, language)
+    shown = hand.page.locator(".wrong-cards [data-card-of]")
+    assert [each.get_attribute("data-card-of") for each in shown.all()] == ["P1", "P2", "B1", "B2"]
+    assert_accessible(hand.page)
+    hand.tap('[data-card-of="B2"]')
+    hand.tap('[data-choice="7C"]')
+    hand.log_in()
+    hand.step("preview")
+    assert "Tie" in hand.page.inner_text(".would") or language != "en"
+    hand.tap("#sheet-do")
+    hand.step("done")
+    assert hand.taps == 3
+    wait_for(lambda: not alerts(table), "no alert")
+    assert [each.name for each in commands(table)] == ["correct_card"]
+    wait_for(lambda: table.ledger().rounds, "the result")
+    assert table.ledger().last["outcome"] == "tie"
+    phone.assert_clean()
+
+
+def test_the_wrong_card_is_offered_while_it_lies_there(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    """The buttons follow the cards on the table; of a past round, the place is asked for."""
+    table.deal("P1:6S", "B1:2H", "P2:KD", "B2:3C")
+    table.shoe.call(Outcome.PLAYER)
+    wait_for(lambda: alerts(table), "a missing draw")
+    page = Hand(phone, stage, table).page
+    page.wait_for_selector('[data-kind="missing_draw"] [data-card-of="B2"]')
+    table.deal("P1:9S")
+    page.wait_for_function("() => !document.querySelector('[data-card-of]')")
+    page.click('.wrong-cards [data-order="correct-card"]')
+    places = page.locator(".slots [data-choice]")
+    assert [each.get_attribute("data-choice") for each in places.all()] == [*map(str, Slot)]
+    assert page.locator(".slots svg").count() == 0
+    phone.assert_clean()
+
+
+def test_the_proposal_to_enter_a_card_asks_for_the_card(
+    stage: Stage, opened: Callable[[str], Table], phone: Watched
+) -> None:
+    table = opened("live_studio")
+    table.deal(*NATURAL[:3])
+    table.shoe.say("E", 0x81)
+    wait_for(lambda: alerts(table), "an alert")
+    hand = Hand(phone, stage, table)
+    hand.tap('.proposal[data-action="manual_entry"] .order-button')
+    hand.tap('[data-choice="3C"]')
+    hand.log_in()
+    hand.step("preview")
+    hand.tap("#sheet-do")
+    hand.step("done")
+    assert hand.taps == 3
+    (command,) = commands(table)
+    assert (command.name, command.card) == ("enter_card", "3C")
+    wait_for(lambda: not alerts(table), "no alert")
+
+
+def test_a_ruling_that_the_policy_does_not_propose_takes_three_taps(
+    stage: Stage, opened: Callable[[str], Table], phone: Watched
+) -> None:
+    table = opened("management")
+    one_card_too_many(table)
+    hand = Hand(phone, stage, table)
+    hand.tap('[data-order="rule"]')
+    offered = [
+        each.get_attribute("data-choice") for each in hand.page.locator("[data-choice]").all()
+    ]
+    kind = IrregularityKind.EXCESS_CARD
+    assert offered[0] == "burn_card"
+    assert all(kind in (ACTION_KINDS[Action(each)] or {kind}) for each in offered if each)
+    hand.tap('[data-choice="burn_card"]')
+    hand.log_in()
+    hand.step("preview")
+    assert hand.page.inner_text("#sheet-do").lower() == "burn the card"
+    hand.tap("#sheet-do")
+    hand.step("done")
+    assert hand.taps == 3
+    (command,) = commands(table)
+    assert (command.name, command.action) == ("rule", "burn_card")
     phone.assert_clean()
 
 

@@ -5,7 +5,10 @@
  *                             data-severity, data-kind, data-staff (true for alerts for staff
  *                             only); in it one <li class="proposal"> for each proposal with
  *                             data-action and data-verified ("true", "false"), and the command
- *                             lines of command_line.js
+ *                             lines of command_line.js. Where the page gives orders, and a card
+ *                             that was read wrongly may be the cause: .wrong-cards, one button
+ *                             for each card on the table, with data-card-of (the slot)
+ * Shoe.showWrongCards(node, state)        shows the cards now on the table on such an article
  */
 var Shoe = window.Shoe || {};
 window.Shoe = Shoe;
@@ -15,7 +18,20 @@ window.Shoe = Shoe;
 
   var CARD_MAY_BE_ENTERED = { unreadable_card: true, source_conflict: true };
   var CARD_MAY_BE_CORRECTED = {
-    result_mismatch: true, source_conflict: true, duplicate_card: true
+    result_mismatch: true, source_conflict: true, duplicate_card: true, missing_draw: true,
+    excess_card: true, wrong_hand: true, player_third_unauthorised: true
+  };
+  /* Rulings that a supervisor may choose without a proposal, besides those with a button of their own. */
+  var CARD_RULINGS = ["burn_card", "carry_to_next_hand", "carry_as_dummy_hand", "burn_card_plus_value"];
+  var RULINGS = {
+    excess_card: CARD_RULINGS.concat("restore_order"),
+    premature_draw: CARD_RULINGS,
+    face_up_in_shoe: CARD_RULINGS,
+    double_feed: CARD_RULINGS.concat("restore_order"),
+    missing_draw: ["draw_now", "continue"],
+    player_third_unauthorised: ["reassign_to_banker", "restore_order"],
+    wrong_hand: ["restore_order"],
+    premature_collect: ["restore_order"]
   };
 
   function createVerified(proposal) {
@@ -53,6 +69,15 @@ window.Shoe = Shoe;
     ]);
   }
 
+  /* Entering the card is what the proposal asks for; a ruling before it would be one order more. */
+  function createProposalCommand(alert, proposal) {
+    var title = Shoe.format.action(proposal.action);
+    if (givesOrders() && proposal.action === "manual_entry" && alert.data.kind === "unreadable_card") {
+      return createCommand("enter-card", cardFields(alert, alert.data.slot), title);
+    }
+    return createCommand("rule", { irregularity: alert.data.id, action: proposal.action }, title);
+  }
+
   function createProposal(alert, proposal) {
     return Shoe.el("li", {
       "class": "proposal",
@@ -68,8 +93,7 @@ window.Shoe = Shoe;
         createCitation(proposal)
       ]),
       createEffect(proposal.action),
-      createCommand("rule", { irregularity: alert.data.id, action: proposal.action },
-        Shoe.format.action(proposal.action))
+      createProposalCommand(alert, proposal)
     ]);
   }
 
@@ -88,14 +112,66 @@ window.Shoe = Shoe;
     ]);
   }
 
-  function cardFields(alert) {
+  function cardFields(alert, slot) {
     // On the page the sheet asks for what is missing.
-    var fields = givesOrders() ? { slot: alert.data.slot }
-      : { slot: alert.data.slot || "PLACE", card: "CARD" };
+    var fields = givesOrders() ? { slot: slot } : { slot: slot || "PLACE", card: "CARD" };
     if (alert.round) {
       fields.round = alert.round;
     }
     return fields;
+  }
+
+  function otherRulings(alert) {
+    var proposed = (alert.data.proposals || []).map(function (each) { return each.action; });
+    return (RULINGS[alert.data.kind] || []).concat("stop_shoe").filter(function (action) {
+      return proposed.indexOf(action) < 0;
+    });
+  }
+
+  function knownCards(alert, round) {
+    return !round || round.number !== alert.round ? [] : round.cards.filter(function (card) {
+      var shown = Shoe.shownCard(card, round);
+      return card.slot && shown && shown !== "?";
+    });
+  }
+
+  function createWrongCard(alert, card, title) {
+    var button = createCommand("correct-card", { slot: card.slot, round: alert.round }, title);
+    Shoe.setAttribute(button, "data-card-of", card.slot);
+    Shoe.setChildren(button, [
+      Shoe.el("b", { text: Shoe.format.card(card.card) }), " ",
+      Shoe.el("span", { text: Shoe.format.place(card.slot) })
+    ]);
+    return button;
+  }
+
+  function createWrongCards(alert, cards) {
+    var title = Shoe.word("order_correct_card");
+    return !cards.length ? createCommand("correct-card", cardFields(alert, wrongSlot(alert)), title) : [
+      Shoe.el("h3", { text: title }),
+      ["P", "B"].map(function (letter) {
+        return Shoe.el("div", { "class": "cards" }, cards.filter(function (card) {
+          return card.slot.charAt(0) === letter;
+        }).map(function (card) { return createWrongCard(alert, card, title); }));
+      })
+    ];
+  }
+
+  Shoe.showWrongCards = function (node, state) {
+    var box = node.querySelector(".wrong-cards");
+    var alert = node.shoeAlert;
+    var cards = knownCards(alert, state && state.round);
+    if (box) {
+      Shoe.fillOnChange(box, JSON.stringify(cards), function () {
+        return createWrongCards(alert, cards);
+      });
+    }
+  };
+
+  /* The slot of a missing or an excess card is not that of the card that was read wrongly. */
+  function wrongSlot(alert) {
+    var kind = alert.data.kind;
+    return kind === "source_conflict" || kind === "duplicate_card" ? alert.data.slot : null;
   }
 
   function createOtherCommands(alert) {
@@ -104,13 +180,13 @@ window.Shoe = Shoe;
     return [
       createOtherCommand("order_acknowledge", "acknowledge", { irregularity: id }),
       CARD_MAY_BE_ENTERED[kind]
-        ? createOtherCommand("order_enter_card", "enter-card", cardFields(alert)) : null,
-      CARD_MAY_BE_CORRECTED[kind]
-        ? createOtherCommand("order_correct_card", "correct-card", cardFields(alert)) : null,
+        ? createOtherCommand("order_enter_card", "enter-card", cardFields(alert, alert.data.slot)) : null,
+      CARD_MAY_BE_CORRECTED[kind] && !givesOrders()
+        ? createOtherCommand("order_correct_card", "correct-card", cardFields(alert, wrongSlot(alert))) : null,
       alert.round ? createOtherCommand("order_void_round", "void-round", { round: alert.round },
         { round: alert.round }) : null,
-      givesOrders() ? null
-        : createOtherCommand("order_rule", "rule", { irregularity: id, action: "ACTION" })
+      createOtherCommand("order_rule", "rule",
+        { irregularity: id, action: givesOrders() ? otherRulings(alert) : "ACTION" })
     ];
   }
 
@@ -136,7 +212,7 @@ window.Shoe = Shoe;
 
   Shoe.createAlertDetails = function (alert, state) {
     var proposals = alert.data.proposals || [];
-    return Shoe.el("article", {
+    var node = Shoe.el("article", {
       "class": "alert full",
       "data-alert-id": alert.data.id,
       "data-severity": alert.data.severity,
@@ -154,8 +230,13 @@ window.Shoe = Shoe;
         proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {
           return createProposal(alert, each);
         })) : createNoProposals(state),
+        givesOrders() && CARD_MAY_BE_CORRECTED[alert.data.kind]
+          ? Shoe.el("div", { "class": "wrong-cards" }) : null,
         createFolded(alert, !proposals.length)
       ])
     ]);
+    node.shoeAlert = alert;
+    Shoe.showWrongCards(node, state);
+    return node;
   };
 }());

@@ -3,7 +3,7 @@
  *
  * Shoe.orderSheet.open(table, verb, fields, title, direct, then)   opens it for an order to a table (its
  *                             key); fields that the order takes and that are missing are asked
- *                             for. A direct order is given without a preview, and the sheet closes
+ *                             for; of a list, one is chosen. A direct order is given without a preview, and the sheet closes
  *                             by itself once it is carried out; then() is called. A field may be
  *                             a function, which is called when the order is given
  * Shoe.orderSheet.button(table, verb, fields, title, direct)   a button that opens it
@@ -27,7 +27,8 @@ window.Shoe = Shoe;
   var SUITS = ["S", "H", "C", "D"];
   var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
   var OUTCOMES = ["player", "banker", "tie"];
-  var CHOICES = { "correct-card": ["slot", "card"], "enter-card": ["card"], "enter-result": ["outcome"] };
+  var CHOICES = { "correct-card": ["slot", "card"], "enter-card": ["card"], "enter-result": ["outcome"],
+    rule: ["action"] };
 
   var sheet = {};
   var now = null;
@@ -176,14 +177,24 @@ window.Shoe = Shoe;
     }, content);
     made.addEventListener("click", function () {
       now.fields[name] = value;
+      if (name === "action") {
+        setTitle(Shoe.format.action(value));
+      }
       next();
     });
     return made;
   }
 
+  function setTitle(title) {
+    now.title = title;
+    Shoe.setText(byId("sheet-title"), title);
+  }
+
+  /* The cards on the table, unless the order is about another round. */
   function cardsOf(round) {
     var cards = {};
-    (round ? round.cards : []).forEach(function (card) {
+    var isAnother = round && now.fields.round && now.fields.round !== round.number;
+    (round && !isAnother ? round.cards : []).forEach(function (card) {
       if (card.slot) {
         cards[card.slot] = Shoe.shownCard(card, round);
       }
@@ -216,11 +227,20 @@ window.Shoe = Shoe;
     }));
   }
 
-  var CHOOSERS = { slot: createSlots, card: createDeck, outcome: createOutcomes };
+  function createActions() {
+    return Shoe.el("div", { "class": "actions" }, now.fields.action.map(function (action) {
+      return choiceButton("action", action, Shoe.format.action(action));
+    }));
+  }
+
+  var CHOOSERS = {
+    slot: createSlots, card: createDeck, outcome: createOutcomes, action: createActions
+  };
 
   function showChoice(name) {
     show("choose", [
-      Shoe.el("h3", { text: Shoe.word("sheet_choose_" + name, {
+      // The title of the sheet asks for an action.
+      name === "action" ? null : Shoe.el("h3", { text: Shoe.word("sheet_choose_" + name, {
         slot: now.fields.slot ? Shoe.format.place(now.fields.slot) : ""
       }) }),
       CHOOSERS[name]()
@@ -424,7 +444,8 @@ window.Shoe = Shoe;
 
   function next() {
     var missing = (CHOICES[now.verb] || []).filter(function (name) {
-      return now.fields[name] === undefined || now.fields[name] === null;
+      var value = now.fields[name];
+      return value === undefined || value === null || Array.isArray(value);
     });
     if (missing.length) {
       showChoice(missing[0]);
@@ -479,7 +500,7 @@ window.Shoe = Shoe;
     now = { table: table, verb: verb, fields: {}, title: title, pin: null, why: null,
       direct: Boolean(direct), then: then, round: sheet.round };
     Object.keys(fields || {}).forEach(function (name) { now.fields[name] = fields[name]; });
-    Shoe.setText(byId("sheet-title"), title);
+    setTitle(title);
     Shoe.setAttribute(byId("sheet"), "data-verb", verb);
     Shoe.setClass(byId("sheet"), "hidden", false);
     Shoe.setClass(document.body, "behind", true);
@@ -508,7 +529,7 @@ window.Shoe = Shoe;
       sheet.open(table, verb, fields, title, direct);
     });
     Shoe.setAttribute(made, "data-order", verb);
-    if (fields && fields.action) {
+    if (fields && typeof fields.action === "string") {
       Shoe.setAttribute(made, "data-action", fields.action);
     }
     return made;

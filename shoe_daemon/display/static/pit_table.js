@@ -67,7 +67,7 @@
   function showAlerts() {
     var state = row && row.state;
     var sorted = Shoe.bySeverity(alerts);
-    var key = JSON.stringify([sorted, state && state.policy]);
+    var key = JSON.stringify([sorted, state && state.policy, state && state.round]);
     Shoe.setAttribute(document.body, "data-open", alerts.length);
     Shoe.setText(byId("alerts-count"), alerts.length ? Shoe.format.plural("alerts", alerts.length)
       : Shoe.word("alerts_none"));
@@ -93,6 +93,7 @@
       var key = JSON.stringify([alert, state && state.policy]);
       var node = there[key] || Shoe.createAlertDetails(alert, state);
       node.shoeKey = key;
+      Shoe.showWrongCards(node, state);
       return node;
     }));
   }
