@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoe_daemon.installation.answers import Answers
     from shoe_daemon.installation.file_writing import Record
     from shoe_daemon.installation.questions import Given
+    from shoe_daemon.installation.reader_search import IdentifiedReader
 
 __all__ = ["command"]
 
@@ -38,6 +39,9 @@ _LANGUAGES: Final = sorted(
     "--reader",
     help="A device, socket://HOST:PORT, rfc2217://HOST:PORT, camera:DEVICE, simulated, or "
     "search: the only adapter.",
+)
+@click.option(
+    "--driver", metavar="NAME", help="Of the reader; otherwise the line tells, or angel-eye-ii."
 )
 @click.option("--broker", help="Here, or HOST:PORT of a broker elsewhere.")
 @click.option("--ca-file", help="The authority of an encrypted broker elsewhere, or `system`.")
@@ -128,14 +132,25 @@ def _answers(given: dict[str, Any], record: Record, *, questions: bool) -> Answe
     from msgspec.structs import replace
 
     from shoe_daemon.installation.questions import ask_answers
-    from shoe_daemon.installation.reader_search import find_readers
+    from shoe_daemon.installation.reader_search import check_driver, find_readers
 
     last = next(reversed(record.answers.values()), None)
     earlier = record.answers.get(given["table"] or "", last)
     answers = ask_answers(_given(given, questions=questions), earlier, find_readers())
     seconds = given["listen_seconds"]
-    speed = _listen(answers.reader, _LISTEN_S * questions if seconds is None else seconds)
-    return replace(answers, baudrate=speed) if speed else answers
+    driver = given["driver"] and check_driver(given["driver"])
+    seconds = _LISTEN_S * questions if seconds is None else seconds
+    if found := _listen(answers.reader, driver, seconds):
+        return replace(answers, driver=found.driver, driver_options=found.options, line=found.line)
+    if earlier and (earlier.reader, driver or earlier.driver) == (answers.reader, earlier.driver):
+        return replace(
+            answers,
+            driver=earlier.driver,
+            driver_options=earlier.driver_options,
+            line=earlier.line,
+            baudrate=earlier.baudrate,
+        )
+    return replace(answers, driver=driver) if driver else answers
 
 
 def _given(given: dict[str, Any], *, questions: bool) -> Given:
@@ -146,16 +161,16 @@ def _given(given: dict[str, Any], *, questions: bool) -> Given:
     return Given(**fields, questions=questions)
 
 
-def _listen(reader: str, seconds: float) -> int | None:
-    """Listen to a serial line; return its speed if it differs from the driver's."""
+def _listen(reader: str, driver: str | None, seconds: float) -> IdentifiedReader | None:
+    """Listen to a line; return its reader, or None if nothing came."""
     from shoe_daemon.installation.answers import SIMULATED
-    from shoe_daemon.installation.reader_search import listen_to
+    from shoe_daemon.installation.reader_search import identify_reader
 
     if reader == SIMULATED or reader.startswith("camera:") or not seconds:
         return None
     click.echo(f"{reader}: draw a few cards, or switch the reader off and on; Ctrl-C skips this")
     with stop_on_signals() as stopping:
-        return listen_to(reader, seconds, click.echo, stopping)
+        return identify_reader(reader, driver, seconds, click.echo, stopping)
 
 
 def _start(answers: Answers, round_wait_s: float | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -11,6 +11,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import load_house
 
 __all__ = [
+    "ANGEL_EYE",
     "RESERVED_ACCOUNTS",
     "SIMULATED",
     "Answers",
@@ -19,6 +20,9 @@ __all__ = [
     "default_name",
     "split_address",
 ]
+
+ANGEL_EYE: Final = "angel-eye-ii"
+"""The driver of a reader of which nothing else is known."""
 
 SIMULATED: Final = "simulated"
 """The reader of a trial: a simulated shoe on this computer."""
@@ -43,7 +47,10 @@ class Answers(Struct, frozen=True, kw_only=True):
         house: A house of `rules list`.
         reader: A device, ``socket://HOST:PORT``, ``rfc2217://HOST:PORT``, ``camera:…``,
             or ``simulated``.
-        baudrate: Speed of the serial line in bit/s, if it differs from the driver's.
+        driver: Its driver; ``camera`` for a camera, whatever is named here.
+        driver_options: Options of the driver, such as the preset of a scanner.
+        line: Settings of its serial line, if they differ from the driver's.
+        baudrate: The speed of the line as version 0.1 kept it.
         broker: ``here``, or HOST[:PORT] of a broker elsewhere.
         tls_names: Names and addresses by which other computers reach this one; the broker's
             certificate, and that of the boards, is made for them. Empty: no encryption.
@@ -60,6 +67,9 @@ class Answers(Struct, frozen=True, kw_only=True):
     name: str
     house: str | None = None
     reader: str = SIMULATED
+    driver: str = ANGEL_EYE
+    driver_options: dict[str, Any] = {}
+    line: dict[str, Any] = {}
     baudrate: int | None = None
     broker: str = "here"
     tls_names: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from shoe_daemon.configured_files import ENCRYPTED_SUFFIX
-from shoe_daemon.installation.answers import SIMULATED, Answers, split_address
+from shoe_daemon.installation.answers import ANGEL_EYE, SIMULATED, Answers, split_address
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 
 __all__ = [
@@ -171,12 +171,13 @@ def _reader_section(answers: Answers) -> str:
             "evidence": f"{EVIDENCE}/{answers.site}.{answers.table}",
         }
         return f"[[reader]]\n{_keys(head)}\n[reader.options]\n{_keys(options)}"
-    port = answers.reader
-    if port == SIMULATED:
+    if answers.reader == SIMULATED:
         port = f"socket://127.0.0.1:{simulator_port(answers.table)}"
-    section = f"[[reader]]\n{_keys({'driver': 'angel-eye-ii', 'port': port})}"
-    if answers.baudrate:
-        section += f"\n[reader.line]\nbaudrate = {answers.baudrate}\n"
+        return f"[[reader]]\n{_keys({'driver': ANGEL_EYE, 'port': port})}"
+    section = f"[[reader]]\n{_keys({'driver': answers.driver, 'port': answers.reader})}"
+    line = answers.line or {"baudrate": answers.baudrate}
+    for name, keys in (("line", _keys(line)), ("options", _keys(answers.driver_options))):
+        section += f"\n[reader.{name}]\n{keys}" if keys else ""
     return section
 
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
-from calibration.serial_line_speed import list_ports, listen
-from drivers import create_driver
+from calibration.line_identification import identify, likely_candidates
+from calibration.serial_line_speed import list_ports
 from shoe_daemon.errors import UserError
 
-__all__ = ["FoundReader", "find_readers", "listen_to", "only_reader"]
+__all__ = [
+    "FoundReader",
+    "IdentifiedReader",
+    "check_driver",
+    "find_readers",
+    "identify_reader",
+    "only_reader",
+]
 
 _CAMERAS: Final = Path("/dev/v4l/by-id")
-_DRIVER: Final = "angel-eye-ii"
 
 
 class FoundReader(Struct, frozen=True):
@@ -62,29 +68,65 @@ def only_reader(found: Sequence[FoundReader]) -> str:
     raise UserError(f"reader: search found {names}; expected one device: name it with --reader")
 
 
-def listen_to(
-    address: str, seconds: float, echo: Callable[[str], None], stopping: Event
-) -> int | None:
+class IdentifiedReader(Struct, frozen=True):
     """
-    Listen to a serial line until its speed is known.
+    The reader on a line.
+
+    Attributes:
+        driver: Its driver.
+        options: Options of the driver.
+        line: Settings of the line that differ from the driver's.
+    """
+
+    driver: str
+    options: dict[str, Any]
+    line: dict[str, Any]
+
+
+def check_driver(name: str) -> str:
+    """
+    Return the name of a driver that reads a line.
+
+    Raises:
+        UserError: There is no such driver.
+    """
+    names = sorted({each.driver.name for each in likely_candidates()})
+    if name not in names:
+        raise UserError(f"driver: {name!r}; expected one of {', '.join(names)}")
+    return name
+
+
+def identify_reader(
+    address: str,
+    driver: str | None,
+    seconds: float,
+    echo: Callable[[str], None],
+    stopping: Event,
+) -> IdentifiedReader | None:
+    """
+    Listen to a line until its reader is known; None if nothing came.
 
     Args:
         address: A device, ``socket://`` or ``rfc2217://``.
+        driver: The reader's driver, if it is known: only settings and options are tried.
         seconds: How long at most.
-        echo: Receives a line of text for each frame.
+        echo: Receives lines of text for a person.
         stopping: Ends it.
 
-    Returns:
-        The speed in bit/s if it differs from the driver's, otherwise None.
-
     Raises:
-        UserError: The line cannot be opened, or bytes came without a valid frame.
+        UserError: The line cannot be opened, or bytes came that fit no driver.
     """
-    driver = create_driver(_DRIVER)
-    finding = listen(address, driver, seconds, echo, stopping)
-    if finding.bytes and not finding.frames:
+    candidates = [
+        each for each in likely_candidates() if driver is None or each.driver.name == driver
+    ]
+    found = identify(address, seconds, echo, stopping, candidates=candidates)
+    if not found.received:
+        return None
+    if not found.fitting:
         raise UserError(
-            f"{address}: {finding.bytes} bytes and no valid frame of {_DRIVER}; expected another "
-            "reader or line settings: shoe-daemon calibrate serial"
+            f"{address}: {found.received} bytes, no frames of {driver or 'any driver'}; expected "
+            "a known reader: shoe-daemon calibrate serial shows what came"
         )
-    return finding.speed if finding.speed != driver.line.baudrate else None
+    first = found.fitting[0]
+    echo(f"{address}: {first}")
+    return IdentifiedReader(first.driver.name, dict(first.options), found.line_changes)

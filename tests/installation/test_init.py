@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
+from drivers import create_driver
+from drivers.simulators.angel_eye_dealing import Settings
+from drivers.simulators.scenario_playback import Pace, find_simulator, play
+from drivers.simulators.serial_servers import TcpLine
 from shoe_daemon.cli.init import command
 from shoe_daemon.cli.samples_and_schema import sample_files
 from shoe_daemon.config import load_config
@@ -19,6 +26,7 @@ from shoe_daemon.installation.answers import Answers
 from shoe_daemon.installation.credentials import can_encrypt
 from shoe_daemon.installation.file_writing import Record
 from shoe_daemon.installation.installation_changes import prepare
+from shoe_daemon.installation.reader_search import IdentifiedReader
 from shoe_daemon.journal.journal_keys import PublicKey, load_signing_key
 from shoe_daemon.journal.signatures import Signature
 from shoe_daemon.operators import Operators
@@ -336,3 +344,73 @@ def test_a_broker_elsewhere_needs_its_password(tmp_path: Path) -> None:
     assert (folder / "table-1.password").read_text() == "secret\n"
     drop_in = "etc/systemd/system/shoe-daemon@table-1.service.d/50-init.conf"
     assert "IPAddressAllow=localhost 10.0.0.9" in (tmp_path / drop_in).read_text()
+
+
+class TestReader:
+    """The reader is identified by what it sends, and stays known."""
+
+    @pytest.fixture
+    def bee_tek(self) -> Iterator[str]:
+        line, stopping = TcpLine("127.0.0.1", 0), threading.Event()
+        driver = create_driver("bee-tek")
+        scenes = find_simulator("bee-tek")(driver).scenes(Settings(seed=3), once=True)
+
+        def run() -> None:
+            for _ in play(scenes, line, Pace(speed=0, copies=1), stopping):
+                pass
+
+        player = threading.Thread(target=run)
+        player.start()
+        yield line.address
+        stopping.set()
+        player.join()
+        line.close()
+
+    def test_a_line_tells_its_driver_and_a_second_run_keeps_it(
+        self, tmp_path: Path, bee_tek: str
+    ) -> None:
+        output = written(tmp_path, "--yes", "--reader", bee_tek, "--listen", "30")
+        assert f"{bee_tek}: bee-tek" in output
+        path = tmp_path / "etc/shoe-daemon/table-1.toml"
+        reader = load_config(path).readers[0]
+        assert (reader.driver.name, reader.port) == ("bee-tek", bee_tek)
+        before = path.read_bytes()
+        written(tmp_path, "--yes", "--reader", bee_tek, "--site", "grand")
+        assert path.read_bytes() == before.replace(b'"casino"', b'"grand"')
+        written(tmp_path, "--yes", "--reader", "/dev/ttyUSB7")
+        assert load_config(path).readers[0].driver.name == "angel-eye-ii"
+
+    def test_the_driver_may_be_given(self, tmp_path: Path, bee_tek: str) -> None:
+        options = ("--yes", "--reader", bee_tek, "--driver")
+        written(tmp_path, *options, "json-lines")
+        path = tmp_path / "etc/shoe-daemon/table-1.toml"
+        assert load_config(path).readers[0].driver.name == "json-lines"
+        result = init(tmp_path, *options, "json-lines", "--listen", "0.2")
+        assert "bytes, no frames of json-lines; expected a known reader" in str(result.exception)
+        result = init(tmp_path, *options, "shoe")
+        assert "driver: 'shoe'; expected one of angel-eye-ii, bee-tek, " in str(result.exception)
+
+    def test_settings_of_the_line_are_written_and_those_of_version_0_1_stay(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = IdentifiedReader(
+            "line-scanner", {"preset": "handheld"}, {"baudrate": 19200, "parity": "E"}
+        )
+        monkeypatch.setattr(
+            "shoe_daemon.installation.reader_search.identify_reader", lambda *_: found
+        )
+        written(tmp_path, "--yes", "--reader", "/dev/ttyUSB7", "--listen", "1")
+        path = tmp_path / "etc/shoe-daemon/table-1.toml"
+        reader = load_config(path).readers[0]
+        assert (reader.line.baudrate, reader.line.parity) == (19200, "E")
+        assert 'preset = "handheld"' in path.read_text()
+
+        record = tmp_path / "etc/shoe-daemon/init.json"
+        kept = json.loads(record.read_bytes())
+        for field in ("driver", "driver_options", "line"):
+            del kept["answers"]["table-1"][field]
+        kept["answers"]["table-1"]["baudrate"] = 4800
+        record.write_text(json.dumps(kept))
+        written(tmp_path, "--yes")
+        reader = load_config(path).readers[0]
+        assert (reader.driver.name, reader.line.baudrate) == ("angel-eye-ii", 4800)
