@@ -101,6 +101,29 @@ def test_its_tests_pass_as_generated(name: str, tmp_path: Path) -> None:
     assert "my-reader" not in done.stdout or name == "my-reader"
 
 
+def test_pip_installs_it_and_every_command_knows_it(tmp_path: Path) -> None:
+    package, installed = tmp_path / "package", tmp_path / "installed"
+    done = CliRunner().invoke(main, ["new-driver", "my-reader", "--folder", str(package)])
+    assert done.exit_code == 0, done.output
+    offline = ("--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", *offline, "--target", installed)
+    subprocess.run([*pip, package], check=True)
+
+    options = ("--rounds", "3", "--speed", "0", "--capture", str(tmp_path / "shoe.cap"))
+    assert shoe_daemon(installed, "simulate", "my-reader", *options).returncode == 0
+    replayed = shoe_daemon(installed, "replay", str(tmp_path / "shoe.cap"))
+    assert replayed.stdout.count(" wins") + replayed.stdout.count("Tie") >= 3, replayed.stderr
+    checked = subprocess.run(
+        [sys.executable, "-m", "drivers.conformance", "my-reader", "--captures", "captures"],
+        cwd=package.rename(tmp_path / "elsewhere"),
+        env=os.environ | {"PYTHONPATH": f"{installed}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
 def test_its_simulator_deals_what_replay_shows(folder: Path) -> None:
     options = ("--rounds", "3", "--speed", "0", "--capture", "shoe.cap")
     assert shoe_daemon(folder, "simulate", "my-reader", *options).returncode == 0
