@@ -17,6 +17,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -45,6 +46,9 @@ PATIENCE = 60.0
 slow and busy with other things too; whoever waits goes on as soon as it has happened."""
 
 _FIRST_PORT = 10_000
+_MAX_TAKEN = 100
+_taken = deque[socket.socket]()
+"""Names in the kernel, of the ports that were taken last: they end with the process."""
 
 # Debian keeps it where only root looks.
 PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
@@ -63,15 +67,26 @@ def wait_for(
 def free_port() -> int:
     """
     Return a loopback port that nobody uses, and that nobody is given who asks for any:
-    neither a client nor a test that takes port 0 can have it before it is used.
+    neither a client, nor a test that takes port 0, nor another caller of this function on this
+    computer can have it before it is used.
     """
     given = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
         # Not of `random`, which every test finds in the same state.
         port = _FIRST_PORT + secrets.randbelow(max(given, 2 * _FIRST_PORT) - _FIRST_PORT)
+        ours = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, contextlib.suppress(OSError):
+            ours.bind(f"\0shoe-daemon tests: port {port}")
             probe.bind(("127.0.0.1", port))
+            _keep(ours)
             return port
+        ours.close()
+
+
+def _keep(name: socket.socket) -> None:
+    _taken.append(name)
+    if len(_taken) > _MAX_TAKEN:  # an older one is used by now
+        _taken.popleft().close()
 
 
 class Mosquitto:

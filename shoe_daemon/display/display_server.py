@@ -180,9 +180,11 @@ class Display:
             server = _Server(app, connections, certificate)
             self._servers[_url(listener, encrypted=certificate is not None)] = server
             task = asyncio.create_task(server.serve(sockets=[listener]))
-            yield task
-            server.should_exit = True
-            await task
+            try:
+                yield task
+            finally:
+                server.should_exit = True
+                await task
 
     def _report_started(self) -> None:
         for url in self._servers:

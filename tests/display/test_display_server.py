@@ -401,6 +401,19 @@ def test_an_address_that_is_taken_is_one_line(quiet_display: Display) -> None:
     )
 
 
+def test_a_second_address_that_is_taken_is_one_line_too(
+    quiet_display: Display, tmp_path: Path
+) -> None:
+    file = tmp_path / "display.toml"
+    file.write_text(f'[metrics]\nlisten = "127.0.0.1:{quiet_display.port}"\n')
+    command = (*SHOE_DAEMON, "display", "--listen", "127.0.0.1:0", "--config", file)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 1
+    assert result.stderr == (
+        f"shoe-daemon: metrics.listen: 127.0.0.1:{quiet_display.port}: address already in use\n"
+    )
+
+
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 def test_it_speaks_either_protocol(
     mosquitto: Mosquitto, table: Table, tmp_path: Path, protocol: str
