@@ -17,7 +17,8 @@ from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from calibration.deck_learning import DeckLearning, Scan, ScannedDeck
+    from calibration.deck_learning import DeckLearning, ScannedDeck
+    from calibration.deck_scanning import Scan
     from drivers import DeckProfile, Driver, LineSettings
 
 _FILE: Final = "file:"
@@ -81,7 +82,8 @@ def deck(  # noqa: PLR0913 - click passes every option
     With --verify, scan the deck in any order: strangers and missing cards are named.
     It ends with status 1 where a card is missing, strange, or learned twice.
     """
-    from calibration.deck_learning import Scan, ScannedDeck, deck_order
+    from calibration.deck_learning import ScannedDeck, deck_order
+    from calibration.deck_scanning import Scan
     from drivers import load_deck_profile
 
     profile = None if verify is None else load_deck_profile(verify)
@@ -188,10 +190,10 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
         part_of,
         profile_of,
         remove_part,
-        scan_deck,
         write_part,
         write_profile,
     )
+    from calibration.deck_scanning import scan_deck
     from drivers import LearnsCodes, OpensLine, redact_url
 
     driver, is_capture = scan.driver, scan.is_capture
@@ -228,7 +230,8 @@ def _named(learning: DeckLearning) -> str:
 
 
 def _verify(path: Path, scan: Scan) -> None:
-    from calibration.deck_learning import DeckVerification, scan_deck
+    from calibration.deck_learning import DeckVerification
+    from calibration.deck_scanning import scan_deck
     from drivers import LearnsCodes, create_driver
 
     driver = create_driver(scan.driver.name, {"cards_file": str(path.resolve())})

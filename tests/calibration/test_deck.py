@@ -20,12 +20,11 @@ from calibration.deck_learning import (
     DeckError,
     DeckLearning,
     DeckVerification,
-    Scan,
     ScannedDeck,
     deck_order,
     part_of,
-    scan_deck,
 )
+from calibration.deck_scanning import Scan, scan_deck
 from drivers import (
     CaptureLine,
     Driver,
@@ -108,8 +107,8 @@ class ScriptedReader:
 def reader_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ScriptedReader]:
     def make(*pieces: bytes | Exception | Callable[[], object]) -> ScriptedReader:
         reader = ScriptedReader(*pieces)
-        monkeypatch.setattr("calibration.deck_learning.open_transport", reader.open_line)
-        monkeypatch.setattr("calibration.deck_learning._REOPEN_S", 0)
+        monkeypatch.setattr("calibration.deck_scanning.open_transport", reader.open_line)
+        monkeypatch.setattr("calibration.deck_scanning._REOPEN_S", 0)
         return reader
 
     return make
