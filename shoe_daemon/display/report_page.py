@@ -29,12 +29,8 @@ from shoe_daemon.display.history_store import (
 )
 from shoe_daemon.errors import UserError
 from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.shift_figures import (
-    ShiftReport,
-    TableEvents,
-    fold_table_events,
-    report_on_shift,
-)
+from shoe_daemon.report.fold_shift_events import fold_table_events, report_on_shift
+from shoe_daemon.report.shift_figures import ShiftReport, TableEvents
 from shoe_daemon.report.shift_html import shift_page, style_of
 from shoe_daemon.report.shift_period import (
     Period,

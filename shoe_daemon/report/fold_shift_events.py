@@ -1,0 +1,408 @@
+"""
+Computes the figures of a shift from the events of its tables.
+
+A round belongs to the shift in which it ended, a card to the shift in which it was drawn, an
+irregularity to the shift in which it was raised. Events after the end of the shift change nothing,
+so that the report on a shift is always the same.
+
+This module knows events only: `shift_report` reads them from journals, the pit from its log.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from shoe_daemon import __version__
+from shoe_daemon.report.cards_in_drawn_order import CardFold
+from shoe_daemon.report.caused_event import CausedEvent
+from shoe_daemon.report.expected_counts import confidence_interval
+from shoe_daemon.report.report_model import Incident, RoundLine
+from shoe_daemon.report.rounds_and_incidents import (
+    IncidentFold,
+    RoundFold,
+    compare_with_odds,
+    count_rounds,
+)
+from shoe_daemon.report.shift_figures import (
+    CHARTED_BY_HOUR_S,
+    PAUSE_S,
+    Availability,
+    DealerShift,
+    Figures,
+    HourCount,
+    Outage,
+    ShiftExpectation,
+    ShiftIncident,
+    ShiftReport,
+    Source,
+    TableEvents,
+    TableShift,
+)
+from shoe_daemon.report.shift_period import Period
+from shoe_daemon.table import Event, events, from_microseconds, to_microseconds
+
+_SECOND: Final = 1_000_000
+
+
+def report_on_shift(
+    tables: Iterable[FoldedTable],
+    period: Period,
+    *,
+    source: Source = "journals",
+    not_included: Sequence[str] = (),
+) -> ShiftReport:
+    """Report on some tables in a period."""
+    read = list(tables)
+    shares = [share for each in read for share in each.shares.values()]
+    return ShiftReport(
+        start=from_microseconds(period.start),
+        end=from_microseconds(period.end),
+        time_zone=str(period.zone),
+        all=_figures(shares),
+        availability=_together([each.shift.availability for each in read], period),
+        expectations=_compared(shares),
+        hours=tuple(_hours(shares, period)),
+        tables=tuple(each.shift for each in read),
+        dealers=tuple(_dealers(shares)),
+        incidents=tuple(sorted(_incidents(shares), key=lambda each: each.incident.at)),
+        not_included=tuple(not_included),
+        reported_by=__version__,
+        source=source,
+    )
+
+
+class _Share(Struct):
+    """Figures of one table under one dealer; `rounds` with the decks of their shoes."""
+
+    site: str
+    table: str
+    dealer: str | None
+    rounds: list[tuple[RoundLine, int | None]]
+    incidents: list[tuple[Incident, int | None]]
+    held: int = 0
+    cards: int = 0
+    unread: int = 0
+    played: int = 0
+
+
+class FoldedTable(NamedTuple):
+    """One table in a shift, and its share of what the tables did together, by dealer."""
+
+    shares: dict[str | None, _Share]
+    shift: TableShift
+
+
+class _Dealers:
+    """Dealers of a table, with their times."""
+
+    def __init__(self) -> None:
+        self._times: list[int] = []
+        self._names: list[str | None] = [None]
+
+    def change(self, at: int, before: str | None, dealer: str | None) -> None:
+        """Note a dealer who signed on or off. `before` is who dealt since the first event."""
+        if not self._times:
+            self._names[0] = before
+        self._times.append(at)
+        self._names.append(dealer)
+
+    def at(self, at: int) -> str | None:
+        """Return the dealer at a time."""
+        return self._names[bisect_right(self._times, at)]
+
+    def spans(self, start: int, end: int) -> Iterator[tuple[str | None, int, int]]:
+        """Divide a time by dealer."""
+        inside = [at for at in self._times if start < at < end]
+        for first, last in pairwise([start, *inside, end]):
+            yield self.at(first), first, last
+
+
+def fold_table_events(table: TableEvents, period: Period) -> FoldedTable:
+    """Fold the events of a table up to the end of the shift, and divide them by dealer."""
+    fold = _TableFold(table, period)
+    for caused in table.events:
+        at = to_microseconds(caused.event.at)
+        if at >= period.end:
+            break
+        fold.take(caused, at)
+    return fold.finish()
+
+
+class _Shoe:
+    def __init__(self) -> None:
+        self.cards, self.rounds = CardFold(), RoundFold()
+        self.decks: int | None = None
+
+
+class _TableFold:
+    """Collects what happened at a table, and divides it by dealer at the end."""
+
+    def __init__(self, table: TableEvents, period: Period) -> None:
+        self._table, self._period = table, period
+        self._shoes: defaultdict[int | None, _Shoe] = defaultdict(_Shoe)
+        self._incidents, self._dealers, self._readers = IncidentFold(), _Dealers(), _Readers()
+        self._held: dict[tuple[int | None, int | None], int] = {}
+        self._shoe_of: dict[int, int | None] = {}
+        self._shares: dict[str | None, _Share] = {}
+
+    def take(self, caused: CausedEvent, at: int) -> None:
+        """Process the next event; `at` is its time in microseconds."""
+        event = caused.event
+        shoe = self._shoes[event.shoe]
+        shoe.cards.take(caused)
+        shoe.rounds.take(caused)
+        self._incidents.take(caused)
+        self._readers.take(event, at)
+        match event.data:
+            case events.ShoeStarted(decks=decks):
+                shoe.decks = decks
+            case events.DealerChanged(before=before, dealer=dealer):
+                self._dealers.change(at, before, dealer)
+            case events.RoundHeld():
+                self._held.setdefault((event.shoe, event.round), at)
+            case events.IrregularityData(id=identifier):
+                self._shoe_of.setdefault(identifier, event.shoe)
+
+    def finish(self) -> FoldedTable:
+        """Return the shift of the table."""
+        moments = sorted(at for shoe in self._shoes.values() for at in self._divide(shoe))
+        for each in self._incidents.incidents:
+            if (share := self._share(to_microseconds(each.at))) is not None:
+                share.incidents.append((each, self._shoe_of[each.id]))
+        for at in self._held.values():
+            if (share := self._share(at)) is not None:
+                share.held += 1
+        for start, end in _played(moments, self._period):
+            for _, first, last in self._dealers.spans(start, end):
+                if (share := self._share(first)) is not None:
+                    share.played += last - first
+        table, shares = self._table, list(self._shares.values())
+        shift = TableShift(
+            site=table.site,
+            table=table.table,
+            dealers=tuple(name for name in self._shares if name is not None),
+            figures=_figures(shares),
+            expectations=_compared(shares),
+            availability=self._readers.availability(table, self._period),
+            proof=table.proof,
+        )
+        return FoldedTable(self._shares, shift)
+
+    def _share(self, at: int) -> _Share | None:
+        """Return the share of the dealer at a time; None before the shift."""
+        if at < self._period.start:
+            return None
+        name = self._dealers.at(at)
+        if name not in self._shares:
+            self._shares[name] = _Share(self._table.site, self._table.table, name, [], [])
+        return self._shares[name]
+
+    def _divide(self, shoe: _Shoe) -> Iterator[int]:
+        """Count the cards and rounds of a shoe; yield when they were drawn, and ended."""
+        cards = [card for card in shoe.cards.finish() if not card.is_repeat]
+        for card in cards:
+            yield (at := to_microseconds(card.at))
+            if (share := self._share(at)) is not None:
+                share.cards += 1
+                share.unread += card.face is None and card.role != "burn"
+        for line in shoe.rounds.finish(cards):
+            if line.ended_at is None:
+                continue
+            yield (at := to_microseconds(line.ended_at))
+            if (share := self._share(at)) is not None:
+                share.rounds.append((line, shoe.decks))
+
+
+def _played(moments: list[int], period: Period) -> Iterator[tuple[int, int]]:
+    """Yield the times in play within the period, from one card or result to the next."""
+    for before, after in pairwise(moments):
+        if after - before < PAUSE_S * _SECOND and period.overlap(before, after):
+            yield max(before, period.start), after
+
+
+def _figures(shares: Sequence[_Share]) -> Figures:
+    seconds = sum(each.played for each in shares) / _SECOND
+    lines = [line for each in shares for line, _ in each.rounds]
+    incidents = [incident for each in shares for incident, _ in each.incidents]
+    waits = [
+        each.seconds for each in incidents if each.by is not None and each.seconds is not None
+    ]
+    cards = sum(each.cards for each in shares)
+    done = sum(line.status == "finished" for line in lines)
+    return Figures(
+        seconds=round(seconds, 3),
+        rounds=count_rounds(lines),
+        held=sum(each.held for each in shares),
+        cards=cards,
+        unread=sum(each.unread for each in shares),
+        rounds_per_hour=round(done * 3600 / seconds, 1) if seconds else None,
+        cards_per_hour=round(cards * 3600 / seconds, 1) if seconds else None,
+        kinds=dict(Counter(each.kind for each in incidents).most_common()),
+        decided_by_people=len(waits),
+        median_decision=round(median(waits), 3) if waits else None,
+        longest_decision=max(waits, default=None),
+        still_open=sum(each.action is None for each in incidents),
+    )
+
+
+def _compared(shares: Sequence[_Share]) -> tuple[ShiftExpectation, ...]:
+    rounds = [
+        (line, decks)
+        for each in shares
+        for line, decks in each.rounds
+        if line.counts and decks is not None
+    ]
+    if not rounds:
+        return ()
+    return tuple(
+        ShiftExpectation(**asdict(each), low=low, high=high)
+        for each in compare_with_odds(rounds, rounds[0][1], "shift")
+        for low, high in [confidence_interval(each.found, each.rounds)]
+    )
+
+
+def _dealers(shares: Sequence[_Share]) -> Iterator[DealerShift]:
+    names = sorted({each.dealer for each in shares if each.dealer is not None})
+    # Only tables at which dealers sign on can have a time without one.
+    for name in [*names, None] if names else []:
+        mine = [each for each in shares if each.dealer == name]
+        if mine:
+            yield DealerShift(name, tuple(each.table for each in mine), _figures(mine))
+
+
+def _incidents(shares: Sequence[_Share]) -> Iterator[ShiftIncident]:
+    for each in shares:
+        for incident, shoe in each.incidents:
+            yield ShiftIncident(each.site, each.table, shoe, each.dealer, incident)
+
+
+def _hours(shares: Sequence[_Share], period: Period) -> Iterator[HourCount]:
+    by_day = period.end - period.start > CHARTED_BY_HOUR_S * _SECOND
+    starts = list(_clock_hours(period, by_day=by_day))
+    counts = Counter(
+        bisect_right(starts, to_microseconds(line.ended_at))
+        for each in shares
+        for line, _ in each.rounds
+        if line.status == "finished" and line.ended_at is not None
+    )
+    for number, start in enumerate(starts, start=1):
+        yield HourCount(from_microseconds(max(start, period.start)), counts[number])
+
+
+def _clock_hours(period: Period, *, by_day: bool) -> Iterator[int]:
+    """Yield the starts of the hours, or days, of the period's zone that touch the period."""
+    local = datetime.fromisoformat(from_microseconds(period.start)).astimezone(period.zone)
+    if by_day:
+        start = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+        while (at := _microseconds(start)) < period.end:
+            yield at
+            start += timedelta(days=1)  # by the clock on the wall: a day may have 23 hours
+    else:
+        past = timedelta(minutes=local.minute, seconds=local.second) // timedelta(microseconds=1)
+        yield from range(period.start - past - local.microsecond, period.end, 3600 * _SECOND)
+
+
+def _microseconds(moment: datetime) -> int:
+    return int(moment.timestamp()) * _SECOND
+
+
+_CAUSES: Final = {"fault": "fault", "locked": "locked"}
+
+
+class _Readers:
+    """Collects when a reader worked."""
+
+    def __init__(self) -> None:
+        self._states: dict[str | None, str] = {}
+        self._changes: list[tuple[int, str]] = [(0, "not known")]
+
+    def take(self, event: Event, at: int) -> None:
+        """Process the next event."""
+        match event.data:
+            case events.ReaderStatus() as data:
+                self._states[data.source] = _reader_state(data)
+            case events.CardDealt() | events.CardBurned():
+                # A card proves that a reader works, also one that reports no link.
+                if "working" not in self._states.values():
+                    unknown = [k for k, each in self._states.items() if each == "not known"]
+                    self._states |= dict.fromkeys(unknown or [None], "working")
+            case _:
+                return
+        state = self._best()
+        if state != self._changes[-1][1]:
+            self._changes.append((at, state))
+
+    def _best(self) -> str:
+        order = ("working", "fault", "locked", "link down", "not known")
+        return min(self._states.values(), key=order.index)
+
+    def availability(self, table: TableEvents, period: Period) -> Availability:
+        """Return the times of the shift by state; silences are unknown."""
+        ends = [at for at, _ in self._changes[1:]] + [period.end]
+        spans = [
+            part
+            for (start, state), end in zip(self._changes, ends, strict=True)
+            for part in _with_silences(start, end, state, table.silences)
+        ]
+        found = [
+            (max(start, period.start), period.overlap(start, end) / _SECOND, state)
+            for start, end, state in spans
+            if period.overlap(start, end)
+        ]
+        return Availability(
+            seconds=(period.end - period.start) / _SECOND,
+            working=sum(seconds for _, seconds, state in found if state == "working"),
+            unknown=sum(seconds for _, seconds, state in found if state == "not known"),
+            starts=table.starts,
+            outages=tuple(
+                Outage(from_microseconds(at), seconds, state)  # type: ignore[arg-type]  # one of its words
+                for at, seconds, state in found
+                if state != "working"
+            ),
+        )
+
+
+def _reader_state(data: events.ReaderStatus) -> str:
+    if data.link == "down":
+        return "link down"
+    if data.link == "unknown":
+        return "not known"
+    return _CAUSES.get(data.state, "working")
+
+
+def _with_silences(
+    start: int, end: int, state: str, silences: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int, str]]:
+    """Divide a time at the silences; in a silence nothing is known."""
+    for first, last in silences:
+        if last <= start or first >= end:
+            continue
+        if first > start:
+            yield start, first, state
+        yield max(start, first), min(end, last), "not known"
+        start = min(end, last)
+    if start < end:
+        yield start, end, state
+
+
+def _together(each_of: Sequence[Availability], period: Period) -> Availability:
+    """Add up the times of all tables."""
+    whole = (period.end - period.start) / _SECOND
+    return Availability(
+        seconds=sum(each.seconds for each in each_of) or whole,
+        working=sum(each.working for each in each_of),
+        unknown=sum(each.unknown for each in each_of) if each_of else whole,
+        starts=sum(each.starts for each in each_of),
+        outages=tuple(
+            sorted((each for of in each_of for each in of.outages), key=lambda each: each.at)
+        ),
+    )
