@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shoe_daemon.demo.auto_supervisor import OPERATOR
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder
@@ -60,6 +61,7 @@ class ClosedIrregularity(Struct, frozen=True):
     An irregularity that was closed a moment ago.
 
     Attributes:
+        id: Id of the irregularity.
         kind: Kind of irregularity.
         detail: Sentence about it.
         reason: Reason for closing it.
@@ -69,6 +71,7 @@ class ClosedIrregularity(Struct, frozen=True):
         order: Command that corrected the round, and who gave it.
     """
 
+    id: int
     kind: str
     detail: str
     reason: str | None
@@ -216,8 +219,15 @@ class RecentEvents:
         """Process an answered command of the supervisor."""
         if (line := order_line(said)) is not None:
             self._lines.append(line)
-        if said.about in self._open and said.refused is None:
-            self._orders[said.about] = f"{OPERATOR}: {said.order.words}"
+        if said.refused is not None:
+            return
+        words = f"{OPERATOR}: {said.order.words}"
+        if said.about in self._open:
+            self._orders[said.about] = words
+        for number, (at, closed) in enumerate(self._closed):
+            # A correction may close it before the answer to the order arrives.
+            if closed.id == said.about and closed.order is None:
+                self._closed[number] = at, replace(closed, order=words)
 
     def _note_result(self, event: Event) -> None:
         # A result may be voided or entered long after its round.
@@ -238,6 +248,7 @@ class RecentEvents:
         order = self._orders.pop(closed.id, None)
         if found is not None:
             irregularity = ClosedIrregularity(
+                closed.id,
                 found.kind,
                 found.detail,
                 closed.reason,

@@ -318,7 +318,7 @@ class TestStates:
         )
         text = words(board, size)
         assert re.search(r"Supervisor: [PB][123] is \w+[♠♥♦♣], not \w+[♠♥♦♣]", text)
-        assert "The result follows the corrected cards." in text
+        assert "By the corrected cards" in text
 
     def test_a_table_on_hold(self, size: tuple[int, int]) -> None:
         assert "on hold" in words(changed(waiting(), on_hold=True), size)
@@ -448,7 +448,7 @@ def test_what_was_dealt_with_stays_for_some_seconds() -> None:
     keeper = RecentEvents(lambda: now)
     settings = Settings(mode=Mode.OPEN, rounds=1, seed=1, faults=(Fault.OVERDRAW,), fault_rate=1)
     board = list(boards(settings))[-1]
-    settled = ClosedIrregularity("excess_card", "One too many.", None, "continue", None, 1.0)
+    settled = ClosedIrregularity(1, "excess_card", "One too many.", None, "continue", None, 1.0)
     keeper._closed.append((now, settled))  # noqa: SLF001
     view = (board.table, board.house, board.health, board.addresses)
     assert keeper.view(*view).closed
