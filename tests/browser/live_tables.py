@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection
@@ -27,7 +27,7 @@ from tests.browser.published_table import RETAINED
 from tests.commands.command_table import SITE, Supervisor, write_config
 from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 
-__all__ = ["DisplayProcess", "Stage", "Table", "set_stage", "simulated"]
+__all__ = ["DisplayProcess", "Stage", "Table", "play_on_line", "set_stage", "simulated"]
 
 # Retained documents survive a kill, as in the sample for real brokers; at once, not at leisure.
 _LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
@@ -186,6 +186,10 @@ def set_stage(folder: Path, text: str = "") -> Iterator[Stage]:
 
 def simulated(shoe: Shoe, **settings: Any) -> Iterator[Scene]:  # noqa: ANN401 - of a scenario
     """Let the simulated shoe deal on this line, and give each scene when it was sent."""
+    return play_on_line(shoe, scenes(Settings(mode=Mode.OPEN, **settings)))
+
+
+def play_on_line(shoe: Shoe, dealt: Iterable[Scene]) -> Iterator[Scene]:
+    """Play scenes on this line, as fast as it reads, and give each when it was sent."""
     line: PtyLine = shoe._line  # noqa: SLF001 - the simulator plays on the test's own line
-    wanted = Settings(mode=Mode.OPEN, **settings)
-    return play(scenes(wanted), line, Pace(speed=0, copies=1), Event())
+    return play(dealt, line, Pace(speed=0, copies=1), Event())

@@ -5,28 +5,45 @@ orders on the table's own screen, and nothing is carried out twice or without an
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, Route
 
-from drivers.simulators.simulated_shoe import Excess, Fault
+from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, scenes
+from drivers.simulators.simulated_shoe import DealtRound, Fault
+from shoe_daemon.demo.dealer import awaits_decision
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
+from shoe_daemon.demo.result_check import ResultCheck
 from shoe_daemon.game import Action, IrregularityKind, Slot
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.table import decode_event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
 from tests.brokers import wait_for
 from tests.browser.chrome import Watched, watch
-from tests.browser.live_tables import Stage, Table, set_stage, simulated
+from tests.browser.live_tables import Stage, Table, play_on_line, set_stage
 from tests.browser.test_corrections import play
 from tests.browser.test_page_standards import assert_accessible
+from tests.browser.three_accounts import (
+    JournalAccount,
+    PageAccount,
+    log_counts,
+    log_entries,
+    log_events,
+    log_rounds,
+)
+from tests.commands.command_table import SITE
 from tests.display.test_order_routes import OPERATORS, OTHER_PIN, PIN
-from tests.volume import volume
+from tests.volume import sample, volume
 
 pytestmark = pytest.mark.mosquitto
 
@@ -37,16 +54,20 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A display whose pages take orders."""
+    """A display whose pages take orders, and with a log."""
     folder = tmp_path_factory.mktemp("orders")
     (folder / "operators.toml").write_text(OPERATORS)
-    with set_stage(folder, '[display.orders]\noperators_file = "operators.toml"') as stage:
+    text = (
+        '[display.orders]\noperators_file = "operators.toml"\n'
+        f'[display.history]\nfile = "{folder}/history.db"'
+    )
+    with set_stage(folder, text) as stage:
         yield stage
 
 
-def configuration(stage: Stage, policy: str) -> str:
+def configuration(stage: Stage, policy: str, more: str = "") -> str:
     """Write the section of a table with a policy and the stage's operators."""
-    return f'policy = "{policy}"\n[orders]\noperators_file = "{stage.folder}/operators.toml"'
+    return f'policy = "{policy}"\n{more}[orders]\noperators_file = "{stage.folder}/operators.toml"'
 
 
 @pytest.fixture
@@ -81,9 +102,9 @@ class Hand:
         self.taps += 1
 
     def log_in(self, pin: str = PIN) -> None:
-        """Log in where the sheet asks for it."""
+        """Log in where the sheet asks for it: type the PIN and Enter, without a tap."""
         self.page.fill("#sheet-pin", pin)
-        self.page.click("#sheet-do")
+        self.page.press("#sheet-pin", "Enter")
 
     def step(self, *steps: str) -> str:
         """Wait for one of these steps of the sheet; return it."""
@@ -98,9 +119,10 @@ class Hand:
 
 
 def commands(table: Table) -> list[Command]:
-    """Return the commands in the journal."""
+    """Return the commands in the journal; without `replay`, which the display's log asks for."""
     with JournalReader(table.journal) as reader:
-        return [each for each in reader.observations() if isinstance(each, Command)]
+        found = [each for each in reader.observations() if isinstance(each, Command)]
+    return [each for each in found if each.name != "replay"]
 
 
 def alerts(table: Table) -> list[dict[str, Any]]:
@@ -162,10 +184,12 @@ def test_a_corrected_card_is_seen_before_and_after(
 
 
 @pytest.fixture
-def opened(stage: Stage) -> Iterator[Callable[[str], Table]]:
-    """Opens a table with the same operators, and another policy."""
+def opened(stage: Stage) -> Iterator[Callable[..., Table]]:
+    """Opens a table with the same operators, another policy, and more of its section."""
     with ExitStack() as stack:
-        yield lambda policy: stack.enter_context(stage.table(configuration(stage, policy)))
+        yield lambda policy, more="": stack.enter_context(
+            stage.table(configuration(stage, policy, more))
+        )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -214,7 +238,7 @@ def test_the_wrong_card_is_offered_while_it_lies_there(
 
 
 def test_the_proposal_to_enter_a_card_asks_for_the_card(
-    stage: Stage, opened: Callable[[str], Table], phone: Watched
+    stage: Stage, opened: Callable[..., Table], phone: Watched
 ) -> None:
     table = opened("live_studio")
     table.deal(*NATURAL[:3])
@@ -234,7 +258,7 @@ def test_the_proposal_to_enter_a_card_asks_for_the_card(
 
 
 def test_a_ruling_that_the_policy_does_not_propose_takes_three_taps(
-    stage: Stage, opened: Callable[[str], Table], phone: Watched
+    stage: Stage, opened: Callable[..., Table], phone: Watched
 ) -> None:
     table = opened("management")
     one_card_too_many(table)
@@ -466,88 +490,264 @@ class TestDealer:
         screen.assert_clean()
 
 
-ROUNDS = volume(12, 200)
+ROUNDS_OF_A_LIST = 8
+"""So many rounds at least are in a page's list of events."""
+
+MISDEALS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE)
+"""Faults that a person has to decide; after the others the table goes on by itself, as a rule."""
+
+OWN_RULINGS = {
+    "excess_card": ("carry_to_next_hand", "burn_card"),
+    "missing_draw": ("draw_now", "void_round"),
+}
+"""Rulings that a person chooses where the policy proposes nothing."""
+
+# As the demo's own table.
+TABLE = 'house = "seven-feathers"\nresult_on = "confirmed"\n'
 
 
+class Decision(NamedTuple):
+    """A misdeal that was resolved on the page: what it was, in which language, and how."""
+
+    fault: Fault | None
+    kind: str
+    language: str
+    order: str
+    taps: int
+
+
+class PageSupervisor:
+    """
+    Decides the misdeals of a table on a phone, as a person does who sees the cards.
+
+    Attributes:
+        decisions: All decisions so far.
+        dealt: The rounds dealt so far.
+        journal: The account of the table's journal.
+        page: The account of the page's list of events.
+    """
+
+    def __init__(self, phone: Watched, stage: Stage, table: Table, journal: JournalReader) -> None:
+        self.decisions: list[Decision] = []
+        self.dealt: list[DealtRound] = []
+        self.journal = JournalAccount(journal)
+        self.page = PageAccount("Maria")
+        self._phone, self._stage, self._table = phone, stage, table
+        self._turn, self._language = 0, LANGUAGES[0]
+        self._hand = Hand(phone, stage, table, self._language)
+        self._sent = 0
+        self._awaits_card: set[int] = set()
+
+    def deal(self, settings: Settings) -> None:
+        """Deal as the demo does: the dealer waits for the supervisor."""
+        for _ in play_on_line(self._table.shoe, self._scenes(settings)):
+            pass
+        self._decide()
+        self.page.read(self._hand.page, self.journal.seq)
+
+    def _scenes(self, settings: Settings) -> Iterator[Scene]:
+        for scene in scenes(settings):
+            self._decide()
+            if scene.round is not None:
+                self._turn_language()
+                self.dealt.append(scene.round)
+            for number, step in enumerate(scene.steps):
+                if number and awaits_decision(scene.round, step):
+                    self._decide()
+                self._table.shoe.wait_heard()
+                # Noise is in no journal.
+                plain = replace(step, noise=b"")
+                self._sent += sum(len(data) for _, data in plain.writes(1))
+                yield replace(scene, steps=(step,))
+
+    def _turn_language(self) -> None:
+        """Go on in the next language after each decision, before the list forgets an event."""
+        turn = len(self.decisions) + len(self.dealt) // ROUNDS_OF_A_LIST
+        if turn != self._turn:
+            self.page.read(self._hand.page, self.journal.seq)
+            self._turn, self._language = turn, LANGUAGES[turn % len(LANGUAGES)]
+            self._hand = Hand(self._phone, self._stage, self._table, self._language)
+
+    def _decide(self) -> None:
+        """Decide whatever is open now."""
+        journal = self.journal
+        wait_for(lambda: journal.bytes_read() >= self._sent, "all that the shoe has said")
+        journal.read_on()
+        self._awaits_card &= journal.open.keys()
+        while decidable := sorted(journal.open.keys() - self._awaits_card):
+            self._wait_for_page()
+            self._resolve(journal.open[decidable[0]])
+            journal.read_on()
+
+    def _wait_for_page(self) -> None:
+        """Wait until the page shows the open irregularities and the cards of the journal."""
+        seq = self.journal.seq
+        wait_for(lambda: self._table.of("state")[-1].json["seq"] >= seq, f"state {seq}")
+        round_ = self._table.of("state")[-1].json["round"]
+        self._phone.until(
+            """([ids, cards]) => {
+              const all = (selector) => [...document.querySelectorAll(selector)];
+              const open = all("#alerts-list > article").map((each) => each.dataset.alertId);
+              const shown = all("#spots [data-slot]").map(
+                (each) => each.dataset.slot + each.dataset.card);
+              return open.sort().join() === ids.join() && shown.sort().join() === cards.join();
+            }""",
+            [
+                sorted(str(each) for each in self.journal.open),
+                sorted(
+                    f"{each['slot']}{each['card'] or ('?' if each['unreadable'] else '')}"
+                    for each in round_["cards"]
+                    if each["slot"]
+                ),
+            ],
+        )
+
+    def _cards_shown(self) -> dict[str, str]:
+        spots = self._hand.page.locator("#spots [data-slot]")
+        return dict(
+            spots.evaluate_all(
+                "(all) => all.map((each) => [each.dataset.slot, each.dataset.card])"
+            )
+        )
+
+    def _resolve(self, alert: dict[str, Any]) -> None:
+        hand, data, dealt = self._hand, alert["data"], self.dealt[-1]
+        article = f'[data-alert-id="{data["id"]}"] '
+        # Before its first card, the cards of the round before are on the page.
+        taps = self._taps(data, {} if alert["round"] is None else self._cards_shown())
+        hand.taps = 0
+        for selector in taps:
+            hand.tap(selector if selector.startswith("[data-choice") else article + selector)
+        if hand.step("log-in", "preview", "refused") == "log-in":
+            hand.log_in()
+        hand.enter_pin()
+        hand.tap("#sheet-do")
+        assert hand.step("done", "refused") == "done", hand.page.inner_text("#sheet")
+        verb = str(hand.page.get_attribute("#sheet", "data-verb"))
+        made = Decision(dealt.fault, data["kind"], self._language, verb, hand.taps)
+        self.decisions.append(made)
+        hand.page.click("#sheet-close")
+        if "draw_now" in taps[-1]:
+            self._awaits_card.add(data["id"])
+
+    def _taps(self, data: dict[str, Any], shown: dict[str, str]) -> list[str]:
+        """Choose what a person taps who compares the cards on the table with those on the page."""
+        dealt = self.dealt[-1]
+        true = {str(slot): str(card) for slot, card in dealt.cards}
+        if data["kind"] == "unreadable_card":
+            unread = [slot for slot in true if shown.get(slot, "?") == "?"]
+            card = true[data["slot"] or unread[0]]
+            return ['[data-order="enter-card"]', f'[data-choice="{card}"]']
+        wrong = [slot for slot, card in true.items() if shown.get(slot, card) not in {card, ""}]
+        if dealt.fault is Fault.MISREAD and wrong:
+            return [f'[data-card-of="{wrong[0]}"]', f'[data-choice="{true[wrong[0]]}"]']
+        for proposal in data["proposals"]:
+            if _is_possible(proposal["action"], dealt):
+                return [f'.proposal[data-action="{proposal["action"]}"] .order-button']
+        if data["proposals"]:
+            return [".unfold", '[data-order="acknowledge"]']
+        for action in OWN_RULINGS.get(data["kind"], ()):
+            if _is_possible(action, dealt):
+                return ['[data-order="rule"]', f'[data-choice="{action}"]']
+        return ['[data-order="acknowledge"]']
+
+
+def _is_possible(action: str, dealt: DealtRound) -> bool:
+    """Say whether the dealer can do this with the cards that lie there."""
+    if action in {"carry_to_next_hand", "carry_as_dummy_hand"}:
+        return dealt.carried
+    if action == "burn_card":
+        return not dealt.carried
+    if action == "draw_now":
+        return dealt.fault is Fault.MISSED_DRAW
+    return action not in {"burn_card_plus_value", "rescan", "manual_entry", "stop_shoe"}
+
+
+def demo(rounds: int, seed: int, policy: str, mode: Mode = Mode.OPEN) -> DemoSettings:
+    """Return a demo in which everything that can go wrong happens, with such a seed."""
+    return DemoSettings(
+        rounds=rounds,
+        seed=seed,
+        faults=tuple(Fault),
+        fault_rate=0.7,
+        policy=policy,
+        mode=mode,
+    )
+
+
+# A slow and loaded machine may need some seconds for each round.
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "wanted",
+    sample(
+        [
+            demo(volume(12, 200), 213, "us_nj_pa"),
+            demo(40, 30, "us_nj_pa", Mode.HIDDEN),
+            *(demo(40, 23, policy) for policy in ("management", "fr_2007", "live_studio")),
+        ],
+        5,
+    ),
+    ids=lambda wanted: f"{wanted.rounds}-rounds-{wanted.policy}-{wanted.mode}",
+)
 def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
-    stage: Stage, table: Table, phone: Watched
+    stage: Stage, opened: Callable[..., Table], phone: Watched, wanted: DemoSettings
 ) -> None:
-    """The journal, the page and the published results agree in the end."""
-    hand = Hand(phone, stage, table)
-    decided: list[int] = []
-    faults = (Fault.OVERDRAW, Fault.MISREAD, Fault.UNREADABLE)
-    dealt = simulated(
-        table.shoe, seed=7, rounds=ROUNDS, faults=faults, fault_rate=0.4, excess=Excess.EITHER
-    )
-    for scene in dealt:
-        if scene.round is None:
-            continue
-        number = scene.round.number
-        wait_for(lambda: _is_over(table, number), f"round {number}")  # noqa: B023 - now
-        settle(table)
-        while open_alerts := alerts(table):
-            if decide(hand, table, open_alerts[0]):
-                decided.append(open_alerts[0]["id"])
-    assert decided
-    carried_out = [each for each in commands(table) if each.refused is None]
-    assert len(carried_out) >= len(decided)
-    assert {each.operator for each in carried_out} == {"Maria"}
-    # The PIN goes to the table with the orders that take it.
-    assert all(each.claimed is (each.name == "acknowledge") for each in carried_out)
-    ledger = table.ledger()
-    hand.page.wait_for_function(
-        "(seq) => document.querySelector(`#event-log > li[data-seq='${seq}']`)",
-        arg=max(each.json["seq"] for each in table.heard if "/event/" in each.topic),
-    )
-    assert ledger.rounds
+    """
+    All that goes wrong in the demo is resolved on a phone, in three languages, in at most three
+    taps and without typing anything but the PIN. In the end the journal, the page and the log
+    tell the same, and the rounds published are those dealt.
+    """
+    table = opened(wanted.policy, TABLE)
+    with JournalReader(table.journal) as journal:
+        supervisor = PageSupervisor(phone, stage, table, journal)
+        supervisor.deal(shoe_of(wanted, house_of(wanted)))
+    account, decisions = supervisor.journal, supervisor.decisions
+    assert account.open == {}
+    happened = Counter(each.fault for each in supervisor.dealt)
+    assert happened.keys() >= set(Fault)
+    assert {each.fault for each in decisions} >= set(MISDEALS)
+    assert {each.language for each in decisions} == set(LANGUAGES)
+    assert max(each.taps for each in decisions) <= 3
     phone.assert_clean()
+    # What the person did, and the journal has.
+    orders = commands(table)
+    assert [each.name.replace("_", "-") for each in orders] == [each.order for each in decisions]
+    assert all(each.refused is None and each.operator == "Maria" for each in orders)
+    # The PIN goes to the table with the orders that take it.
+    assert all(each.claimed is (each.name == "acknowledge") for each in orders)
+    assert supervisor.page.lines() == account.lines()
+    assert_log_is(account, phone.page, stage.display.url, f"{SITE}.{table.name}")
+    check = ResultCheck()
+    for dealt in supervisor.dealt:
+        check.deal(dealt)
+    for event in account.events:
+        check.show(decode_event(json.dumps(event).encode()))
+    check.finish(interrupted=False)
+    assert check.passed
+    name = f"{wanted.policy}, {wanted.mode} mode"
+    print(  # noqa: T201 - figures, with -s
+        f"\n{name}: {len(supervisor.dealt)} rounds, {check.same} as dealt;",
+        ", ".join(f"{count} {fault or 'without a fault'}" for fault, count in happened.items()),
+        f"\n{len(decisions)} decisions, {max(each.taps for each in decisions)} taps at most:",
+        ", ".join(
+            f"{count} {fault} {kind} {order} ({taps})"
+            for (fault, kind, order, taps), count in Counter(
+                (each.fault, each.kind, each.order, each.taps) for each in decisions
+            ).items()
+        ),
+    )
 
 
-def settle(table: Table) -> None:
-    """Wait until all that the shoe has said is dealt with: it may close an alert."""
-    table.shoe.drain()
-    assert not table.order("acknowledge", irregularity=10**9)["ok"]
-
-
-def _is_over(table: Table, number: int) -> bool:
-    over = {"round_finished", "round_aborted", "round_held", "round_voided"}
-    return any(each.json["round"] >= number for kind in over for each in table.of(f"event/{kind}"))
-
-
-def decide(hand: Hand, table: Table, alert: dict[str, Any]) -> bool:
-    """
-    Take the first proposal that closes the alert; acknowledge it where there is none.
-
-    Returns:
-        Whether it was decided here; some are closed by what the shoe reports next.
-    """
-    article = hand.page.locator(f'[data-alert-id="{alert["id"]}"]')
-    wait_for(lambda: article.count() or not _is_open(table, alert), "the alert on the page")
-    if not _is_open(table, alert):
-        return False
-    closing = [
-        each["action"]
-        for each in alert["proposals"]
-        if each["action"] not in {"draw_now", "rescan", "manual_entry", "supervisor"}
-    ]
-    within = f'[data-alert-id="{alert["id"]}"]'
-    hand.taps = 0
-    if closing:
-        hand.tap(f'{within} .proposal[data-action="{closing[0]}"] .order-button')
-    else:
-        if article.locator(".others.hidden").count():
-            hand.tap(f"{within} .unfold")
-        hand.tap(f'{within} [data-order="acknowledge"]')
-    if hand.step("log-in", "preview", "refused") == "log-in":
-        hand.log_in()
-    hand.enter_pin()
-    hand.tap("#sheet-do")
-    assert hand.step("done", "refused") == "done", hand.page.inner_text("#sheet")
-    assert hand.taps <= 3
-    hand.page.click("#sheet-close")
-    wait_for(lambda: not _is_open(table, alert), f"{alert['id']} closed")
-    return True
-
-
-def _is_open(table: Table, alert: dict[str, Any]) -> bool:
-    return any(each["id"] == alert["id"] for each in alerts(table))
+def assert_log_is(account: JournalAccount, page: Page, url: str, table: str) -> None:
+    """Hold the log's pages and exports, and the pages of its rounds, against the journal."""
+    entries, rounds = account.entries(), account.rounds()
+    counts = (
+        len(entries),
+        sum(each.action is not None for each in entries),
+        sum(each.outcome is not None for each in rounds),
+    )
+    wait_for(lambda: log_counts(url, table) == counts, f"the log with {counts}")
+    assert log_entries(page, url, table) == entries
+    assert log_rounds(page, url, table) == rounds
+    for number in account.irregular_rounds()[: volume(1, 10)]:
+        assert log_events(page, url, table, number) == account.events_of(number)
