@@ -19,6 +19,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `AnonymisesCards`, `AnonymisesOptions`, `Anonymiser`, `blank`, `random_permutation`: captures
   with other cards.
 - `open_transport`, `check_url`, `LineError`, `EndOfCaptureError`: lines.
+- `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         find_driver,
         make_driver,
     )
+    from drivers.gpio_line import check_gpiod, find_free_lines, gpio_errors, load_gpiod
     from drivers.line_forward import Forward, ForwardTarget
     from drivers.reader_thread import Reader, ReaderEnvironment
     from drivers.transport import EndOfCaptureError, LineError, check_url, open_transport
@@ -121,14 +123,18 @@ __all__ = [
     "StoresEvidence",
     "Transport",
     "blank",
+    "check_gpiod",
     "check_url",
     "create_driver",
     "driver_names",
     "driver_version",
     "find_driver",
+    "find_free_lines",
     "frames_of",
+    "gpio_errors",
     "load_capture",
     "load_deck_profile",
+    "load_gpiod",
     "make_driver",
     "missing_cards",
     "observations_of",
@@ -194,6 +200,7 @@ _NAMES_BY_MODULE: Final = {
         "find_driver",
         "make_driver",
     ),
+    "gpio_line": ("check_gpiod", "find_free_lines", "gpio_errors", "load_gpiod"),
     "line_forward": ("Forward", "ForwardTarget"),
     "url_redaction_and_error_location": ("raised_at", "redact_url"),
     "reader_thread": ("Reader", "ReaderEnvironment"),

@@ -6,6 +6,7 @@ Opens lines: serial ports, device servers and captures.
     rfc2217://HOST:PORT         a device server with serial settings
     file:PATH                   a capture, from its beginning to its end
     keyboard:PATH               a scanner or keypad that types as a keyboard
+    gpio:PATH:LINE,LINE         buttons on lines of a GPIO chip, by number or name
 
 Every failure of a line is a `LineError` with one line of text.
 """
@@ -18,6 +19,7 @@ import os
 import select
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
@@ -26,8 +28,9 @@ import serial
 
 from drivers.capture_file import read_capture
 from drivers.driver_interface import LineSettings, Transport
+from drivers.gpio_line import GpioButtons, check_gpiod, line_of
 from drivers.keyboard_line import KeyboardLine
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, errors_at, one_line
 
 READ_TIMEOUT_S: Final = 0.2
 """A read without bytes returns after this time."""
@@ -41,6 +44,9 @@ _SOCKET: Final = "socket"
 _RFC_2217: Final = "rfc2217"
 _FILE: Final = "file"
 _KEYBOARD: Final = "keyboard"
+_GPIO: Final = "gpio"
+_MAX_GPIO_LINES: Final = 64
+_MAX_GPIO_TEXT: Final = 63
 
 # Pseudo terminals have no modem lines, and some adapters cannot read theirs.
 _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
@@ -85,10 +91,14 @@ def check_url(url: str) -> None:
             raise UserError(
                 f"port {url!r}: expected keyboard:/dev/input/by-id/… and the device's name"
             )
+    elif scheme == _GPIO:
+        _chip_and_lines(url)
+        with errors_at(f"port {url!r}"):
+            check_gpiod()
     elif not url or (scheme and scheme != _FILE):
         raise UserError(
-            f"port {url!r}: expected a path, socket://HOST:PORT, rfc2217://HOST:PORT, file:PATH "
-            "or keyboard:PATH"
+            f"port {url!r}: expected a path, socket://HOST:PORT, rfc2217://HOST:PORT, file:PATH, "
+            "keyboard:PATH or gpio:PATH:LINE,LINE"
         )
 
 
@@ -107,18 +117,42 @@ def open_transport(url: str, line: LineSettings) -> Transport:
     if scheme == _SOCKET:
         return _Socket(url)
     if scheme == _KEYBOARD:
-        return _Keyboard(url)
+        return _Keys(url, lambda: KeyboardLine(_keyboard_path(url), READ_TIMEOUT_S))
+    if scheme == _GPIO:
+        return _Keys(url, lambda: GpioButtons(*_chip_and_lines(url), READ_TIMEOUT_S))
     return SerialLine(url, line)
 
 
 def _scheme(url: str) -> str:
     head, colon, rest = url.partition(":")
-    named = head in {_FILE, _KEYBOARD} or rest.startswith("//")
+    named = head in {_FILE, _KEYBOARD, _GPIO} or rest.startswith("//")
     return head.lower() if colon and head.isalnum() and named else ""
 
 
 def _keyboard_path(url: str) -> str:
     return url.removeprefix(f"{_KEYBOARD}:")
+
+
+def _chip_and_lines(url: str) -> tuple[str, list[str]]:
+    """Return the path of the chip and the lines as they are written."""
+    chip, _, listed = url.removeprefix(f"{_GPIO}:").rpartition(":")
+    lines = [each.strip() for each in listed.split(",")]
+    if not chip.startswith("/") or not all(lines):
+        raise UserError(
+            f"port {url!r}: expected gpio:/dev/gpiochip0:17,27 with the numbers or the names of "
+            "its lines"
+        )
+    for line in lines:
+        if not (line.isascii() and line.isprintable() and len(line) <= _MAX_GPIO_TEXT):
+            raise UserError(
+                f"port {url!r}: line {line!a}; expected its number, or at most "
+                f"{_MAX_GPIO_TEXT} ASCII characters"
+            )
+    if len({line_of(each) for each in lines}) < len(lines) or len(lines) > _MAX_GPIO_LINES:
+        raise UserError(
+            f"port {url!r}: {len(lines)} lines; expected each once, and at most {_MAX_GPIO_LINES}"
+        )
+    return chip, lines
 
 
 def _host_and_port(url: str) -> tuple[str, int]:
@@ -298,33 +332,44 @@ class _Socket:
         _close_quietly(self._connection)
 
 
-class _Keyboard:
+class _OpenKeys(Protocol):
+    """A keyboard or buttons, open; every failure is an `OSError`."""
+
+    def read(self) -> bytes: ...
+    def check(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Keys:
     """A device that types."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, open_keys: Callable[[], _OpenKeys]) -> None:
         self._url = url
         try:
-            self._line = KeyboardLine(_keyboard_path(url), READ_TIMEOUT_S)
+            self._keys = open_keys()
+        except UserError as error:
+            raise UserError(f"port {url!r}: {error}") from error
         except OSError as error:
             raise _line_error(url, error) from error
 
     def read(self) -> bytes:
         try:
-            return self._line.read()
+            return self._keys.read()
         except (OSError, ValueError) as error:
             raise _line_error(self._url, error) from error
 
     def check(self) -> None:
         try:
-            self._line.check()
+            self._keys.check()
         except OSError as error:
             raise _line_error(self._url, error) from error
 
     def write(self, data: bytes) -> None:
-        raise LineError(f"{self._url}: keyboards are read-only: {len(data)} bytes refused")
+        kind = "keyboards" if _scheme(self._url) == _KEYBOARD else "buttons"
+        raise LineError(f"{self._url}: {kind} are read-only: {len(data)} bytes refused")
 
     def close(self) -> None:
-        self._line.close()
+        self._keys.close()
 
 
 class _Capture:

@@ -266,6 +266,8 @@ def _check_reader(reader: Reading) -> Finding:
     advice = own.look if own is not None else _listening_advice(reader.driver)
     if own is None and reader.port.startswith("keyboard:"):
         advice = "press a key, and see what `capture` records"
+    if own is None and reader.port.startswith("gpio:"):
+        advice = "press each button, and see what `capture` records"
     return Finding(about, "good", f"{shown} opens; {advice}")
 
 

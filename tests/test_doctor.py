@@ -90,7 +90,7 @@ def test_lamps_are_opened_and_left_as_they_are(tmp_path: Path) -> None:
         ("bad", f"stays dark: {tmp_path}/none: No such file or directory")
     ]
     assert told["lamp board"] == [
-        ("bad", "stays dark: /dev/gpiochip99, line 4: No such file or directory")
+        ("bad", "stays dark: /dev/gpiochip99: No such file or directory")
     ]
     assert told["lamp desk"][0][0] == "note"
 

@@ -59,7 +59,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "shoe_daemon.notify.metrics",
     ),
     "apprise": ("shoe_daemon.notify.senders",),
-    "gpiod": ("shoe_daemon.lamps.lamp_outputs",),
+    "gpiod": ("drivers.gpio_line", "shoe_daemon.lamps.lamp_outputs"),
     "cryptography": (
         "shoe_daemon.installation.certificates",
         "shoe_daemon.journal.journal_keys",

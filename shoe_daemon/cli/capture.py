@@ -42,7 +42,7 @@ _PROGRESS_S: Final = 0.5
 _JOIN_S: Final = 5.0
 _MAX_SILENCE_S: Final = 60.0
 _FILE: Final = "file:"
-_WITHOUT_LINE: Final = ("socket:", "keyboard:")
+_WITHOUT_LINE: Final = ("socket:", "keyboard:", "gpio:")
 """Ports without line settings."""
 _KEPT_KEYS: Final = ("line", "date")
 """Keys of the header that a copy with other cards has, too."""
@@ -55,7 +55,8 @@ _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.option(
     "--port",
     metavar="PORT",
-    help="A path, socket://HOST:PORT, rfc2217://HOST:PORT, keyboard:PATH or file:PATH.",
+    help="A path, socket://HOST:PORT, rfc2217://HOST:PORT, keyboard:PATH, gpio:PATH:LINE,LINE "
+    "or file:PATH.",
 )
 @click.option("--driver", "driver_name", metavar="NAME", help="The reader, if it is known.")
 @DRIVER_OPTIONS

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from importlib.util import find_spec
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from drivers import check_url
+from drivers import check_gpiod, check_url
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.lamps.lamp_pattern import Channel, Rule
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
@@ -129,8 +128,8 @@ def check_installed(
     """Check within `tolerate` that what a GPIO lamp needs is installed."""
     for lamp in lamps:
         with tolerate(), errors_at(f"lamp {lamp.id!r}: gpio"):
-            if lamp.gpio is not None and find_spec("gpiod") is None:
-                raise UserError("needs gpiod: pip install 'shoe-daemon[gpio]'")
+            if lamp.gpio is not None:
+                check_gpiod()
 
 
 def _check_output(lamp: LampSettings, mqtt: MqttSettings | None) -> None:

@@ -6,13 +6,20 @@ Every failure of a device is a `LineError` with one line of text.
 
 from __future__ import annotations
 
-import errno
 import select
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from drivers import LineError, LineSettings, open_transport
+from drivers import (
+    LineError,
+    LineSettings,
+    find_free_lines,
+    gpio_errors,
+    load_gpiod,
+    open_transport,
+)
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.lamps.lamp_pattern import Channel
@@ -41,10 +48,6 @@ _BROKER_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.2
 _WILL_DELAY_S: Final = 5
 """A daemon that is back within this time never left its lamp (MQTT 5)."""
-
-_GPIO_PERMISSION_HINT: Final = (
-    "the service needs 40-gpio.conf of the samples, and the chip a group: 99-shoe-daemon.rules"
-)
 
 
 class Broker(NamedTuple):
@@ -131,20 +134,23 @@ class GpioLines:
 
     def __init__(self, chip: str, channels: tuple[Channel, ...]) -> None:
         self._chip = chip
-        self._gpiod: Any = _load_gpiod()
+        self._gpiod = load_gpiod()
         settings = self._gpiod.LineSettings(direction=self._gpiod.line.Direction.OUTPUT)
-        with _GpioErrors(chip, channels):
-            self._request: gpiod.LineRequest = self._gpiod.request_lines(
-                chip, consumer="shoe-daemon", config=dict.fromkeys(channels, settings)
+        with _line_errors(chip), self._gpiod.Chip(chip) as opened:
+            self._numbers = {
+                channel: number for number, channel in find_free_lines(opened, channels).items()
+            }
+            self._request: gpiod.LineRequest = opened.request_lines(
+                dict.fromkeys(self._numbers.values(), settings), "shoe-daemon"
             )
 
     def write(self, states: Mapping[Channel, bool]) -> None:
         """Switch lines; see `LampOutput`."""
         value = self._gpiod.line.Value
-        with _GpioErrors(self._chip, tuple(states)):
+        with _line_errors(self._chip):
             self._request.set_values(
                 {
-                    channel: value.ACTIVE if lit else value.INACTIVE
+                    self._numbers[channel]: value.ACTIVE if lit else value.INACTIVE
                     for channel, lit in states.items()
                 }
             )
@@ -152,7 +158,7 @@ class GpioLines:
     def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
         """Wait; see `LampOutput`."""
         if not _woken(timeout_s, wakeup):
-            with _GpioErrors(self._chip, ()):
+            with _line_errors(self._chip):
                 self._request.get_values()
 
     def close(self, *, stopped: bool) -> None:  # noqa: ARG002 - as in `LampOutput`
@@ -168,40 +174,18 @@ def check_gpio(chip: str, channels: tuple[Channel, ...]) -> None:
         UserError: gpiod is not installed.
         LineError: They cannot be used.
     """
-    with _GpioErrors(chip, channels), _load_gpiod().Chip(chip) as opened:
-        for channel in channels:
-            info = opened.get_line_info(channel)
-            if info.used:
-                raise LineError(f"{chip}, line {channel}: in use by {info.consumer!r}")
+    gpiod = load_gpiod()
+    with _line_errors(chip), gpiod.Chip(chip) as opened:
+        find_free_lines(opened, channels)
 
 
-def _load_gpiod() -> Any:  # noqa: ANN401 - a module
+@contextmanager
+def _line_errors(chip: str) -> Iterator[None]:
     try:
-        import gpiod  # noqa: PLC0415 - an extra
-        import gpiod.line  # noqa: PLC0415
-    except ImportError as error:
-        raise UserError("needs gpiod: pip install 'shoe-daemon[gpio]'") from error
-    return gpiod
-
-
-class _GpioErrors:
-    """Turns the errors of gpiod into a `LineError`, within a `with`."""
-
-    def __init__(self, chip: str, channels: tuple[Channel, ...]) -> None:
-        lines = ", ".join(map(str, channels))
-        self._place = f"{chip}, line {lines}" if lines else chip
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, PermissionError):
-            text = f"{self._place}: Permission denied: {_GPIO_PERMISSION_HINT}"
-            raise LineError(text) from error
-        if isinstance(error, OSError) and error.errno == errno.EBUSY:
-            raise LineError(f"{self._place}: another program holds the line") from error
-        if isinstance(error, OSError | ValueError):
-            raise LineError(f"{self._place}: {one_line(error)}") from error
+        with gpio_errors():
+            yield
+    except OSError as error:
+        raise LineError(f"{chip}: {one_line(error)}") from error
 
 
 class MqttLamp:
