@@ -18,7 +18,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
   `CaptureWriter`: capture files; `observations_of`, `frames_of`: their decoding.
 - `AnonymisesCards`, `AnonymisesOptions`, `Anonymiser`, `blank`, `random_permutation`: captures
   with other cards.
-- `open_transport`, `check_url`, `LineError`, `EndOfCaptureError`: lines.
+- `open_transport`, `check_url`, `has_line_settings`, `LineError`, `EndOfCaptureError`: lines.
 - `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
@@ -87,7 +87,13 @@ if TYPE_CHECKING:
     from drivers.gpio_line import check_gpiod, find_free_lines, gpio_errors, load_gpiod
     from drivers.line_forward import Forward, ForwardTarget
     from drivers.reader_thread import Reader, ReaderEnvironment
-    from drivers.transport import EndOfCaptureError, LineError, check_url, open_transport
+    from drivers.transport import (
+        EndOfCaptureError,
+        LineError,
+        check_url,
+        has_line_settings,
+        open_transport,
+    )
     from drivers.url_redaction_and_error_location import raised_at, redact_url
 
 __all__ = [
@@ -132,6 +138,7 @@ __all__ = [
     "find_free_lines",
     "frames_of",
     "gpio_errors",
+    "has_line_settings",
     "load_capture",
     "load_deck_profile",
     "load_gpiod",
@@ -204,7 +211,13 @@ _NAMES_BY_MODULE: Final = {
     "line_forward": ("Forward", "ForwardTarget"),
     "url_redaction_and_error_location": ("raised_at", "redact_url"),
     "reader_thread": ("Reader", "ReaderEnvironment"),
-    "transport": ("EndOfCaptureError", "LineError", "check_url", "open_transport"),
+    "transport": (
+        "EndOfCaptureError",
+        "LineError",
+        "check_url",
+        "has_line_settings",
+        "open_transport",
+    ),
 }
 _MODULE_OF: Final = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

@@ -102,6 +102,11 @@ def check_url(url: str) -> None:
         )
 
 
+def has_line_settings(url: str) -> bool:
+    """Return whether a line is a serial one, with a speed and a parity."""
+    return _scheme(url) in {"", _RFC_2217}
+
+
 def open_transport(url: str, line: LineSettings) -> Transport:
     """
     Open a line.

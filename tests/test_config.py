@@ -366,6 +366,14 @@ def test_what_it_means_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_a_line_without_a_speed_is_told_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "table.toml"
+    for port in ("gpio:/dev/gpiochip0:17,27", "keyboard:/dev/input/event0", "socket://host:4001"):
+        path.write_text(f'site = "a"\n[[reader]]\ndriver = "buttons"\nport = "{port}"\n')
+        line = next(each for each in check(path).output.splitlines() if "reader" in each)
+        assert line.startswith(f"reader    shoe: buttons on {port}; no document")
+
+
 def test_lamps_are_told(tmp_path: Path) -> None:
     path = tmp_path / "table.toml"
     path.write_text(

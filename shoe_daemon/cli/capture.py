@@ -42,8 +42,6 @@ _PROGRESS_S: Final = 0.5
 _JOIN_S: Final = 5.0
 _MAX_SILENCE_S: Final = 60.0
 _FILE: Final = "file:"
-_WITHOUT_LINE: Final = ("socket:", "keyboard:", "gpio:")
-"""Ports without line settings."""
 _KEPT_KEYS: Final = ("line", "date")
 """Keys of the header that a copy with other cards has, too."""
 
@@ -126,14 +124,14 @@ class _Source(Struct, frozen=True):
 
     def header(self, *, anonymise: bool) -> dict[str, str]:
         """Return what is known of the line; with `anonymise` nothing that names the place."""
-        from drivers import redact_url
+        from drivers import has_line_settings, redact_url
 
         header = self.driver_header(anonymise=anonymise)
         if not anonymise:
             header["port"] = redact_url(self.port)
             if self.site:
                 header["site"] = self.site
-        if not self.port.startswith(_WITHOUT_LINE) and _opener(self.driver) is None:
+        if has_line_settings(self.port) and _opener(self.driver) is None:
             line = self.line
             header["line"] = f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
         return header

@@ -16,7 +16,7 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from drivers import ForwardTarget, LineSettings, OpensLine, redact_url
+from drivers import ForwardTarget, LineSettings, OpensLine, has_line_settings, redact_url
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
     DisplaySettings,
@@ -188,7 +188,8 @@ def _held(severity: int) -> str:
 
 
 def _reader(reader: Reading) -> Iterator[str]:
-    settings = "" if isinstance(reader.driver, OpensLine) else f", {_line(reader.line)}"
+    is_serial = not isinstance(reader.driver, OpensLine) and has_line_settings(reader.port)
+    settings = f", {_line(reader.line)}" if is_serial else ""
     known = maturity_text(reader.driver)
     more = f"; {known}" if known else ""
     port = redact_url(reader.port)
