@@ -17,7 +17,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -332,5 +332,9 @@ class Listener:
 
     def wait(self, end: str, count: int = 1, *, timeout: float = PATIENCE) -> list[Message]:
         """Wait for so many messages whose topic ends so, and return them."""
-        wait_for(lambda: len(self.of(end)) >= count, f"{count} of {end}", timeout=timeout)
+        try:
+            wait_for(lambda: len(self.of(end)) >= count, f"{count} of {end}", timeout=timeout)
+        except AssertionError as error:
+            error.add_note(f"heard: {Counter(each.topic for each in self.messages)}")
+            raise
         return self.of(end)

@@ -99,6 +99,10 @@ class ServiceManager:
         return told[-1].removeprefix("STATUS=") if told else ""
 
 
+_LOG_SHOWN = 20_000
+"""Characters of a log."""
+
+
 class DaemonProcess:
     """
     `shoe-daemon run` as a process of its own.
@@ -140,6 +144,9 @@ class DaemonProcess:
     def __exit__(self, *_: object) -> None:
         self.kill()
         self.manager.__exit__()
+        if self.log.exists():
+            # pytest shows it where the test failed.
+            sys.stdout.write(self.log.read_text(encoding="utf-8")[-_LOG_SHOWN:])
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
