@@ -19,6 +19,7 @@ snapshot with another first card and none of the known cards.
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 import secrets
 import ssl
@@ -64,15 +65,24 @@ from shoe_daemon.table.observations import (
     Unreadable,
 )
 
-__all__ = ["MqttCamera", "MqttCameraOptions"]
+__all__ = [
+    "CONNECT_TIMEOUT_S",
+    "BrokerTopic",
+    "MqttCamera",
+    "MqttCameraOptions",
+    "put_at",
+]
 
 MAX_LINE_BYTES: Final = 4096
 """Longer messages are noise."""
 
 _COMPLETE_CARDS: Final = 4
+_LATE_S: Final = 1.5
+"""Seconds after a cleared table in which its cards may still be in a snapshot."""
+
 _RETAINED: Final = b"retained "
 _LINE_ENDS: Final = bytes.maketrans(b"\r\n", b"  ")
-_TIMEOUT_S: Final = 5.0
+CONNECT_TIMEOUT_S: Final = 5.0
 """Of a connection, and of the broker's answers after it."""
 
 _KEEPALIVE_S: Final = 10
@@ -154,27 +164,33 @@ class _KnownCards:
         return len(self.faces) + len(self.unread) >= _COMPLETE_CARDS
 
     def agrees(self, slot: Slot, card: Card) -> bool:
-        return slot in self.faces and self.faces[slot][0] is card
+        return card in self.faces.get(slot, ())
 
     def holds(self, snapshot: _Snapshot) -> bool:
-        """Return whether all cards of a snapshot, enough for a round, lie here."""
-        enough = len(snapshot.cards) >= _COMPLETE_CARDS
-        return enough and all(self.agrees(*each) for each in snapshot.cards.items())
+        """Return whether all cards of a snapshot lie here."""
+        unread = all(slot in self.faces or slot in self.unread for slot in snapshot.unread)
+        return unread and all(self.agrees(*each) for each in snapshot.cards.items())
 
     def is_replaced_by(self, snapshot: _Snapshot) -> bool:
-        """Return whether a snapshot has another first card, and no card or place of before."""
+        """
+        Return whether a snapshot shows another round: its first card, and no card or place of
+        before. A first card alone may be a second reading; not if a round was complete.
+        """
         others = [
-            slot in self.faces and not self.agrees(slot, snapshot.cards[slot])
-            for slot in snapshot.cards
+            slot in self.faces and self.faces[slot][0] is not card
+            for slot, card in snapshot.cards.items()
         ]
-        return self.is_complete and Slot.P1 in snapshot.cards and all(others)
+        if Slot.P1 not in snapshot.cards or not all(others):
+            return False
+        is_first_reading = not self.agrees(Slot.P1, snapshot.cards[Slot.P1])
+        return len(others) > 1 or (self.is_complete and is_first_reading)
 
     def add(self, snapshot: _Snapshot) -> list[Observation]:
         """Add what is new; a place with another face keeps its own, and both are reported."""
         news: list[Observation] = []
         for slot in DEALING_ORDER:
             card = snapshot.cards.get(slot)
-            if card is not None and card not in self.faces.get(slot, ()):
+            if card is not None and not self.agrees(slot, card):
                 self.faces.setdefault(slot, []).append(card)
                 self.unread.discard(slot)
                 news.append(Placed(slot=slot, card=card))
@@ -200,6 +216,7 @@ class MqttCameraDecoder(LineDecoder):
         self._known = self._cleared = _KnownCards()
         self._is_unknown = True
         self._empty_since: float | None = None
+        self._cleared_at = -math.inf
 
     def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
         for piece in pieces:
@@ -259,30 +276,42 @@ class MqttCameraDecoder(LineDecoder):
         if not found.cards and not found.unread:
             return self._empty(now), ""
         observations: list[Observation] = []
-        if self._cleared.holds(found):
-            if self._known.faces or self._known.unread:
+        is_whole = len(found.cards) >= _COMPLETE_CARDS
+        if self._cleared.holds(found) and (is_whole or self._is_just_cleared(now)):
+            if self._known.faces or self._known.unread or not is_whole:
                 return [], "late: the cards of before"
             self._cleared, self._known = _KnownCards(), self._cleared
             return [*LOST], "the cards of before are back: they were not cleared"
         since, self._empty_since = self._empty_since, None
-        # Rounded: a journal has the times to a millisecond.
-        was_empty = since is not None and round(now - since, 3) >= self._options.cleared_after
+        was_empty = since is not None and _seconds(since, now) >= self._options.cleared_after
         if was_empty or self._known.is_replaced_by(found):
-            observations += self._clear()
-        self._is_unknown = False
-        return [*observations, *self._known.add(found)], ""
+            observations += self._clear(now)
+        was_unknown, self._is_unknown = self._is_unknown, False
+        news = self._known.add(found)
+        if was_unknown and len(news) > 1:
+            # Nobody saw these cards being laid, and a hand may hide others.
+            news[1:1] = LOST
+        return [*observations, *news], ""
+
+    def _is_just_cleared(self, now: float) -> bool:
+        return _seconds(self._cleared_at, now) < _LATE_S
 
     def _empty(self, now: float) -> list[Observation]:
         if self._known.is_complete or self._is_unknown:
-            return self._clear()
+            return self._clear(now)
         if self._empty_since is None and (self._known.faces or self._known.unread):
             self._empty_since = now
         return []
 
-    def _clear(self) -> list[Observation]:
-        self._cleared, self._known = self._known, _KnownCards()
+    def _clear(self, now: float) -> list[Observation]:
+        self._cleared, self._known, self._cleared_at = self._known, _KnownCards(), now
         self._is_unknown, self._empty_since = False, None
         return [TableCleared()]
+
+
+def _seconds(since: float, now: float) -> float:
+    """Return the time between; rounded, as a journal has the times to a millisecond."""
+    return round(now - since, 3)
 
 
 def _at(message: Any, path: str) -> Any:  # noqa: ANN401 - any value of JSON
@@ -358,21 +387,38 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
             UserError: As `check_url`.
             LineError: The broker cannot be reached, or refuses.
         """
+        return _MqttLine(*self.new_client(url, "shoe-recogniser"))
+
+    def new_client(
+        self, url: str, name: str, *, reconnects: bool = False
+    ) -> tuple[paho.Client, BrokerTopic]:
+        """
+        Return a client with these options that is not connected yet, and where it belongs.
+
+        Args:
+            url: A broker and a topic.
+            name: The beginning of its client id.
+            reconnects: Whether its own thread connects it again.
+
+        Raises:
+            UserError: As `check_url`.
+        """
         self.check_url(url)
         options, address = self.options, _parse(url)
         is_5 = options.protocol == "5"
         client = paho.Client(
             CallbackAPIVersion.VERSION2,
-            f"shoe-recogniser-{secrets.token_hex(4)}",
+            f"{name}-{secrets.token_hex(4)}",
             clean_session=None if is_5 else True,
             protocol=MQTTProtocolVersion.MQTTv5 if is_5 else MQTTProtocolVersion.MQTTv311,
-            reconnect_on_failure=False,
+            reconnect_on_failure=reconnects,
         )
+        client.connect_timeout = CONNECT_TIMEOUT_S
         if options.username is not None:
             client.username_pw_set(options.username, self._password())
         if address.tls:
             client.tls_set_context(self._tls_context())
-        return _MqttLine(client, address)
+        return client, address
 
     def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
         """
@@ -391,9 +437,9 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         shown: dict[str, Any] = {}
         if all(_at(message, path) == value for path, value in options.only.items()):
             for path, value in options.only.items():
-                _put(shown, path, value)
+                put_at(shown, path, value)
         if isinstance(texts, list):
-            _put(shown, options.path, [self._other_text(each, permutation) for each in texts])
+            put_at(shown, options.path, [self._other_text(each, permutation) for each in texts])
         return shown_head + msgspec.json.encode(shown) + b"\n" * body.endswith(b"\n")
 
     def _other_text(self, text: object, permutation: Mapping[Card, Card]) -> str | None:
@@ -445,7 +491,7 @@ _MARKS: Final = b'{}[]":,\\ \t\r\n'
 """Bytes that no card has in its name."""
 
 
-def _put(message: dict[str, Any], path: str, value: object) -> None:
+def put_at(message: dict[str, Any], path: str, value: object) -> None:
     """Set the value at a path of names; a number in a path is a name too."""
     *parts, last = path.split(".")
     inner: Any = message
@@ -456,7 +502,7 @@ def _put(message: dict[str, Any], path: str, value: object) -> None:
     inner[last] = value
 
 
-class _Address(NamedTuple):
+class BrokerTopic(NamedTuple):
     """A broker and a topic."""
 
     tls: bool
@@ -469,7 +515,7 @@ class _Address(NamedTuple):
         return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}/{self.topic}"
 
 
-def _parse(url: str) -> _Address:
+def _parse(url: str) -> BrokerTopic:
     found = _URL.fullmatch(url)
     port = int((found and found["port"]) or 1)
     if found is None or not 0 < port <= _MAX_PORT or len(url.encode()) > _MAX_TOPIC_BYTES:
@@ -480,7 +526,7 @@ def _parse(url: str) -> _Address:
         )
     tls = found["scheme"] == "mqtts"
     default = _TLS_PORT if tls else _PLAIN_PORT
-    return _Address(
+    return BrokerTopic(
         tls, found["host"].strip("[]"), port if found["port"] else default, found["topic"]
     )
 
@@ -493,13 +539,12 @@ class _MqttLine:
     published while there was no connection is missing, and the reader reports a gap.
     """
 
-    def __init__(self, client: paho.Client, address: _Address) -> None:
+    def __init__(self, client: paho.Client, address: BrokerTopic) -> None:
         self._name = str(address)
         self._client = client
         self._lines: list[bytes] = []
         self._is_subscribed = False
         self._failure = ""
-        client.connect_timeout = _TIMEOUT_S
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_subscribe = self._on_subscribe
@@ -516,10 +561,12 @@ class _MqttLine:
             raise
 
     def _await_subscription(self) -> None:
-        until = time.monotonic() + _TIMEOUT_S
+        until = time.monotonic() + CONNECT_TIMEOUT_S
         while not self._is_subscribed:
             if time.monotonic() > until:
-                raise LineError(f"{self._name}: the broker does not answer for {_TIMEOUT_S:g} s")
+                raise LineError(
+                    f"{self._name}: the broker does not answer for {CONNECT_TIMEOUT_S:g} s"
+                )
             self._loop()
 
     def _loop(self) -> None:

@@ -74,6 +74,8 @@ def test_a_stream_may_be_joined_anywhere(name: str) -> None:
         at, data = pieces[first]
         rest = (at, data[rng.randrange(len(data)) :])
         joined = said(decode_timed(driver, [rest, *pieces[first + 1 :]]))
+        if len(joined) > 1 and isinstance(joined[1], Gap):
+            del joined[1]  # of a recogniser: nobody saw the cards that lie there being laid
         # The piece that was cut may be a gap, or one card: the reader reports a gap before it.
         while joined and isinstance(joined[0], Gap | Unreadable):
             del joined[0]
