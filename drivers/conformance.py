@@ -14,7 +14,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
@@ -34,7 +34,7 @@ from drivers.simulators.angel_eye_dealing import Mode, Settings
 from drivers.simulators.scenario_playback import find_simulator
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.game import Card
+from shoe_daemon.game import Card, Slot
 from shoe_daemon.table.observations import (
     BettingOpen,
     Booted,
@@ -258,7 +258,8 @@ def the_simulator_speaks_to_the_driver(given: Subject) -> str | None:
     """The driver reads the cards that its simulator deals, all and in order."""
     if not getattr(given.driver, "simulator", None):
         return _NO_SIMULATOR
-    dealt, said = _simulate(given, ())
+    rounds, said = _simulate(given, ())
+    dealt = [card for each in rounds for card in each]
     read = [each.card for each in said if _is_card(each)]
     told = f"its simulator deals {_few(dealt)}, and it reads {_few(read)}"
     _expect(read == dealt, f"with seed {given.seed} {told}")
@@ -276,8 +277,10 @@ def no_card_is_lost_in_silence(given: Subject) -> str | None:
     return None if kinds else "its simulator loses nothing"
 
 
-def _simulate(given: Subject, faults: tuple[Fault, ...]) -> tuple[list[Card], list[Observation]]:
-    """Return the cards that the simulator deals, and what the driver says."""
+def _simulate(
+    given: Subject, faults: tuple[Fault, ...]
+) -> tuple[list[list[Card]], list[Observation]]:
+    """Return the cards of each round that the simulator deals, and what the driver says."""
     kind = find_simulator(given.driver.name)
     settings = Settings(mode=Mode.OPEN, rounds=30, seed=given.seed, faults=faults, fault_rate=1)
     scenes = list(kind(given.driver).scenes(settings, once=True))
@@ -287,18 +290,34 @@ def _simulate(given: Subject, faults: tuple[Fault, ...]) -> tuple[list[Card], li
         said += _said(decoder.feed(b"", now))
         said += _said(decoder.feed(data, now))
     said += _said(decoder.feed(b"", now + _SILENCE_S))
-    return [card for each in scenes if each.round for _, card in each.round.cards], said
+    return [[card for _, card in each.round.cards] for each in scenes if each.round], said
 
 
-def _is_card(observation: Observation) -> TypeGuard[CardDrawn]:
-    return isinstance(observation, CardDrawn) and observation.role is Role.PLAY
+def _is_card(observation: Observation) -> TypeGuard[CardDrawn | Placed]:
+    if isinstance(observation, CardDrawn):
+        return observation.role is Role.PLAY
+    return isinstance(observation, Placed)
 
 
-def _expect_no_silent_loss(dealt: Sequence[Card], said: Iterable[Observation], where: str) -> None:
-    """Follow the cards that were dealt; only after a gap or an unread card some may be missing."""
+def _expect_no_silent_loss(
+    rounds: Sequence[Sequence[Card]], said: Iterable[Observation], where: str
+) -> None:
+    """
+    Follow the cards that were dealt; only after a gap or an unread card some may be missing.
+
+    The table itself notices that a round was cleared without its last cards, and that a card lies
+    where another one was seen.
+    """
+    dealt = [card for each in rounds for card in each]
+    begins = list(accumulate(map(len, rounds), initial=0))
     places, in_doubt = {0}, False  # equal cards leave several possibilities
+    lying: dict[Slot, Card] = {}
     for each in said:
-        if isinstance(each, Gap | Booted | DeviceError | Unreadable):
+        is_other = isinstance(each, Placed) and lying.setdefault(each.slot, each.card) != each.card
+        if isinstance(each, TableCleared):
+            places = {next(begin for begin in begins if begin >= place) for place in places}
+            lying.clear()
+        elif is_other or isinstance(each, Gap | Booted | DeviceError | Unreadable):
             in_doubt = True
         elif _is_card(each):
             reach = _MAX_LOST if in_doubt else 1

@@ -332,6 +332,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
     name: ClassVar[str] = "mqtt-camera"
     line: ClassVar[LineSettings] = LineSettings()
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
+    simulator: ClassVar[str] = "drivers.simulators.simulated_recogniser:SimulatedRecogniser"
     signals: ClassVar[tuple[Signal, ...]] = (Signal.PLACEMENT, Signal.CLEARED)
     options_type: ClassVar[type[Struct]] = MqttCameraOptions
 

@@ -213,7 +213,7 @@ class SimulatedTable:
         self._round_number += 1
         cards = lawful(chain([self._carried] if self._carried else [], self._shoe.ahead()))
         fault = self._next_fault(cards)
-        self._wire.wait(13, 15)  # bets are placed
+        self._take_bets()
         if fault is Fault.RESET:
             return self._scene(self._reset(cards), None, fault)
         owed = cards
@@ -231,6 +231,9 @@ class SimulatedTable:
         if self._rounds_left is not None:
             self._rounds_left -= 1
         return self._scene(cards, excess, fault)
+
+    def _take_bets(self) -> None:
+        self._wire.wait(13, 15)
 
     def _scene(self, cards: tuple[Placed, ...], excess: Card | None, fault: Fault | None) -> Scene:
         dealt = DealtRound(
@@ -290,7 +293,7 @@ class SimulatedTable:
             if fault is Fault.UNPLUG and number == faulty:
                 self._wire.unplug(self._fault_rng.uniform(2, 15))
             if fault is Fault.UNREADABLE and number == faulty:
-                self._report_unreadable()
+                self._report_unreadable(slot, card)
                 continue
             seen = self._misread(card) if fault is Fault.MISREAD and number == faulty else card
             self._faces[slot] = seen
@@ -324,7 +327,8 @@ class SimulatedTable:
     def _report_carried(self, slot: Slot, card: Card) -> None:
         self._wire.send_report("R", place_code(slot), self._drawn_face(card))
 
-    def _report_unreadable(self) -> None:
+    def _report_unreadable(self, slot: Slot, card: Card) -> None:
+        del slot, card  # its report names none
         self._wire.send_report("E", _UNREADABLE)
         self._wire.wait(1, 3)
         self._wire.send_report("e", _UNREADABLE)

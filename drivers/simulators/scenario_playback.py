@@ -46,6 +46,11 @@ class Simulator(Protocol):
     def scenes(self, settings: Settings, *, once: bool) -> Iterator[Scene]:
         """Deal scene by scene; with `once`, nothing is sent twice."""
 
+    # A simulator may also have:
+    #   scanned_decks(decks: int) -> Iterator[Scene]    scans decks, for `calibrate deck`
+    #   open_line(url: str) -> Line    its own kind of line, in place of a terminal or a TCP port
+    #   demo_options: dict    options of the driver in the demo
+
 
 def simulator_names() -> list[str]:
     """Return the names of the drivers with a simulator that can be loaded."""

@@ -13,7 +13,7 @@ import time
 import tty
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import Final, Protocol
 
 from shoe_daemon.errors import UserError, one_line
 
@@ -28,6 +28,35 @@ buffer.
 
 FLUSH_TIMEOUT_S: Final = 5.0
 """Time after which a program that has not flushed its input is assumed to never do so."""
+
+
+class Line(Protocol):
+    """The line that a simulated reader writes to. Used by one thread."""
+
+    @property
+    def address(self) -> str:
+        """The address for a reader, as `port` in its configuration."""
+
+    def is_open(self) -> bool:
+        """Return whether data reaches somebody."""
+
+    def is_ready(self) -> bool:
+        """Return whether a reader is ready for the first data."""
+
+    def send(self, data: bytes, stopping: Event) -> None:
+        """Send data; without a reader it is lost."""
+
+    def drain(self, stopping: Event) -> None:
+        """Wait until nothing would be lost by the end of the line."""
+
+    def unplug(self) -> None:
+        """Interrupt the line."""
+
+    def plug(self) -> None:
+        """Restore the line at the same address."""
+
+    def close(self) -> None:
+        """Close the line for good."""
 
 
 class PtyLine:
@@ -230,10 +259,6 @@ class TcpLine:
     def _drop(self, client: socket.socket) -> None:
         client.close()
         self._clients.remove(client)
-
-
-Line = PtyLine | TcpLine
-"""The line that a simulated reader writes to. Used by one thread."""
 
 
 def _poll(terminal: int, timeout: float, what: int = select.POLLIN | select.POLLOUT) -> int:

@@ -34,6 +34,8 @@ __all__ = [
     "SimulatedJsonLines",
     "SimulatedLineScanner",
     "SimulatedTextReader",
+    "TextStep",
+    "TextWire",
 ]
 
 Messages = list[tuple[float, bytes]]
@@ -78,7 +80,7 @@ class TextStep(Step, frozen=True):
         return [(at, self.noise + first), *pieces[1:]]
 
 
-class _TextWire(Wire):
+class TextWire(Wire):
     """The reader's side of a line of text."""
 
     def say(self, messages: Messages, *, is_card: bool) -> None:
@@ -128,7 +130,7 @@ class SimulatedTextReader(ABC):
 
     def scanned_decks(self, decks: int) -> Iterator[Scene]:
         """Scan decks card by card, as a technician does: spades, hearts, diamonds, clubs."""
-        self.once, line = True, _TextWire(Random(0))
+        self.once, line = True, TextWire(Random(0))
         for number in range(decks):
             for card in DECK:
                 line.wait(_SCAN_S, _SCAN_S)
@@ -166,7 +168,7 @@ class _TextTable(SimulatedTable):
     """A table whose shoe has no electronics, with a reader beside it."""
 
     def __init__(self, settings: Settings, reader: SimulatedTextReader) -> None:
-        self._line = _TextWire(Random(f"line {settings.seed}"))
+        self._line = TextWire(Random(f"line {settings.seed}"))
         super().__init__(settings, self._line)
         self._reader = reader
 
@@ -190,7 +192,8 @@ class _TextTable(SimulatedTable):
         del slot
         self._line.say(self._reader.card(card, Role.PLAY), is_card=True)
 
-    def _report_unreadable(self) -> None:
+    def _report_unreadable(self, slot: Slot, card: Card) -> None:
+        del slot, card
         self._line.say(self._reader.unreadable(), is_card=False)
 
     def _report_excess(self, excess: Card) -> None:

@@ -30,7 +30,7 @@ _FAULT_RATE_ALL: Final = 0.4
     default="angel-eye-ii",
     show_default=True,
     help="The reader that is simulated: each that `simulate` has. Others than the default deal "
-    "one shoe, and of the faults only `overdraw` and `unplug`.",
+    "one shoe, and those that know no slots have only the faults `overdraw` and `unplug`.",
 )
 @click.option(
     "--mode",
@@ -118,7 +118,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     """
     Deal a simulated table and show it.
 
-    A simulated reader speaks its real protocol over a serial line; the
+    A simulated reader speaks its real protocol over its line; the
     daemon reads it, checks every draw, keeps its journal, and publishes to an
     MQTT broker inside this process, on loopback. When something goes wrong, a
     scripted supervisor decides by the policy, with orders over MQTT.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
@@ -98,15 +98,24 @@ def _reader_command(name: str) -> click.Command:
     params.insert(params.index(next(p for p in params if p.name == "fault_rate")), fault)
     if not hasattr(kind, "scanned_decks"):
         params = [p for p in params if p.name != "scan_decks"]
-    return click.Command(
-        name, params=params, callback=callback, help=f"Simulates {kind.about}.\n\n{_ABOUT}"
-    )
+    begin = "as soon as somebody opens the line"
+    if hasattr(kind, "open_line"):
+        params = [_PORT, *(p for p in params if p.name not in {"link", "listen"})]
+        begin = "at once"
+    about = f"Simulates {kind.about}.\n\n{_ABOUT.format(begin)}"
+    return click.Command(name, params=params, callback=callback, help=about)
 
 
 _ABOUT: Final = """
 It deals by the rules from shuffled shoes with burned cards and a cut card, at
-about 28 seconds a round, and begins as soon as somebody opens the line.
+about 28 seconds a round, and begins {}.
 """
+
+_PORT: Final = click.Option(
+    ["--port"],
+    metavar="URL",
+    help="Where it publishes, as `port` in a configuration: mqtt://HOST:PORT/TOPIC.",
+)
 
 
 @click.command
@@ -147,8 +156,9 @@ def _reader(**_options: object) -> None:
 def _simulate(  # noqa: PLR0913 - one for each option
     name: str,
     *,
-    link: Path | None,
-    listen: str | None,
+    link: Path | None = None,
+    listen: str | None = None,
+    port: str | None = None,
     capture: Path | None,
     speed: float,
     once: bool,
@@ -165,6 +175,8 @@ def _simulate(  # noqa: PLR0913 - one for each option
     wanted = _shoe_settings(settings)
     copies = 1 if once else 3
     simulator: Any = find_simulator(name)(create_driver(name, driver_options))
+    if hasattr(simulator, "open_line") and (port is None) == (capture is None):
+        raise UserError("expected either --port URL or --capture FILE")
     if scan_decks is None:
         scenes = simulator.scenes(wanted, once=once)
     else:
@@ -174,7 +186,12 @@ def _simulate(  # noqa: PLR0913 - one for each option
         if capture:
             _write_capture(capture, what, copies, ledger)
         else:
-            _play_line((link, listen), what, (speed, copies), ledger)
+            open_line = (
+                partial(_line, link, listen, wanted)
+                if port is None
+                else partial(simulator.open_line, port)
+            )
+            _play_line(open_line, what, (speed, copies), ledger)
 
 
 def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
@@ -200,7 +217,7 @@ def _line(link: Path | None, listen: str | None, settings: ShoeSettings) -> Line
 
 
 def _play_line(
-    where: tuple[Path | None, str | None],
+    open_line: Callable[[], Line],
     what: _Dealt,
     pace: tuple[float, int],
     ledger: _DealtLog,
@@ -208,7 +225,7 @@ def _play_line(
     from drivers.simulators.scenario_playback import Pace, play
 
     name, settings, _, scenes = what
-    with stop_on_signals() as stopping, contextlib.closing(_line(*where, settings)) as line:
+    with stop_on_signals() as stopping, contextlib.closing(open_line()) as line:
         click.echo(f"port: {line.address}")
         click.echo(f"{name}, {settings.mode} mode, seed {settings.seed}; Ctrl-C ends it")
         for scene in play(scenes, line, Pace(*pace), stopping):

@@ -1,6 +1,6 @@
 """
-Threads that deal: from the simulated shoe, which reports on its serial line, or in front of a
-simulated camera.
+Threads that deal: from the simulated shoe, which reports on its line, or in front of a simulated
+camera.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye_dealing import Scene, Settings, SimulatedAngelEye
 from drivers.simulators.angel_eye_faulty_line import Step
 from drivers.simulators.scenario_playback import Pace, Simulator, play
-from drivers.simulators.serial_servers import PtyLine
+from drivers.simulators.serial_servers import Line, PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.display_process import HOST, free_port
@@ -56,26 +56,59 @@ _DECIDED_S: Final = 0.8
 """Seconds without an open decision before the dealer in front of a camera goes on."""
 
 
-class CountingLine(PtyLine):
+class CountingLine:
     """
-    A pseudo terminal that counts bytes.
+    A line that counts bytes.
 
     Attributes:
         sent: Bytes sent to a reader that was ready, and not lost by an unplugged line.
     """
 
-    def __init__(self, link: Path | None = None) -> None:
+    def __init__(self, line: Line | None = None) -> None:
+        """
+        Args:
+            line: The line; None for a new pseudo terminal.
+        """
+        self._line = line or PtyLine()
         self.sent = 0
         self._seen = (0, 0)
         self._since = 0.0
-        super().__init__(link)
+
+    @property
+    def address(self) -> str:
+        """The address for a reader."""
+        return self._line.address
+
+    def is_open(self) -> bool:
+        """Return whether data reaches somebody."""
+        return self._line.is_open()
+
+    def is_ready(self) -> bool:
+        """Return whether a reader is ready for the first data."""
+        return self._line.is_ready()
 
     def send(self, data: bytes, stopping: threading.Event) -> None:
         """Write as fast as the reader reads."""
         ready = self.is_ready()
-        super().send(data, stopping)
+        self._line.send(data, stopping)
         if ready and self.is_open():
             self.sent += len(data)
+
+    def drain(self, stopping: threading.Event) -> None:
+        """Wait until nothing would be lost by the end of the line."""
+        self._line.drain(stopping)
+
+    def unplug(self) -> None:
+        """Interrupt the line."""
+        self._line.unplug()
+
+    def plug(self) -> None:
+        """Restore the line at the same address."""
+        self._line.plug()
+
+    def close(self) -> None:
+        """Close the line for good."""
+        self._line.close()
 
     def all_read(self, count: int) -> bool:
         """
@@ -149,7 +182,7 @@ class DealerThread(ABC):
 
 
 class Dealer(DealerThread):
-    """Deals from the simulated shoe, which reports on its serial line."""
+    """Deals from the simulated shoe, which reports on its line."""
 
     def __init__(  # noqa: PLR0913 - a table, its line and its reader
         self,
@@ -164,7 +197,7 @@ class Dealer(DealerThread):
         """
         Args:
             settings: Cards dealt.
-            line: Serial line of the shoe.
+            line: Line of the shoe.
             speed: Multiple of a real table's pace.
             check: Receives each round before it is dealt.
             conditions: Conditions for going on.
@@ -201,7 +234,9 @@ class Dealer(DealerThread):
 
     def _step_by_step(self, scene: Scene) -> Iterator[Scene]:
         for number, step in enumerate(scene.steps):
-            if number and awaits_decision(scene.round, step):
+            is_last = number == len(scene.steps) - 1
+            collects = is_last and not self._simulator.ends_in_silence
+            if number and awaits_decision(scene.round, step, collects=collects):
                 self._await_decision()
             late = replace(step, at=step.at + self._late)
             yield replace(scene, steps=(late,))
@@ -216,15 +251,18 @@ class Dealer(DealerThread):
         self._late += (time.monotonic() - began) * self._pace.speed
 
 
-def awaits_decision(dealt: DealtRound | None, step: Step) -> bool:
+def awaits_decision(dealt: DealtRound | None, step: Step, *, collects: bool = False) -> bool:
     """
     Tell whether a dealer waits for the supervisor before this step.
 
     After an excess card the round itself is called as usual; the ruling about the card
-    comes before it is removed.
+    comes before it is removed. A dealer who `collects` the cards with this step, seen by a
+    recogniser, waits as well.
     """
-    if dealt is None or dealt.fault not in _NEEDS_SUPERVISOR or step.report is None:
+    if dealt is None or dealt.fault not in _NEEDS_SUPERVISOR:
         return False
+    if step.report is None:
+        return collects
     return dealt.fault is not Fault.OVERDRAW or step.report.code == "i"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Self
@@ -13,6 +13,8 @@ from typing import Final, Self
 from msgspec import Struct
 
 from drivers import create_driver
+from drivers.simulators.scenario_playback import Simulator
+from drivers.simulators.serial_servers import Line, PtyLine
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.dealer import (
@@ -45,6 +47,7 @@ __all__ = ["DemoRunner", "News"]
 SITE: Final = "demo"
 TABLE: Final = "table-1"
 NAME: Final = "Demo table"
+RECOGNISER_TOPIC: Final = "demo/recogniser"
 
 _MAX_QUEUED: Final = 1000
 _PUT_TIMEOUT_S: Final = 0.1
@@ -108,13 +111,12 @@ class DemoRunner:
             reader, page = camera.reader, camera.page
             self.dealer: DealerThread = camera
         else:
-            self._line = line = CountingLine(
-                folder / "shoe" if "unplug" in settings.faults else None
-            )
-            parts.callback(line.close)
             options = reader_options(settings)
-            reader = ReaderSettings(driver=settings.driver, port=line.address, options=options)
             simulator = simulator_of(settings)(create_driver(settings.driver, options))
+            link = folder / "shoe" if "unplug" in settings.faults else None
+            self._line = line = CountingLine(_line_of(simulator, broker) or PtyLine(link))
+            parts.callback(line.close)
+            reader = ReaderSettings(driver=settings.driver, port=line.address, options=options)
             # Without slots the daemon cannot know that its first card was the first of a round.
             self.check.joins_late = simulator.ends_in_silence
             self.dealer = Dealer(
@@ -255,6 +257,12 @@ class DemoRunner:
             board_up=self._board is not None and self._board.up,
             alarm=None if (alarm := self._daemon.core.alarm) is None else alarm.text,
         )
+
+
+def _line_of(simulator: Simulator, broker: EmbeddedBroker) -> Line | None:
+    """Open the simulator's own kind of line, a topic of the broker; None for a serial line."""
+    open_line: Callable[[str], Line] | None = getattr(simulator, "open_line", None)
+    return open_line and open_line(f"mqtt://{broker.host}:{broker.port}/{RECOGNISER_TOPIC}")
 
 
 def _configuration(

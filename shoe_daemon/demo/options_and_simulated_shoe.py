@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -123,9 +123,11 @@ def shoe_of(settings: DemoSettings, house: House) -> Settings:
         excess=_excess(find_policy(settings.policy), camera=settings.camera),
         make_good=True,
     )
-    if not settings.camera and find_simulator(settings.driver).ends_in_silence:
-        faults = tuple(fault for fault in _WITHOUT_SLOTS if fault in settings.faults)
-        wanted = replace(wanted, shoes=1, faults=faults, excess=Excess.BURNED, make_good=False)
+    if not settings.camera and settings.driver != ANGEL_EYE:
+        wanted = replace(wanted, shoes=1, excess=Excess.BURNED, make_good=False)
+        if find_simulator(settings.driver).ends_in_silence:
+            faults = tuple(fault for fault in _WITHOUT_SLOTS if fault in settings.faults)
+            wanted = replace(wanted, faults=faults)
     return wanted if settings.seed is not None else _early_misdeal(wanted)
 
 
@@ -144,14 +146,16 @@ def simulator_of(settings: DemoSettings) -> type[Simulator]:
     return simulator
 
 
-def reader_options(settings: DemoSettings) -> dict[str, float]:
+def reader_options(settings: DemoSettings) -> dict[str, Any]:
     """
     Return the options of the driver.
 
     In the demo nothing is sent twice, and equal cards may follow each other faster than at a
     table: no time makes one a repeat of the other.
     """
-    return dict.fromkeys(simulator_of(settings).repeat_options, 0.0)
+    simulator = simulator_of(settings)
+    needed = getattr(simulator, "demo_options", {})
+    return {**needed, **dict.fromkeys(simulator.repeat_options, 0.0)}
 
 
 def _excess(policy: Policy, *, camera: bool) -> Excess:

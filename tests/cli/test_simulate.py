@@ -5,6 +5,7 @@ files.
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -20,11 +21,15 @@ from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.capture_file import observations_of, read_capture
+from drivers.driver_registry import create_driver
 from drivers.simulators.scenario_playback import simulator_names
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
-from shoe_daemon.table.observations import Observation, Result
+from shoe_daemon.table.observations import Observation, Placed, Result
+from tests.brokers import Listener, Mosquitto, mosquitto
 from tests.drivers.wait_until import PATIENCE, until
+
+__all__ = ["mosquitto"]
 
 COMMAND = (sys.executable, "-m", "shoe_daemon", "simulate", "angel-eye-ii")
 
@@ -216,12 +221,40 @@ def test_the_options_of_a_driver_are_its_simulators_too(tmp_path: Path) -> None:
         (["bee-tek", "--fault", "lost-frame"], "'lost-frame' is not one of"),
         (["bee-tek", "--options", "speed = 1"], "unknown field `speed`"),
         (["angel-eye"], "No such command 'angel-eye'"),
+        (["mqtt-camera"], "expected either --port URL or --capture FILE"),
+        (["mqtt-camera", "--port", "mqtt://127.0.0.1/t"], "options.slots: missing; expected"),
+        (["mqtt-camera", "--link", "x"], "No such option '--link'"),
+        (["bee-tek", "--port", "mqtt://127.0.0.1/t"], "No such option '--port'"),
     ],
 )
 def test_what_a_reader_cannot_do_is_said(arguments: list[str], told: str) -> None:
     result = CliRunner().invoke(main, ["simulate", *arguments, "--rounds", "1"])
     assert result.exit_code == 2
     assert told in f"{result.output}{result.exception}"
+
+
+@pytest.mark.mosquitto
+def test_a_recogniser_publishes_to_a_broker(mosquitto: Mosquitto, tmp_path: Path) -> None:
+    dealt, url = tmp_path / "truth", f"mqtt://127.0.0.1:{mosquitto.port}/studio/cards"
+    slots = {"slots": ["P1", "P2", "P3", "B1", "B2", "B3"]}
+    decoder = create_driver("mqtt-camera", slots).decoder()
+    options = ["--options", f"slots = {json.dumps(slots['slots'])}", "--port", url]
+    with Listener(mosquitto.port, "studio/cards") as studio:
+        arguments = [*options, "--rounds", "3", "--speed", "0", "--once", "--truth", str(dealt)]
+        result = CliRunner().invoke(main, ["simulate", "mqtt-camera", *arguments])
+        assert result.exit_code == 0, result.output
+        assert result.output.startswith(f"port: {url}\n")
+        cards = [card for each in truth(dealt) for _, card in each["cards"]]
+        # A first snapshot, and each round's cards and cleared table.
+        until(lambda: len(studio.messages) == 1 + len(cards) + 3, "all messages")
+    heard = [
+        str(each.card)
+        for number, message in enumerate(studio.messages)
+        for frame in decoder.feed(message.payload + b"\n", number)
+        for each in frame.observations
+        if isinstance(each, Placed)
+    ]
+    assert heard == cards
 
 
 def test_chance_chooses_the_seed_and_says_it(tmp_path: Path) -> None:

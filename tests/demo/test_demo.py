@@ -65,7 +65,9 @@ class TestWithoutATerminal:
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
 
-    @pytest.mark.parametrize("driver", sample(["line-scanner", "bee-tek", "json-lines"], 3))
+    @pytest.mark.parametrize(
+        "driver", sample(["line-scanner", "bee-tek", "json-lines", "mqtt-camera"], 3)
+    )
     def test_each_reader_that_has_a_simulator_can_be_shown(
         self, tmp_path: Path, driver: str
     ) -> None:

@@ -67,6 +67,14 @@ for _name, _made in TEXT.items():
     for _fault in find_simulator(_name).faults:
         _made[_fault] = ({}, Settings(rounds=4, seed=5, faults=(_fault,), fault_rate=1))
 
+_SEEN_FAULTS = tuple(each for each in Fault if each is not Fault.UNPLUG)
+TEXT["mqtt-camera"] = {
+    "simulated": (
+        {"slots": ["P1", "P2", "P3", "B1", "B2", "B3"]},
+        Settings(rounds=8, seed=2, faults=_SEEN_FAULTS, fault_rate=0.7),
+    ),
+}
+
 
 ALL = sorted(each for suffix in TEXT_SUFFIXES for each in CAPTURES.rglob(f"*{suffix}"))
 IDS = [f"{capture.parent.name}/{capture.stem}" for capture in ALL]

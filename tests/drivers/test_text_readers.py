@@ -1,11 +1,11 @@
 """
-Whole shoes through each reader without slots, its simulator, its decoder and a table: the rounds
-that are published are those that were dealt, and no fault is silent.
+Whole shoes through each reader that sends text, its simulator, its decoder and a table: the
+rounds that are published are those that were dealt, and no fault is silent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import chain
 
@@ -35,6 +35,14 @@ from tests.volume import volume
 TAGS = {f"{number:014X}": str(card) for number, card in enumerate(DECK * 8, 0x04A2B3C4000000)}
 EAN = {f"73108650047{number:02}": str(card) for number, card in enumerate(DECK)}
 
+HANDS = ("P1", "P2", "P3", "B1", "B2", "B3")
+NAMES = {card.suit.lower() + card.rank.lower(): str(card) for card in DECK}
+OTHER_PROGRAM: dict[str, object] = {
+    "path": "boxes.0.cards",
+    "only": {"type": "table"},
+    "cards": NAMES,
+}
+
 READERS: dict[str, tuple[str, dict[str, object]]] = {
     "bee-tek": ("bee-tek", {}),
     "line-scanner": ("line-scanner", {}),
@@ -49,10 +57,26 @@ READERS: dict[str, tuple[str, dict[str, object]]] = {
     ),
     "json-lines": ("json-lines", {}),
     "json-lines tags": ("json-lines", {"cards": TAGS}),
+    "mqtt-camera": ("mqtt-camera", {"slots": HANDS}),
+    "mqtt-camera changes": ("mqtt-camera", OTHER_PROGRAM),
 }
+ONLY_CHANGES = frozenset({"mqtt-camera changes"})
+"""
+Recognisers that publish nothing twice. The line to the broker stays, and only their own is lost.
+"""
+
 SHOES = volume(1, 200)
 SHOES_A_FAULT = volume(1, 40)
 QUIET = Options(round_end=RoundEnd.QUIET, draw_within=8.0)
+SEEN = Options(round_end=RoundEnd.DEVICE)
+HARMLESS = {
+    "mqtt-camera": {Fault.NOISE, Fault.LOST_FRAME, Fault.RESET, Fault.UNPLUG},
+}
+"""
+Faults after which a round may be published without a word, if all its cards were seen: each
+snapshot of a recogniser has all that lie there. Of all other readers: noise.
+"""
+
 POLL_S = 0.2
 
 
@@ -63,12 +87,15 @@ Hands = tuple[tuple[Card | None, ...], tuple[Card | None, ...]]
 class Watched:
     """A table that is fed by one reader, on a clock of its own."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(
+        self, decoder: Decoder, options: Options = QUIET, *, line_stays: bool = False
+    ) -> None:
         self.decoder = decoder
+        self._line_stays = line_stays
         self.table = Table()
         self.events: list[list[Event]] = [[]]
         self._at = self._fed_at = 0.0
-        self._apply(Session(options=QUIET), 0.0)
+        self._apply(Session(options=options), 0.0)
 
     def play(self, scene: Scene) -> None:
         """Play a scene; its events are one list."""
@@ -77,7 +104,7 @@ class Watched:
             self._stay_silent(self._fed_at + 20)
             self._apply(Command(name="new_shoe"), self._fed_at + 20)
         for step in scene.steps:
-            if step.unplugged:
+            if step.unplugged and not self._line_stays:
                 self._apply(Link(up=False), step.at)
                 self.decoder.reset()
                 self._apply(Link(up=True), step.at + step.unplugged)
@@ -115,9 +142,11 @@ def watched(reader: str, settings: Settings) -> tuple[list[DealtRound | None], l
     """Play a scenario; return what each scene dealt, and the events while it was played."""
     name, options = READERS[reader]
     driver = create_driver(name, options)
-    table = Watched(driver.decoder())
+    once = reader in ONLY_CHANGES
+    options_of_table = SEEN if name == "mqtt-camera" else QUIET
+    table = Watched(driver.decoder(), options_of_table, line_stays=once)
     dealt: list[DealtRound | None] = [None]
-    for scene in find_simulator(name)(driver).scenes(settings, once=False):
+    for scene in find_simulator(name)(driver).scenes(settings, once=once):
         dealt.append(scene.round)
         table.play(scene)
     table.finish()
@@ -131,10 +160,13 @@ def hands_of(dealt: DealtRound) -> Hands:
     return player, banker
 
 
-def published(events: list[list[Event]]) -> Iterator[Hands]:
-    """Yield the hands of each round that is published as complete."""
+def published(
+    events: list[list[Event]], but: Collection[tuple[int | None, int | None]] = ()
+) -> Iterator[Hands]:
+    """Yield the hands of each round that is published as complete, but for some rounds."""
     for event in chain.from_iterable(events):
-        if isinstance(event.data, RoundFinished) and not event.data.partial:
+        is_doubtful = (event.shoe, event.round) in but
+        if isinstance(event.data, RoundFinished) and not (event.data.partial or is_doubtful):
             yield event.data.player.cards, event.data.banker.cards
 
 
@@ -142,6 +174,11 @@ def is_evidence(event: Event) -> bool:
     data = event.data
     partial = isinstance(data, RoundFinished) and data.partial
     return partial or event.type in {"irregularity", "round_aborted"}
+
+
+def rounds_with_irregularity(events: list[list[Event]]) -> set[tuple[int | None, int | None]]:
+    found = chain.from_iterable(events)
+    return {(each.shoe, each.round) for each in found if each.type == "irregularity"}
 
 
 def is_status(event: Event) -> bool:
@@ -167,7 +204,12 @@ def test_no_fault_is_silent_and_no_round_is_wrong(reader: str) -> None:
         settings = Settings(shoes=SHOES_A_FAULT, seed=7, faults=(fault,), fault_rate=0.2)
         dealt, events = watched(reader, settings)
         truth = iter(hands_of(each) for each in dealt if each and not each.aborted)
-        for hands in published(events):
+        # Of two faces on one place, the first one counts until a person decides. The second one
+        # may be the next round's, if only first cards were seen while a recogniser was away.
+        was_away = fault is Fault.UNPLUG and reader in ONLY_CHANGES
+        has_two_faces = fault is Fault.MISREAD or was_away
+        doubtful = rounds_with_irregularity(events) if has_two_faces else ()
+        for hands in published(events, doubtful):
             assert hands in truth, f"{fault}: {hands} were not dealt, or not in this order"
         shown = set(published(events))
         for number, each in enumerate(dealt):
@@ -175,11 +217,12 @@ def test_no_fault_is_silent_and_no_round_is_wrong(reader: str) -> None:
                 continue
             near = chain.from_iterable(events[number : number + 2])
             if hands_of(each) in shown:
-                assert fault is Fault.NOISE or any(map(is_evidence, near)), f"{each} is silent"
+                is_harmless = fault in HARMLESS.get(READERS[reader][0], {Fault.NOISE})
+                assert is_harmless or any(map(is_evidence, near)), f"{each} is silent"
             else:
                 # A round of which no card arrived is absent.
                 seen = [event for event in near if is_evidence(event) or is_status(event)]
-                assert seen, f"{each} is silent"
+                assert seen or was_away, f"{each} is silent"
         assert len(shown) > 0.4 * len(dealt)
 
 

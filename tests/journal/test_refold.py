@@ -404,7 +404,9 @@ TEXT_READERS = {
     "bee-tek": "",
     "line-scanner": 'preset = "no-terminator"\ncards_file = "deck.toml"',
     "json-lines": "",
+    "mqtt-camera": 'slots = ["P1", "P2", "P3", "B1", "B2", "B3"]',
 }
+PORTS = {"mqtt-camera": "mqtt://127.0.0.1/cards"}
 
 
 @pytest.mark.parametrize("name", TEXT_READERS)
@@ -416,7 +418,8 @@ def test_readers_that_depend_on_time_and_files_are_decoded_again(
     table = "\n".join(f'"{card}" = "{card}"' for card in DECK)
     (tmp_path / "deck.toml").write_text(table)
     config.write_text(
-        f'site = "a"\n[[reader]]\ndriver = "{name}"\nport = "/dev/null"\n'
+        f'site = "a"\n[[reader]]\ndriver = "{name}"\n'
+        f'port = "{PORTS.get(name, "/dev/null")}"\n'
         f"[reader.options]\n{TEXT_READERS[name]}\n"
     )
     setup = load_config(config)

@@ -1,4 +1,7 @@
-"""Playback reaches all readers completely, over pty and TCP, with unplugging and slow readers."""
+"""
+Playback reaches all readers completely, over pty, TCP and a broker, with unplugging and slow
+readers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import pytest
 import serial
@@ -20,6 +23,7 @@ from structlog.testing import capture_logs
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame
 from drivers.driver_registry import create_driver
+from drivers.mqtt_camera import MqttCamera
 from drivers.reader_thread import Reader
 from drivers.simulators import serial_servers
 from drivers.simulators.angel_eye_dealing import Scenario, Settings, scenario, scenes
@@ -30,6 +34,7 @@ from drivers.simulators.scenario_playback import (
     simulator_names,
 )
 from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
+from drivers.simulators.simulated_recogniser import SimulatedRecogniser
 from drivers.simulators.simulated_shoe import Fault
 from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
@@ -40,10 +45,14 @@ from shoe_daemon.table.observations import (
     GapDetail,
     Link,
     Observation,
+    Placed,
     Role,
 )
-from tests.brokers import free_port
+from tests.brokers import Listener as BrokerListener
+from tests.brokers import Mosquitto, free_port, mosquitto
 from tests.drivers.wait_until import PATIENCE, until
+
+__all__ = ["mosquitto"]
 
 AT_ONCE = Pace(speed=0)
 
@@ -134,7 +143,10 @@ def test_a_reader_hears_all_that_is_played(line: Line) -> None:
         assert counts.noise == 0
 
 
-@pytest.mark.parametrize("name", simulator_names())
+SERIAL = [name for name in simulator_names() if not hasattr(find_simulator(name), "open_line")]
+
+
+@pytest.mark.parametrize("name", SERIAL)
 def test_each_simulated_reader_is_heard_by_its_driver(line: Line, name: str) -> None:
     # As fast as it goes, no time tells a card from its repeat.
     options = {"line-scanner": {"repeat_window": 0}, "json-lines": {"resend_cooldown": 0}}
@@ -393,3 +405,63 @@ class TestTcp:
         assert line.address == address
         open_transport(address, AngelEyeII.line).close()
         line.close()
+
+
+@pytest.mark.mosquitto
+class TestBroker:
+    OPTIONS: ClassVar[dict[str, Any]] = {"slots": ["P1", "P2", "P3", "B1", "B2", "B3"]}
+
+    def recogniser(self) -> tuple[MqttCamera, SimulatedRecogniser]:
+        driver = create_driver("mqtt-camera", self.OPTIONS)
+        assert isinstance(driver, MqttCamera)
+        return driver, SimulatedRecogniser(driver)
+
+    def test_a_recogniser_is_heard_by_its_driver(self, mosquitto: Mosquitto) -> None:
+        driver, simulator = self.recogniser()
+        url = f"mqtt://127.0.0.1:{mosquitto.port}/studio/cards"
+        played = list(simulator.scenes(Settings(rounds=8, seed=6), once=False))
+        dealt = [card for scene in played if scene.round for _, card in scene.round.cards]
+        cards: list[object] = []
+
+        def note(frame: Frame) -> None:
+            cards.extend(each.card for each in frame.observations if isinstance(each, Placed))
+
+        line = simulator.open_line(url)
+        reader = Reader("eye", driver, url, driver.line, note)
+        reader.start()
+        until(lambda: reader.ages.link, "the reader")
+        for _ in play(played, line, AT_ONCE, threading.Event()):
+            pass
+        until(lambda: len(cards) >= len(dealt), "all cards")
+        reader.stop()
+        assert reader.join(PATIENCE)
+        line.close()
+        assert cards == dealt
+
+    def test_what_is_published_while_it_is_away_is_lost(self, mosquitto: Mosquitto) -> None:
+        line = self.recogniser()[1].open_line(f"mqtt://127.0.0.1:{mosquitto.port}/cards")
+        stopping = threading.Event()
+        with BrokerListener(mosquitto.port, "cards") as studio:
+            line.send(b"1\n2\n", stopping)
+            line.unplug()
+            assert not line.is_ready()
+            line.send(b"3\n", stopping)
+            line.plug()
+            assert line.is_ready()
+            line.send(b"4\n", stopping)
+            until(lambda: len(studio.messages) >= 3, "the messages")
+            assert [each.payload for each in studio.messages] == [b"1", b"2", b"4"]
+            mosquitto.kill()
+            until(lambda: not line.is_open(), "the end of the connection")
+            line.send(b"5\n", stopping)
+        line.close()
+
+    def test_a_broker_that_is_not_there_or_refuses_is_one_line(self, tmp_path: Path) -> None:
+        simulator = self.recogniser()[1]
+        url = f"mqtt://127.0.0.1:{free_port()}/cards"
+        with pytest.raises(UserError, match=f"^{url}: Connection refused$"):
+            simulator.open_line(url)
+        with Mosquitto(tmp_path, "allow_anonymous false") as broker:
+            url = f"mqtt://127.0.0.1:{broker.port}/cards"
+            with pytest.raises(UserError, match=f"^{url}: the broker refuses us: Not authorized"):
+                simulator.open_line(url)
