@@ -18,7 +18,7 @@ from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings
 from drivers.simulators.scenario_playback import find_simulator
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import DECK, Card
-from shoe_daemon.table import Event, Options, RoundEnd, RoundFinished, Session
+from shoe_daemon.table import Event, Options, ResultOn, RoundEnd, RoundFinished, Session
 from shoe_daemon.table.observations import (
     Command,
     Gap,
@@ -138,13 +138,15 @@ class Watched:
         self.events[-1] += self.table.apply(replace(observation, at=from_microseconds(now)))
 
 
-def watched(reader: str, settings: Settings) -> tuple[list[DealtRound | None], list[list[Event]]]:
+def watched(
+    reader: str, settings: Settings, options_of_table: Options | None = None
+) -> tuple[list[DealtRound | None], list[list[Event]]]:
     """Play a scenario; return what each scene dealt, and the events while it was played."""
     name, options = READERS[reader]
     driver = create_driver(name, options)
     once = reader in ONLY_CHANGES
-    options_of_table = SEEN if name == "mqtt-camera" else QUIET
-    table = Watched(driver.decoder(), options_of_table, line_stays=once)
+    usual = SEEN if name == "mqtt-camera" else QUIET
+    table = Watched(driver.decoder(), options_of_table or usual, line_stays=once)
     dealt: list[DealtRound | None] = [None]
     for scene in find_simulator(name)(driver).scenes(settings, once=once):
         dealt.append(scene.round)
@@ -224,6 +226,16 @@ def test_no_fault_is_silent_and_no_round_is_wrong(reader: str) -> None:
                 seen = [event for event in near if is_evidence(event) or is_status(event)]
                 assert seen or was_away, f"{each} is silent"
         assert len(shown) > 0.4 * len(dealt)
+
+
+def test_of_two_faces_none_is_published_before_a_person_decides() -> None:
+    confirmed = Options(round_end=RoundEnd.DEVICE, hold_from=3, result_on=ResultOn.CONFIRMED)
+    for seed in range(volume(2, 40)):
+        settings = Settings(rounds=20, seed=seed, faults=(Fault.MISREAD,), fault_rate=0.2)
+        dealt, events = watched("mqtt-camera", settings, confirmed)
+        assert any(each and each.fault for each in dealt)
+        right = [hands_of(each) for each in dealt if each and not each.fault]
+        assert list(published(events)) == right
 
 
 @pytest.mark.parametrize("reader", READERS)
