@@ -18,12 +18,9 @@ snapshot with another first card and none of the known cards.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import re
 import secrets
 import ssl
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
@@ -31,8 +28,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 from paho.mqtt import client as paho
-from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
-from paho.mqtt.reasoncodes import ReasonCode
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from drivers.capture_file import blank
 from drivers.driver_interface import (
@@ -43,6 +39,7 @@ from drivers.driver_interface import (
     Maturity,
     Transport,
 )
+from drivers.mqtt_line import CONNECT_TIMEOUT_S, RETAINED, BrokerTopic, MqttLine, parse_topic_url
 from drivers.text_lines import (
     LOST,
     CardTableDriver,
@@ -52,8 +49,6 @@ from drivers.text_lines import (
     noise,
     other_name,
 )
-from drivers.transport import READ_TIMEOUT_S, LineError
-from drivers.url_redaction_and_error_location import redact_url
 from shoe_daemon.configured_files import find_file, read_secret
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
@@ -65,13 +60,7 @@ from shoe_daemon.table.observations import (
     Unreadable,
 )
 
-__all__ = [
-    "CONNECT_TIMEOUT_S",
-    "BrokerTopic",
-    "MqttCamera",
-    "MqttCameraOptions",
-    "put_at",
-]
+__all__ = ["MqttCamera", "MqttCameraOptions", "put_at"]
 
 MAX_LINE_BYTES: Final = 4096
 """Longer messages are noise."""
@@ -79,21 +68,6 @@ MAX_LINE_BYTES: Final = 4096
 _COMPLETE_CARDS: Final = 4
 _LATE_S: Final = 1.5
 """Seconds after a cleared table in which its cards may still be in a snapshot."""
-
-_RETAINED: Final = b"retained "
-_LINE_ENDS: Final = bytes.maketrans(b"\r\n", b"  ")
-CONNECT_TIMEOUT_S: Final = 5.0
-"""Of a connection, and of the broker's answers after it."""
-
-_KEEPALIVE_S: Final = 10
-_PLAIN_PORT: Final = 1883
-_TLS_PORT: Final = 8883
-_MAX_PORT: Final = 65_535
-_MAX_TOPIC_BYTES: Final = 65_535
-_URL: Final = re.compile(
-    r"(?P<scheme>mqtts?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:@\[\]\s]+)(?::(?P<port>\d{1,5}))?"
-    r"/(?P<topic>[^+#\0]+)"
-)
 
 _File = Annotated[str, Meta(min_length=1)]
 
@@ -222,7 +196,7 @@ class MqttCameraDecoder(LineDecoder):
         for piece in pieces:
             raw = piece + b"\n"
             start = max(0, piece.find(b"{"))
-            if piece[:start].endswith(_RETAINED):
+            if piece[:start].endswith(RETAINED):
                 note = "kept by the broker: from before the connection"
                 frames.append(Frame(raw, FrameKind.REPEAT, (), now, note))
                 continue
@@ -363,7 +337,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         Raises:
             UserError: The first fault, in one line.
         """
-        options, address = self.options, _parse(url)
+        options, address = self.options, parse_topic_url(url)
         if not options.slots:
             raise UserError(
                 "options.slots: missing; expected the slots in the order of the recogniser's list,"
@@ -388,7 +362,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
             UserError: As `check_url`.
             LineError: The broker cannot be reached, or refuses.
         """
-        return _MqttLine(*self.new_client(url, "shoe-recogniser"))
+        return MqttLine(*self.new_client(url, "shoe-recogniser"))
 
     def new_client(
         self, url: str, name: str, *, reconnects: bool = False
@@ -405,7 +379,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
             UserError: As `check_url`.
         """
         self.check_url(url)
-        options, address = self.options, _parse(url)
+        options, address = self.options, parse_topic_url(url)
         is_5 = options.protocol == "5"
         client = paho.Client(
             CallbackAPIVersion.VERSION2,
@@ -428,7 +402,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         """
         start = max(0, raw.find(b"{"))
         head, body = raw[:start], raw[start:]
-        shown_head = head if head == _RETAINED else blank(head, _MARKS)
+        shown_head = head if head == RETAINED else blank(head, _MARKS)
         try:
             message = msgspec.json.decode(body)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -501,123 +475,3 @@ def put_at(message: dict[str, Any], path: str, value: object) -> None:
         if not isinstance(inner, dict):
             return  # another path ends there
     inner[last] = value
-
-
-class BrokerTopic(NamedTuple):
-    """A broker and a topic."""
-
-    tls: bool
-    host: str
-    port: int
-    topic: str
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'mqtts' if self.tls else 'mqtt'}://{host}:{self.port}/{self.topic}"
-
-
-def _parse(url: str) -> BrokerTopic:
-    found = _URL.fullmatch(url)
-    port = int((found and found["port"]) or 1)
-    if found is None or not 0 < port <= _MAX_PORT or len(url.encode()) > _MAX_TOPIC_BYTES:
-        hint = "; the login belongs into options.username and options.password_file"
-        raise UserError(
-            f"port {redact_url(url)!r}: expected mqtt://HOST:PORT/TOPIC, or mqtts: with TLS, and "
-            f"one topic without + and #{hint if '@' in url else ''}"
-        )
-    tls = found["scheme"] == "mqtts"
-    default = _TLS_PORT if tls else _PLAIN_PORT
-    return BrokerTopic(
-        tls, found["host"].strip("[]"), port if found["port"] else default, found["topic"]
-    )
-
-
-class _MqttLine:
-    """
-    A subscription as a line: one line of bytes for each message.
-
-    The reader's thread runs the network loop. It keeps no session at the broker: what was
-    published while there was no connection is missing, and the reader reports a gap.
-    """
-
-    def __init__(self, client: paho.Client, address: BrokerTopic) -> None:
-        self._name = str(address)
-        self._client = client
-        self._lines: list[bytes] = []
-        self._is_subscribed = False
-        self._failure = ""
-        client.on_connect = self._on_connect
-        client.on_disconnect = self._on_disconnect
-        client.on_subscribe = self._on_subscribe
-        client.on_message = self._on_message
-        self._topic = address.topic
-        try:
-            client.connect(address.host, address.port, _KEEPALIVE_S)
-            self._await_subscription()
-        except (OSError, ValueError) as error:
-            self.close()
-            raise LineError(f"{self._name}: {one_line(error)}") from error
-        except LineError:
-            self.close()
-            raise
-
-    def _await_subscription(self) -> None:
-        until = time.monotonic() + CONNECT_TIMEOUT_S
-        while not self._is_subscribed:
-            if time.monotonic() > until:
-                raise LineError(
-                    f"{self._name}: the broker does not answer for {CONNECT_TIMEOUT_S:g} s"
-                )
-            self._loop()
-
-    def _loop(self) -> None:
-        code = self._client.loop(READ_TIMEOUT_S)
-        if self._failure or code is not MQTTErrorCode.MQTT_ERR_SUCCESS:
-            reason = self._failure or paho.error_string(code).rstrip(".").lower()
-            raise LineError(f"{self._name}: {reason}")
-
-    def read(self) -> bytes:
-        try:
-            if not self._lines:
-                self._loop()
-        except LineError:
-            if not self._lines:  # what came before the end is passed on first
-                raise
-        lines, self._lines = self._lines, []
-        return b"".join(lines)
-
-    def check(self) -> None:
-        """Do nothing: a read notices the end of the connection, and asks a silent broker."""
-
-    def write(self, data: bytes) -> None:
-        raise LineError(f"{self._name}: recognisers accept no data: {len(data)} bytes refused")
-
-    def close(self) -> None:
-        self._client.on_disconnect = None
-        with contextlib.suppress(Exception):
-            self._client.disconnect()
-
-    def _on_connect(
-        self, _c: object, _u: object, _f: object, reason: ReasonCode, _p: object
-    ) -> None:
-        if reason.is_failure:
-            self._failure = f"the broker refuses us: {reason}"
-        else:
-            self._client.subscribe(self._topic, qos=1)
-
-    def _on_disconnect(
-        self, _c: object, _u: object, _f: object, reason: ReasonCode, _p: object
-    ) -> None:
-        self._failure = self._failure or f"the line is closed: {str(reason).lower()}"
-
-    def _on_subscribe(
-        self, _c: object, _u: object, _m: int, reasons: list[ReasonCode], _p: object
-    ) -> None:
-        if any(each.is_failure for each in reasons):
-            self._failure = f"the broker refuses the subscription: {reasons[0]}"
-        self._is_subscribed = True
-
-    def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
-        # A line end within a text is invalid JSON; elsewhere it is a space.
-        payload = bytes(message.payload).translate(_LINE_ENDS)
-        self._lines.append((_RETAINED if message.retain else b"") + payload + b"\n")

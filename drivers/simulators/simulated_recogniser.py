@@ -30,7 +30,8 @@ from msgspec.structs import replace
 from paho.mqtt import client as paho
 from paho.mqtt.reasoncodes import ReasonCode
 
-from drivers.mqtt_camera import CONNECT_TIMEOUT_S, MqttCamera, put_at
+from drivers.mqtt_camera import MqttCamera, put_at
+from drivers.mqtt_line import CONNECT_TIMEOUT_S
 from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, SimulatedTable, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault, Placed
 from drivers.simulators.text_readers import Messages, TextWire

@@ -393,7 +393,7 @@ class TestBroker:
     def test_a_silent_broker_is_a_lost_line(
         self, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("drivers.mqtt_camera._KEEPALIVE_S", 1)
+        monkeypatch.setattr("drivers.mqtt_line._KEEPALIVE_S", 1)
         with reading(line(mosquitto)) as heard:
             mosquitto.halt()
             try:
