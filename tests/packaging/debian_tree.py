@@ -1,6 +1,5 @@
 """
-A tree of Debian 12 in which packages are really installed, by chroot, or booted under
-systemd-nspawn.
+A tree of Debian in which packages are really installed, by chroot, or booted under systemd-nspawn.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import fcntl
 import os
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,10 @@ from tests.brokers import PATIENCE, wait_for
 
 _BUILD: Final = Path(__file__).resolve().parents[2] / "build/packaging"
 _CONTENT: Final = (
-    "systemd-sysv,dbus,udev,python3,openssl,mosquitto,mosquitto-clients,man-db,bash-completion"
+    *("systemd-sysv", "dbus", "udev", "python3", "openssl", "mosquitto", "mosquitto-clients"),
+    *("man-db", "bash-completion"),
 )
-_CACHE: Final = _BUILD / f"debian12-{sha256(_CONTENT.encode()).hexdigest()[:8]}"
-"""Made once, with the apt sources of this machine; `make clean` removes it."""
-
+_AUTHORITIES: Final = "/etc/ssl/certs/ca-certificates.crt"
 _SOURCES: Final = Path("/etc/apt/sources.list.d/debian.sources")
 _TOOLS: Final = _BUILD / "host"
 _TOOL_PACKAGES: Final = ("mmdebstrap", "systemd-container")
@@ -85,7 +84,7 @@ class BootedDebian:
     def __enter__(self) -> Self:
         nspawn = [
             *(*_tool("systemd-nspawn"), "--quiet", "--boot", f"--machine={self._name}"),
-            *(f"--directory={_cached_tree()}", "--volatile=overlay"),
+            *(f"--directory={cached_debian()}", "--volatile=overlay"),
             *(f"--bind-ro={self._packages}:/mnt", "--private-network"),
             *("--link-journal=no", "--console=pipe", "--register=no", "--keep-unit"),
         ]
@@ -163,16 +162,30 @@ class BootedDebian:
 
 def make_debian(target: Path) -> DebianTree:
     """Copy the cached tree; skip the test where it cannot be made."""
-    subprocess.run(["cp", "--archive", "--reflink=auto", _cached_tree(), target], check=True)
+    subprocess.run(["cp", "--archive", "--reflink=auto", cached_debian(), target], check=True)
     return DebianTree(target)
 
 
-def _cached_tree() -> Path:
+def cached_debian(
+    suite: str = "bookworm", packages: Sequence[str] = _CONTENT, script: str = ""
+) -> Path:
+    """
+    Return a folder with a Debian: made once, from this machine's mirror, and kept below `build`
+    until `make clean`. Skips the test where it cannot be made.
+
+    Args:
+        suite: Debian's name of the release.
+        packages: The packages in it.
+        script: A script of the shell that completes it. It runs inside, with the network, the
+            environment and the certificate authorities of this machine.
+    """
     if os.geteuid() != 0:
         pytest.skip("only root can install packages into a tree of Debian")
-    if not _CACHE.exists():
-        _fill_cache()
-    return _CACHE
+    key = sha256("\0".join([*packages, script]).encode()).hexdigest()[:8]
+    tree = _BUILD / f"{suite}-{key}"
+    if not tree.exists():
+        _make_tree(tree, suite, packages, script)
+    return tree
 
 
 def unpack_beside(folder: Path, packages: Sequence[str]) -> None:
@@ -251,24 +264,41 @@ def _removed(group: Path) -> bool:
     return not group.exists()
 
 
-def _fill_cache() -> None:
+def _make_tree(tree: Path, suite: str, packages: Sequence[str], script: str) -> None:
+    name = f"no tree of Debian {suite}"
     if not _SOURCES.exists():
-        pytest.skip(f"no tree of Debian 12: {_SOURCES} is missing")
-    with _locked("debian12.lock"):
-        if _CACHE.exists():
+        pytest.skip(f"{name}: {_SOURCES} is missing")
+    with _locked(f"{tree.name}.lock"):
+        if tree.exists():
             return
-        new = _CACHE.with_suffix(".new")
+        new = tree.with_suffix(".new")
         shutil.rmtree(new, ignore_errors=True)
-        command = [*_tool("mmdebstrap"), "--mode=root", "--variant=minbase"]
+        # Its mounts end with it, and it ends with this process.
+        alone = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--mount-proc")
+        command = [*alone, "--kill-child", *_tool("mmdebstrap"), "--mode=root"]
+        command += ["--variant=minbase"]
+        command += [f"--include={','.join(packages)}", '--aptopt=Acquire::Languages "none"']
+        # The lists of `sid` expire within days; a mirror may be older.
+        command += ['--aptopt=Acquire::Check-Valid-Until "false"'] * (suite == "sid")
+        if script:
+            copy = f'if [ -e {_AUTHORITIES} ]; then cp {_AUTHORITIES} "$1"{_AUTHORITIES}; fi'
+            inside = f'chroot "$1" sh -ec {shlex.quote(script)}'
+            command += [f"--customize-hook={copy}", f"--customize-hook={inside}"]
         answer = subprocess.run(
-            [
-                *(*command, f"--include={_CONTENT}", '--aptopt=Acquire::Languages "none"'),
-                *("bookworm", new, _SOURCES),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
+            [*command, suite, new, _source(suite)], capture_output=True, text=True, check=False
         )
         if answer.returncode:
-            pytest.skip(f"no tree of Debian 12: mmdebstrap: {answer.stderr.splitlines()[-1]}")
-        new.rename(_CACHE)
+            lines = answer.stderr.splitlines()
+            reasons = [each for each in lines if each.lower().startswith(("e:", "error"))]
+            pytest.skip(f"{name}: {(reasons or lines)[0]}")
+        new.rename(tree)
+
+
+def _source(suite: str) -> str:
+    """Return a source of mmdebstrap: all of this machine's for its own release."""
+    sources = _SOURCES.read_text()
+    if re.search(rf"^Suites:.*\b{suite}\b", sources, re.MULTILINE):
+        return str(_SOURCES)
+    mirror = re.search(r"^URIs: *(\S+)", sources, re.MULTILINE)
+    assert mirror, sources
+    return mirror[1]
