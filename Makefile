@@ -61,12 +61,13 @@ test-all: export TEST_VOLUME = full
 test-all: MORE_PROGRAMS = node
 test-all: test
 
-# The packages on a virtual machine with Debian 12: installation, watchdog, USB, power cuts. Needs
-# root and Debian; the image is built once. Writes docs/machine.md.
+# The packages on a virtual machine with Debian 12: installation, watchdog, USB, power cuts; and a
+# real Home Assistant. Needs root and Debian; images are built once. Writes docs/machine.md.
 .PHONY: test-machine
 test-machine: export TEST_MACHINE = 1
 test-machine: venv
-	$(BIN)/pytest -v -s -n 2 --dist worksteal --timeout=3600 tests/machine $(ARGS)
+	$(BIN)/pytest -v -s -n 2 --dist worksteal --timeout=3600 tests/machine \
+	  tests/mqtt/test_real_home_assistant.py $(ARGS)
 
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.
 .PHONY: golden golden-write

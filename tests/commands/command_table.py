@@ -89,8 +89,12 @@ class Supervisor:
         )
 
     def of(self, suffix: str) -> list[Heard]:
-        """Return what came to a topic of the table."""
-        return [each for each in self.heard if each.topic == f"{self.root}/{suffix}"]
+        """Return what came to a topic of the table; an event that was sent again only once."""
+        found = [each for each in self.heard if each.topic == f"{self.root}/{suffix}"]
+        if suffix.startswith("event/"):
+            # A display's log asks a new table for all that it may have missed.
+            return list({each.payload: each for each in found}.values())
+        return found
 
     def wait(self, suffix: str, count: int = 1) -> list[Heard]:
         """Wait for so many messages on a topic of the table."""
