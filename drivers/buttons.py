@@ -3,7 +3,8 @@ The dealer's buttons: a box or keypad that sends one text for each press.
 
 Every text has a meaning in the option `keys`: without it, N, O, P, B, T, E and C. A box on a
 serial line sends lines of text, or single characters (`lines = false`); a USB keypad is a line of
-single characters, `keyboard:/dev/input/…`.
+single characters, `keyboard:/dev/input/…`. Buttons on lines of a GPIO chip send the number or the
+name of the line, `gpio:/dev/gpiochip0:17,27`.
 
     no_more_bets, betting_open    the bets
     table_cleared                 the cards are removed

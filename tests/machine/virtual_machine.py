@@ -22,6 +22,9 @@ from tests.machine import image
 BOOT_TIMEOUT_S: Final = 400.0
 """Without hardware support a boot takes about a minute."""
 
+_SAVE_TIMEOUT_S: Final = 900.0
+"""A snapshot of the memory takes seconds; minutes where the disk is busy."""
+
 _APPEND: Final = (
     "root=/dev/vda rw console=ttyS0 quiet tsc=unstable random.trust_cpu=on mitigations=off "
     "audit=0 panic=-1 systemd.show_status=0 net.ifnames=0 nokaslr no_timer_check nowatchdog"
@@ -223,6 +226,8 @@ class VirtualMachine:
 
     def save_snapshot(self) -> None:
         """Keep the running state in the root disk."""
+        assert self._monitor is not None
+        self._monitor.settimeout(_SAVE_TIMEOUT_S)
         answer = self.monitor("human-monitor-command", **{"command-line": f"savevm {_SNAPSHOT}"})
         assert answer == "", answer
 
