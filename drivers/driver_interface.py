@@ -57,7 +57,7 @@ class Frame(Struct, frozen=True, gc=False):
 
 class Maturity(StrEnum):
     """
-    How well a driver's protocol is known.
+    The evidence for a driver's protocol.
 
     ``proven``: checked against bytes of a real reader; ``documented``: from documents of the
     maker or of others who read it, never tried on a real one; ``assumed``: no document describes
@@ -293,4 +293,4 @@ class AnonymisesOptions(Protocol):
 
     @property
     def anonymised_options(self) -> dict[str, Any]:
-        """Options that decode these bytes, without what nobody else may know."""
+        """Options that decode these bytes, without secrets and tables of cards."""

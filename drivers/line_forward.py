@@ -231,7 +231,7 @@ class _Port:
         self.receivers = [_Output(self._line.fileno(), self._line.close)]
 
     def accept(self) -> None:
-        """Do nothing: nobody connects."""
+        """Do nothing: a serial port has no connections."""
 
     def failed(self, output: _Output, error: OSError) -> None:
         del output

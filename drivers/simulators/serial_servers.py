@@ -38,7 +38,7 @@ class Line(Protocol):
         """The address for a reader, as `port` in its configuration."""
 
     def is_open(self) -> bool:
-        """Return whether data reaches somebody."""
+        """Return True if a reader is connected."""
 
     def is_ready(self) -> bool:
         """Return whether a reader is ready for the first data."""

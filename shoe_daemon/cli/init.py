@@ -228,7 +228,7 @@ def _show_kiosk(root: Path) -> None:
 
 
 def _examine(answers: Answers) -> bool:
-    """Print what `doctor` finds; tell whether nothing is bad."""
+    """Print the findings of `doctor`; return True if none is bad."""
     from shoe_daemon.cli.check_config_and_doctor import finding_line
     from shoe_daemon.config import load_config
     from shoe_daemon.doctor import examine, examine_kiosk

@@ -80,7 +80,7 @@ class CountingLine:
         return self._line.address
 
     def is_open(self) -> bool:
-        """Return whether data reaches somebody."""
+        """Return True if a reader is connected."""
         return self._line.is_open()
 
     def is_ready(self) -> bool:
