@@ -295,6 +295,8 @@ def simulated_shoe(link: Path, *options: object) -> Iterator[subprocess.Popen[by
             wait_for(link.exists, "the simulated shoe")
             yield process
         finally:
+            # A killed one leaves its link, and a daemon would follow it to another test's pty.
+            link.unlink(missing_ok=True)
             process.kill()
 
 

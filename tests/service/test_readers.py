@@ -136,6 +136,7 @@ def test_a_display_that_is_plugged_in_later_gets_what_comes_then(
         shoe.draw("P2:KD", "B2:3C")
         listener.wait("event/round_finished")
     finally:
+        link.unlink(missing_ok=True)
         os.close(slave)
         os.close(master)
     assert daemon.stop() == 0
