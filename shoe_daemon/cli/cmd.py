@@ -115,7 +115,7 @@ def _known_verb(verb: str | None) -> str:
 
 def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     from shoe_daemon.mqtt.command_client import send_command
-    from shoe_daemon.mqtt.document_and_reply_types import Reply
+    from shoe_daemon.mqtt.document_and_reply_types import decode_reply
     from shoe_daemon.mqtt.topics import Topics
 
     config = _config(given)
@@ -131,7 +131,7 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     reply = topics.reply(order["id"])
     answer = send_command(mqtt, topic, payload, reply=reply, timeout_s=given["timeout"])
     try:
-        return answer, msgspec.json.decode(answer, type=Reply)
+        return answer, decode_reply(answer)
     except msgspec.DecodeError as error:
         raise UserError(f"cmd: the answer cannot be understood: {error}") from error
 

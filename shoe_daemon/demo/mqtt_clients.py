@@ -19,7 +19,7 @@ from paho.mqtt import client as paho
 
 from shoe_daemon.demo.auto_supervisor import AutoSupervisor, Case, Order
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.document_and_reply_types import Reply
+from shoe_daemon.mqtt.document_and_reply_types import Reply, decode_reply
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_connection import create_client
 from shoe_daemon.mqtt.topics import Topics
@@ -81,6 +81,9 @@ class _Numbered(Struct):
     seq: int
 
 
+_decode_number = msgspec.json.Decoder(_Numbered).decode
+
+
 class Subscriber(DemoClient):
     """
     Counts the messages of one table.
@@ -99,7 +102,7 @@ class Subscriber(DemoClient):
         if "/event/" not in message.topic:
             self.documents += 1
             return
-        seq = msgspec.json.decode(message.payload, type=_Numbered).seq
+        seq = _decode_number(message.payload).seq
         # At least once: a repeated event has a `seq` that was already counted.
         if seq > self.last:
             self.events += 1
@@ -183,7 +186,7 @@ class SupervisorClient(DemoClient):
 
     def _on_message(self, _client: object, _userdata: object, message: paho.MQTTMessage) -> None:
         if "/reply/" in message.topic:
-            self._inbox.put(msgspec.json.decode(message.payload, type=Reply))
+            self._inbox.put(decode_reply(message.payload))
         else:
             self._inbox.put(decode_event(bytes(message.payload)))
 

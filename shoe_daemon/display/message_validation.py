@@ -277,7 +277,7 @@ def _check_event(topic: TopicParts, event: _Event) -> None:
         raise InvalidMessage("type differs from that of the topic")
     data_type = EVENT_TYPES.get(event.type)
     if data_type is not None:
-        msgspec.convert(event.data, data_type)
+        msgspec.convert(event.data, data_type)  # on several threads: see EVENT_DECODERS
 
 
 def _first_line(error: Exception) -> str:

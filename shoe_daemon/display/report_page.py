@@ -39,7 +39,7 @@ from shoe_daemon.report.shift_period import (
     parse_period,
 )
 from shoe_daemon.report.shift_text import shift_csv
-from shoe_daemon.table import EVENT_TYPES, Event, from_microseconds
+from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds
 
 __all__ = ["read_shift_from_log", "shift_report"]
 
@@ -192,7 +192,7 @@ class _TableLog:
         """Yield the events; those of another version of the program are left out."""
         for key, at, shoe, round_key, kind, data in self._rows:
             try:
-                found = msgspec.json.decode(data, type=EVENT_TYPES[kind])
+                found = EVENT_DECODERS[kind].decode(data)
             except (KeyError, msgspec.DecodeError):
                 continue
             number = None if round_key is None else round_key & _NUMBER

@@ -344,6 +344,9 @@ class Reply(Struct, frozen=True, kw_only=True):
     session: str
 
 
+decode_reply = msgspec.json.Decoder(Reply).decode
+"""Decode a reply; made on the thread that imports, as `EVENT_DECODERS`."""
+
 DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "alert/active": ActiveAlerts,
     "device": Device,

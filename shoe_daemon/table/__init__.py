@@ -5,7 +5,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
 
 - `Table`: `apply`, `state`, `refusal`, `preview`, `public`, `checkpoint`; `Options`: the options of a table.
 - `Observation` and its types, `decode_observation`, `encode_observation`.
-- `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`, `is_staff`.
+- `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`,
+  `EVENT_DECODERS`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
 - `make_detail`, `Detail`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities.
@@ -66,6 +67,7 @@ from typing import TYPE_CHECKING, Final
 from shoe_daemon.table import events
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES, DETAIL_VALUES, Detail, make_detail
 from shoe_daemon.table.event_envelope import (
+    EVENT_DECODERS,
     EVENT_TYPES,
     SCHEMA,
     Event,
@@ -166,6 +168,7 @@ __all__ = [
     "COMMANDS",
     "DETAIL_TEMPLATES",
     "DETAIL_VALUES",
+    "EVENT_DECODERS",
     "EVENT_TYPES",
     "SCHEMA",
     "AbortCause",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -319,3 +321,39 @@ def test_a_table_that_is_back_is_asked_at_once(
     feed.say(state(9))
     table.requests._request_missing()  # noqa: SLF001
     assert table.asked == [1, 1]
+
+
+FIRST_EVENTS_ON_FOUR_THREADS = """
+import json, sys, threading
+from shoe_daemon.display.message_validation import decode, parse_topic
+from shoe_daemon.mqtt.json_schemas import load_examples
+
+events = []
+for name, (example, *_) in load_examples().items():
+    if name.startswith("event/"):
+        event = example["payload"]
+        topic = parse_topic(f"shoe/v1/{event['site']}/{event['table']}/{name}", "shoe/v1")
+        events.append((topic, json.dumps(event).encode()))
+together = threading.Barrier(4)
+
+def read():
+    for topic, payload in events:
+        together.wait()
+        decode(topic, payload)
+
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=read) for _ in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print(len(events))
+"""
+
+
+def test_the_boards_and_the_history_may_read_the_first_event_at_the_same_moment() -> None:
+    # msgspec crashed nearly every time: it tells a type's fields before it knows their types.
+    command = [sys.executable, "-c", FIRST_EVENTS_ON_FOUR_THREADS]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 15

@@ -151,15 +151,19 @@ class TableFeed:
         return now - self._result_at < _RECENT_RESULT_S
 
 
+_decode_roads = msgspec.json.Decoder(RoadsNow).decode
+_decode_history = msgspec.json.Decoder(History).decode
+
+
 # The model keeps long documents as JSON; most of the time they have not changed.
 @lru_cache(maxsize=1)
 def _roads(document: Document | None) -> RoadsNow | None:
-    return None if document is None else msgspec.json.decode(document.json, type=RoadsNow)
+    return None if document is None else _decode_roads(document.json)
 
 
 @lru_cache(maxsize=1)
 def _history(document: Document | None) -> History | None:
-    return None if document is None else msgspec.json.decode(document.json, type=History)
+    return None if document is None else _decode_history(document.json)
 
 
 def _now() -> str:
