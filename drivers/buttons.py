@@ -1,7 +1,7 @@
 """
 The dealer's buttons: a box or keypad that sends one text for each press.
 
-Every text has a meaning in the option `keys`: without it, N, O, P, B, T, E and C. A box on a
+Every text has a meaning in the option `keys`: without it, N, O, P, B, T, E, C, R and S. A box on a
 serial line sends lines of text, or single characters (`lines = false`); a USB keypad is a line of
 single characters, `keyboard:/dev/input/…`. Buttons on lines of a GPIO chip send the number or the
 name of the line, `gpio:/dev/gpiochip0:17,27`.
@@ -11,8 +11,10 @@ name of the line, `gpio:/dev/gpiochip0:17,27`.
     result                        the round has ended
     player, banker, tie           the round has ended, and this hand has won
     cut_card                      the cut card came out
+    reveal                        the order `reveal`: the cards that lie face down are turned over
+    call_supervisor               the order `hold`: results wait until a person resumes
 
-A press is an observation: it reports that this happened. It gives no order: docs/readers.md.
+A press has no operator. Therefore a button gives no other order: docs/readers.md.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Ma
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
     BettingOpen,
+    Command,
     CutCardSeen,
     NoMoreBets,
     Observation,
@@ -47,9 +50,11 @@ Meaning = Literal[
     "banker",
     "tie",
     "cut_card",
+    "reveal",
+    "call_supervisor",
 ]
 
-_MEANINGS: Final[dict[str, tuple[Observation, Signal]]] = {
+_MEANINGS: Final[dict[str, tuple[Observation, Signal | None]]] = {
     "no_more_bets": (NoMoreBets(), Signal.BETTING),
     "betting_open": (BettingOpen(), Signal.BETTING),
     "table_cleared": (TableCleared(), Signal.CLEARED),
@@ -58,6 +63,8 @@ _MEANINGS: Final[dict[str, tuple[Observation, Signal]]] = {
     "banker": (Result(outcome="banker"), Signal.RESULTS),
     "tie": (Result(outcome="tie"), Signal.RESULTS),
     "cut_card": (CutCardSeen(), Signal.CUT_CARD),
+    "reveal": (Command(name="reveal"), None),
+    "call_supervisor": (Command(name="hold", reason="the supervisor was called"), None),
 }
 
 DEFAULT_KEYS: Final[dict[str, Meaning]] = {
@@ -68,6 +75,8 @@ DEFAULT_KEYS: Final[dict[str, Meaning]] = {
     "T": "tie",
     "E": "result",
     "C": "table_cleared",
+    "R": "reveal",
+    "S": "call_supervisor",
 }
 
 _LINE_ENDS: Final = b"\r\n"
@@ -195,7 +204,8 @@ class Buttons:
     @property
     def signals(self) -> tuple[Signal, ...]:
         """The signals of the buttons that there are."""
-        return tuple(sorted({_MEANINGS[each][1] for each in self.options.keys.values()}))
+        signals = {_MEANINGS[each][1] for each in self.options.keys.values()}
+        return tuple(sorted(each for each in signals if each is not None))
 
     def decoder(self) -> Decoder:
         """Return a new decoder."""

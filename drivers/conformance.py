@@ -36,9 +36,11 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.table.observations import (
+    BUTTON_COMMANDS,
     BettingOpen,
     Booted,
     CardDrawn,
+    Command,
     CutCardSeen,
     DeviceError,
     Gap,
@@ -81,7 +83,7 @@ _SIGNALS_OF: Final[dict[type[Observation], tuple[Signal, ...]]] = {
 }
 """Any of them announces such an observation."""
 
-_NOT_FROM_A_READER: Final = frozenset({"session", "tick", "command", "link"})
+_NOT_FROM_A_READER: Final = frozenset({"session", "tick", "link"})
 
 
 class BrokenPromiseError(AssertionError):
@@ -230,6 +232,10 @@ def signals_are_declared(given: Subject) -> None:
                 shown = f"{path.name}: {frame.raw!r} gives {encode_observation(each).decode()}"
                 kind = type(each).__struct_config__.tag
                 _expect(kind not in _NOT_FROM_A_READER, f"{shown}, which is no reader's to say")
+                if isinstance(each, Command):
+                    _expect(
+                        each.name in BUTTON_COMMANDS, f"{shown}, which only an operator may order"
+                    )
                 _expect(not each.at and each.source is None, f"{shown} with `at` or `source`")
                 needed = _SIGNALS_OF.get(type(each), ())
                 if isinstance(each, CardDrawn) and each.slot is not None:

@@ -15,6 +15,11 @@ Channel = int | str
 _FAULT: Final = frozenset({0})
 """Stands for the fault in place of an irregularity's id; ids begin at 1."""
 
+_HOLD: Final = frozenset({-1})
+"""Stands for a table on hold."""
+
+_HOLD_SEVERITY: Final = 3
+
 
 class LampAlert(NamedTuple):
     """
@@ -39,11 +44,14 @@ class TableView(NamedTuple):
         alerts: The open irregularities.
         recording: The journal can be written.
         fault: The journal cannot be written, frames come too fast, or a reader has no line.
+        on_hold: A person has put the table on hold, or a button has called the supervisor: it
+            counts as an irregularity of severity 3.
     """
 
     alerts: tuple[LampAlert, ...] = ()
     recording: bool = True
     fault: bool = False
+    on_hold: bool = False
 
 
 class Rule(NamedTuple):
@@ -66,9 +74,11 @@ class Rule(NamedTuple):
         """Return the ids of the irregularities to which it applies; empty for none."""
         if self.severity is None:
             return _FAULT if view.fault else frozenset()
-        return frozenset(
+        alerts = frozenset(
             each.id for each in view.alerts if self.severity <= each.severity <= self.up_to
         )
+        is_hold = view.on_hold and self.severity <= _HOLD_SEVERITY <= self.up_to
+        return alerts | _HOLD if is_hold else alerts
 
 
 class _Shown:

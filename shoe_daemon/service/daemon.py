@@ -353,15 +353,16 @@ class Daemon:
     def _show_lamps(self) -> None:
         if self._lamps is None:
             return
+        state = self.core.table.state
         alerts = tuple(
             LampAlert(each.data.id, each.data.severity, each.chosen is not None)
-            for each in self.core.table.state.alerts
+            for each in state.alerts
             # Players see the lamp too.
             if not each.staff_only
         )
         has_line = all(each.ages.link is not None for each in self.readers)
         fault = self._state.alarm is not None or not has_line
-        self._lamps.show(TableView(alerts, self.core.alarm is None, fault))
+        self._lamps.show(TableView(alerts, self.core.alarm is None, fault, state.on_hold))
 
     def _stop_readers(self) -> None:
         notify_systemd("STOPPING=1")

@@ -30,6 +30,7 @@ from shoe_daemon.journal import (
 from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.table import (
+    BUTTON_COMMANDS,
     Command,
     Detail,
     Event,
@@ -308,7 +309,14 @@ class Core:
 
     def _steps(self, observation: Observation) -> Iterable[Step]:
         yield from self._passed_deadlines(self.table, observation.at)
+        if isinstance(observation, Command):
+            observation = replace(observation, refused=self._button_refusal(observation))
         yield self._step(self.table, observation)
+
+    def _button_refusal(self, command: Command) -> str | None:
+        if command.name not in BUTTON_COMMANDS:
+            return f"no button can order {command.name}; an operator can"
+        return self.table.refusal(command)
 
     def _passed_deadlines(self, table: Table, at: str) -> Iterable[Step]:
         # A passed deadline is processed as of its own time, however late.

@@ -112,6 +112,7 @@ from shoe_daemon.table.events import (
     WagerResult,
 )
 from shoe_daemon.table.observations import (
+    BUTTON_COMMANDS,
     AnyObservation,
     BettingOpen,
     Booted,
@@ -165,6 +166,7 @@ if TYPE_CHECKING:
     from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
 __all__ = [
+    "BUTTON_COMMANDS",
     "COMMANDS",
     "DETAIL_TEMPLATES",
     "DETAIL_VALUES",

@@ -8,7 +8,7 @@ A log holds one JSON object a line. Unknown fields are ignored, an unknown type 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -261,12 +261,12 @@ class BettingOpen(Observation, frozen=True, tag="betting_open"):
 
 class Command(Observation, frozen=True, tag="command"):
     """
-    An operator's order; a refused one says why, and changes nothing.
+    An order of an operator or of a button; a refused one says why, and changes nothing.
 
     Attributes:
         name: The verb, with underscores: ``new_shoe``, ``confirm_result`` ...
         id: The order's own, by which it is answered.
-        operator: Who gives it.
+        operator: Who gives it; None for a button.
         claimed: Nobody vouches for `operator`.
         expects_seq: The last event that the sender knew, where the order was to be refused after
             any other.
@@ -306,6 +306,10 @@ class Command(Observation, frozen=True, tag="command"):
     kind: str | None = None
     left: int | None = None
     dealer: str | None = None
+
+
+BUTTON_COMMANDS: Final = frozenset({"reveal", "hold"})
+"""The commands that a button at the table may give, without an operator."""
 
 
 AnyObservation = (

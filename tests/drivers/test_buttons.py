@@ -14,6 +14,7 @@ from drivers.buttons import MAX_LINE_BYTES, ButtonsDecoder, ButtonsOptions
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import (
     BettingOpen,
+    Command,
     CutCardSeen,
     NoMoreBets,
     Observation,
@@ -31,7 +32,8 @@ def observations(decoder: ButtonsDecoder, data: bytes, now: float = 0.0) -> list
 
 
 def test_the_texts_of_a_box_that_needs_no_options() -> None:
-    assert observations(ButtonsDecoder(ButtonsOptions()), b"O\r\nN\r\nP\nB\rT\r\nE\nC\n") == [
+    pressed = b"O\r\nN\r\nP\nB\rT\r\nE\nC\nR\nS\n"
+    assert observations(ButtonsDecoder(ButtonsOptions()), pressed) == [
         BettingOpen(),
         NoMoreBets(),
         Result(outcome="player"),
@@ -39,6 +41,8 @@ def test_the_texts_of_a_box_that_needs_no_options() -> None:
         Result(outcome="tie"),
         Result(),
         TableCleared(),
+        Command(name="reveal"),
+        Command(name="hold", reason="the supervisor was called"),
     ]
 
 
@@ -64,12 +68,14 @@ def test_signals_are_those_of_the_buttons() -> None:
     assert create_driver("buttons").signals == (Signal.BETTING, Signal.CLEARED, Signal.RESULTS)
     only = create_driver("buttons", {"keys": {"1": "no_more_bets"}})
     assert only.signals == (Signal.BETTING,)
+    # An order announces nothing.
+    assert create_driver("buttons", {"keys": {"1": "reveal"}}).signals == ()
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"keys": {"1": "reveal"}}, "keys.1: 'reveal'; expected one of "),
+        ({"keys": {"1": "void"}}, "keys.1: 'void'; expected one of "),
         ({"keys": {"é": "result"}}, "expected ASCII characters"),
         ({"keys": {" ": "result"}}, "expected ASCII characters"),
         ({"keys": {" a": "result"}}, "expected at most 63 characters"),

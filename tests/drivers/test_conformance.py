@@ -18,7 +18,7 @@ from drivers.driver_registry import driver_names
 from drivers.json_lines import JsonLines
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.table.observations import CardDrawn, Gap, Observation, Result, Signal
+from shoe_daemon.table.observations import CardDrawn, Command, Gap, Observation, Result, Signal
 from tests.volume import volume
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -114,6 +114,11 @@ class ReportsResults(Lines):
         return (Result(),) if raw == b"9S\n" else super().meaning(raw)
 
 
+class VoidsRounds(Lines):
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        return (Command(name="void_round"),)
+
+
 class StampsTimes(Lines):
     def meaning(self, raw: bytes) -> tuple[Observation, ...]:
         return (CardDrawn(card=Card("9S"), at="2026-01-01T00:00:00Z"),)
@@ -157,6 +162,7 @@ def of_decoder(kind: type[Lines], folder: Path, text: bytes = b"9S\nKD\n9S\n??\n
         (DropsNoise, "every_byte_is_in_a_frame", "other bytes than were received"),
         (NeverForgets, "reset_forgets_half_a_frame", "bytes and reset.. the stream has"),
         (ReportsResults, "signals_are_declared", 'gives {"type":"result"}, but its signals lack'),
+        (VoidsRounds, "signals_are_declared", "which only an operator may order"),
         (StampsTimes, "signals_are_declared", "with `at` or `source`"),
         (CountsNoise, "frames_mean_the_same_alone", "cards.cap: without its repeats and noise"),
         (

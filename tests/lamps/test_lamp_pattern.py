@@ -91,6 +91,14 @@ def test_a_fault_has_a_channel_of_its_own() -> None:
     assert shown(pattern, 1.0) == set()
 
 
+def test_a_table_on_hold_blinks_like_a_severity_of_3_until_it_is_resumed() -> None:
+    pattern = LampPattern([RED, AMBER, FAULT])
+    pattern.show(TableView((LampAlert(1, 3, ruled=True),), on_hold=True), 0.0)
+    assert [shown(pattern, now) for now in (0.0, 0.6)] == [{"red"}, set()]
+    pattern.show(TableView(), 1.0)
+    assert shown(pattern, 1.0) == set()
+
+
 def test_all_channels_are_steady_while_nothing_can_be_recorded() -> None:
     pattern = LampPattern([RED, AMBER, FAULT])
     pattern.show(alerts(3)._replace(recording=False, fault=True), 0.0)
@@ -103,6 +111,7 @@ VIEWS = st.lists(
     st.tuples(
         st.floats(0.001, 3.0),
         st.lists(st.builds(LampAlert, st.integers(1, 30), st.integers(1, 5), st.booleans())),
+        st.booleans(),
         st.booleans(),
     ),
     max_size=8,
@@ -122,12 +131,13 @@ RULES = st.lists(
 
 @given(RULES, VIEWS)
 def test_a_channel_changes_only_when_it_says_so_and_is_lit_after_each_new_irregularity(
-    rules: list[Rule], views: list[tuple[float, list[LampAlert], bool]]
+    rules: list[Rule], views: list[tuple[float, list[LampAlert], bool, bool]]
 ) -> None:
     pattern, now, before = LampPattern(rules), 0.0, frozenset[int]()
-    for later, listed, recording in views:
+    for later, listed, recording, on_hold in views:
         now += later
-        view = TableView(tuple({each.id: each for each in listed}.values()), recording)
+        alerts = tuple({each.id: each for each in listed}.values())
+        view = TableView(alerts, recording, on_hold=on_hold)
         pattern.show(view, now)
         for channel, lit in pattern.states(now).items():
             first = next(

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from shoe_daemon.journal import JournalReader
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.service.conftest import Run
-from tests.service.daemon_process import DaemonProcess, Shoe, configure
+from tests.service.daemon_process import DaemonProcess, Shoe, cli, configure
 
 pytestmark = pytest.mark.mosquitto
 
@@ -77,3 +78,46 @@ def test_a_card_while_bets_are_open_is_premature(
     (raised,) = listener.wait("event/irregularity")
     assert raised.json["data"]["kind"] == "premature_draw"
     assert table.stop() == 0
+
+
+TUCKED = 'house = "chickasaw"\nreveal_on = "signal"\n'
+
+
+def test_the_dealer_turns_cards_over_and_calls_the_supervisor(  # noqa: PLR0913, PLR0917 - fixtures
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe, box: Shoe
+) -> None:
+    text = TUCKED + READERS.format(cards=shoe.link, box=box.link)
+    table = run(configure(tmp_path / "t", text, port=mosquitto.port)).wait_ready()
+    shoe.wait_heard()
+    box.wait_heard().send(b"O\r\nN\r\n")
+    listener.wait("event/betting_closed")
+    deal(shoe, listener, 4, "9S", "2H", "KD", "5C")
+    assert not listener.of("event/card_disclosed")
+    box.send(b"R\r\n")
+    listener.wait("event/card_disclosed", 2)
+    box.send(b"P\r\n")
+    listener.wait("event/round_finished")
+    box.send(b"O\r\nN\r\nR\r\nS\r\n")  # nothing to turn over
+    wait_for(lambda: listener.of("/state")[-1].json["on_hold"], "the hold")
+    deal(shoe, listener, 8, "2S", "5H", "6D", "4C")
+    box.send(b"R\r\nB\r\n")
+    listener.wait("event/round_held")
+    answer = cli("cmd", "resume", "--config", table.config, "--operator", "Kim")
+    assert answer.exit_code == 0, answer.output
+    listener.wait("event/round_finished", 2)
+    assert table.stop() == 0
+    with JournalReader(table.journal) as reader:
+        commands = reader.last_commands(10, among=1000)[::-1]
+    assert [(each.name, each.operator, each.source) for each in commands] == [
+        ("reveal", None, "box"),
+        ("reveal", None, "box"),
+        ("hold", None, "box"),
+        ("reveal", None, "box"),
+        ("resume", "Kim", None),
+    ]
+    assert [each.refused for each in commands] == [
+        None,
+        "no card lies face down whose face is known",
+        *[None] * 3,
+    ]
+    assert cli("journal", "verify", "--refold", table.journal).exit_code == 0

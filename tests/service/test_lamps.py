@@ -57,8 +57,8 @@ def misdeal(shoe: Shoe) -> None:
     shoe.draw(*NATURAL, EXCESS)
 
 
-def decide(daemon: DaemonProcess) -> None:
-    answer = cli("cmd", "acknowledge", "--config", daemon.config, "--operator", "Kim")
+def decide(daemon: DaemonProcess, verb: str = "acknowledge") -> None:
+    answer = cli("cmd", verb, "--config", daemon.config, "--operator", "Kim")
     assert answer.exit_code == 0, answer.output
 
 
@@ -75,6 +75,10 @@ def test_an_irregularity_lights_the_lamp_until_it_is_decided(
     wait_for(lambda: not board.states[1], "darkness")
     time.sleep(0.5)  # longer than a blink
     assert len(board.switched) <= count + 1
+    decide(daemon, "hold")
+    wait_for(lambda: len(board.switched) >= count + 4, "a blinking lamp")
+    decide(daemon, "resume")
+    wait_for(lambda: not board.states[1], "darkness")
     assert daemon.stop() == 0
     assert not board.wrong
 

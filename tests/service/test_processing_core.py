@@ -88,6 +88,16 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     bench.close()
 
 
+def test_a_reader_gives_no_order_that_needs_an_operator(bench: Bench) -> None:
+    bench.deal("P1:9S", "B1:2H", "P2:KD", "B2:TC")
+    assert bench.see(Command(name="void_round")) == []
+    assert bench.see(Command(name="nonsense")) == []
+    assert [each.get("refused") for each in bench.log()[-2:]] == [
+        "no button can order void_round; an operator can",
+        "no button can order nonsense; an operator can",
+    ]
+
+
 def test_a_start_is_a_session_and_a_gap(tmp_path: Path) -> None:
     bench = Bench(configure(tmp_path / "table", 'name = "High limit"\nhouse = "chickasaw"'))
     bench.close()
