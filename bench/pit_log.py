@@ -153,7 +153,7 @@ class _Rows(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a shoe is dealt: journal, last event before it, its number and its begin."""
+    """The place of a shoe: journal, last event before it, its number and its begin."""
 
     journal: int
     seq: int

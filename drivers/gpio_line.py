@@ -45,7 +45,7 @@ _TEXTS: Final = {
     errno.ENXIO: "the chip reports no edges of this line",
 }
 _RENAMED_ERRORS: Final = (ValueError, NotImplementedError, OverflowError)
-"""What libgpiod's bindings raise in place of an `OSError`, with the same arguments."""
+"""The errors that libgpiod's bindings raise in place of an `OSError`, with the same arguments."""
 
 
 def check_gpiod() -> None:

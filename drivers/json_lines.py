@@ -106,7 +106,7 @@ class JsonLinesOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unkno
 
 
 class _Presence(NamedTuple):
-    """When a card was last reported or removed, and for how long a report repeats that."""
+    """The time of the last report or removal of a card, and for how long a report repeats it."""
 
     at: float
     seconds: float

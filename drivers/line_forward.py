@@ -68,7 +68,7 @@ _log = structlog.get_logger(__name__)
 
 class ForwardTarget(Struct, frozen=True):
     """
-    Where the bytes of a reader are copied to.
+    The place to which the bytes of a reader are copied.
 
     Attributes:
         to: A serial port's path, or ``tcp://HOST:PORT``, an address of this computer.

@@ -66,7 +66,7 @@ def wait_for(
 
 def free_port() -> int:
     """
-    Return a loopback port that nobody uses, and that nobody is given who asks for any:
+    Return a loopback port that no program uses, and that none is given that asks for any:
     neither a client, nor a test that takes port 0, nor another caller of this function on this
     computer can have it before it is used.
     """
@@ -204,7 +204,7 @@ class Relay:
 
     @contextlib.contextmanager
     def closed(self) -> Iterator[None]:
-        """Cut every line, and let nobody through until the block ends."""
+        """Cut every line, and let no program through until the block ends."""
         target, self._target = self._target, 0
         self.cut()
         try:

@@ -51,7 +51,7 @@ _TIMEOUT_IN_ERROR: Final = 0xC7
 
 
 class Mode(StrEnum):
-    """When the shoe reports faces: with the result, or at each draw."""
+    """The moment at which the shoe reports faces: with the result, or at each draw."""
 
     HIDDEN = "hidden"
     OPEN = "open"

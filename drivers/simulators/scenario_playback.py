@@ -32,7 +32,7 @@ class Simulator(Protocol):
     """Faults that it can have."""
 
     modes: ClassVar[tuple[Mode, ...]]
-    """When it can report faces; the first is the usual one."""
+    """The moments at which it can report faces; the first is the usual one."""
 
     ends_in_silence: ClassVar[bool]
     """True if it reports no result, so that silence ends a round."""

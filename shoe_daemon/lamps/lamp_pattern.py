@@ -56,7 +56,7 @@ class TableView(NamedTuple):
 
 class Rule(NamedTuple):
     """
-    When a channel is lit.
+    A condition on which a channel is lit.
 
     Attributes:
         channel: The channel.

@@ -163,7 +163,7 @@ class StaffAlerts(ActiveAlerts, frozen=True, kw_only=True):
 
 class Device(Struct, frozen=True, kw_only=True):
     """
-    How well a reader is heard; ages in milliseconds, counts since the start.
+    The state of a reader's line; ages in milliseconds, counts since the start.
 
     Attributes:
         byte_age: Since the last byte; null where none came yet.

@@ -169,7 +169,7 @@ class Failure(NamedTuple):
 
 
 class Sent(Struct):
-    """How often an irregularity was sent, and when last, Unix time."""
+    """The messages sent of an irregularity: their number, and the time of the last, Unix time."""
 
     count: int
     last: float

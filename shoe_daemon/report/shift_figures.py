@@ -168,7 +168,7 @@ class TableShift(Struct, frozen=True):
 
 
 class DealerShift(Struct, frozen=True):
-    """One dealer in a shift, at all tables; `dealer` is None while nobody had signed on."""
+    """One dealer in a shift, at all tables; `dealer` is None while no dealer had signed on."""
 
     dealer: str | None
     tables: tuple[str, ...]

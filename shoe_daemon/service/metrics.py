@@ -46,7 +46,7 @@ _FILE_MODE: Final = 0o644
 """Other programs read the files as other users."""
 
 UNKNOWN_OUTCOME: Final = "unknown"
-"""Outcome of a partial round that nobody declared."""
+"""Outcome of a partial round that was not declared."""
 
 
 class ReaderFigures(Struct, frozen=True, kw_only=True):

@@ -79,7 +79,7 @@ class JudgedCommand(NamedTuple):
 
 class WriteTimes:
     """
-    How long durable writes to the journal took.
+    The duration of durable writes to the journal.
 
     Attributes:
         counts: Writes up to each of `WRITE_BOUNDS_S`, and slower ones last.

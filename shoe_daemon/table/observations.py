@@ -32,7 +32,7 @@ from shoe_daemon.table.timestamp_conversion import to_microseconds
 
 
 class Role(StrEnum):
-    """Why a card left the shoe."""
+    """The reason for which a card left the shoe."""
 
     PLAY = "play"
     BURN = "burn"
@@ -41,7 +41,7 @@ class Role(StrEnum):
 
 
 class Cause(StrEnum):
-    """What a device's error is about."""
+    """The subject of a device's error."""
 
     UNREADABLE = "unreadable"
     OVERDRAW = "overdraw"
@@ -53,7 +53,7 @@ class Cause(StrEnum):
 
 
 class GapDetail(StrEnum):
-    """Why something is known to be missing."""
+    """The reason for which something is known to be missing."""
 
     LOST_FRAMES = "lost_frames"
     RECONNECT = "reconnect"
@@ -63,7 +63,7 @@ class GapDetail(StrEnum):
 
 class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
     """
-    What every observation has.
+    The fields of every observation.
 
     Attributes:
         at: RFC 3339 in UTC, never earlier than the observation before.
@@ -192,7 +192,7 @@ class TableCleared(Observation, frozen=True, tag="table_cleared"):
 
 class Result(Observation, frozen=True, tag="result"):
     """
-    What the reader, or the dealer's button, says of the round.
+    The end of a round as the reader, or the dealer's button, reports it.
 
     A round that was ended by force has `forced`, or that word as its outcome.
     """

@@ -55,7 +55,7 @@ class ResetLine(TcpLine):
 
 
 class VanishingLine(TcpLine):
-    """A device server that loses its power: nobody is told."""
+    """A device server that loses its power, and tells no client."""
 
     def unplug(self) -> None:
         for client in self._clients:

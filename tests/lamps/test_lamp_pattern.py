@@ -1,5 +1,5 @@
 """
-Which channels are lit: never dark while an irregularity of the rule's severity is open and
+The channels that are lit: never dark while an irregularity of the rule's severity is open and
 nobody has ruled, except for the pauses of a blinking light.
 """
 

@@ -106,7 +106,7 @@ ENTITIES: Final = {
     "reader_desk": "binary_sensor.baccarat_7_reader_desk",
 }
 OF_STATE: Final = ("alarm", "held", "due", "betting", "rounds")
-"""What expires when the table is silent."""
+"""The entities that expire when the table is silent."""
 ROOT: Final = "shoe/v1/casino/table-7/"
 DISCOVERY: Final = "homeassistant/device/shoe_casino_table-7/config"
 GONE: Final = "unavailable"
