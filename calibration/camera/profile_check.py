@@ -14,6 +14,7 @@ from calibration.camera.image_registration import TableShift, is_mirrored, max_r
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from drivers.camera.sources.frame_capture import Image
+from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
 
 __all__ = ["Finding", "FindingKind", "brightness_gain", "compare_with_profile", "flicker_finding"]
 
@@ -49,6 +50,7 @@ class FindingKind(StrEnum):
     OTHER_RESOLUTION = "other resolution"
     OTHER_CAMERA = "other camera"
     OTHER_SCENE = "other scene"
+    NO_COLOURS = "no colours"
     NO_PICTURE = "no picture"
     NOTE = "note"
 
@@ -81,6 +83,11 @@ _NOTHING_VISIBLE: Final = Finding(
 _BLACK: Final = Finding(
     FindingKind.NO_PICTURE,
     "the picture is black: switch the lamp on, and take the cap off the lens",
+)
+_NO_COLOURS: Final = Finding(
+    FindingKind.NO_COLOURS,
+    "the picture has no colours, and the profile's had: is the camera in night mode (infrared)? "
+    "switch that off",
 )
 _TOO_BLURRED: Final = Finding(
     FindingKind.OTHER_SCENE, "the picture is too blurred to tell where the table is"
@@ -126,6 +133,8 @@ def compare_with_profile(
         found = [_MIRRORED]
     else:
         found = [*_brightness_findings(ratios), _unrecognised_finding(profile)]
+    if measure_colour(now) < MIN_COLOUR <= measure_colour(reference):
+        found.insert(0, _NO_COLOURS)
     if flicker is not None and not flicker.steady:
         found.append(flicker_finding(flicker))
     return found

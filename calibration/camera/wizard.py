@@ -47,11 +47,12 @@ from calibration.camera.table_plane_and_places import (
 )
 from drivers.camera.profile.camera_profile import Camera, IndexWindow, Place, Profile, Throat
 from drivers.camera.profile.profile_file import write_profile
-from drivers.camera.recognition.confidence import crop_card
+from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card
 from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture import Image
+from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 
@@ -223,6 +224,7 @@ class _Wizard(NamedTuple):
             if shown is None:
                 result.notes.append(f"{step.card}: no card was found on {_slot_name(step.slot)}")
                 continue
+            _check_colours(shown)
             result.shown.append(shown)
             done.append(step.card)
             pixels = index_pixels(shown.quad, IndexWindow())
@@ -313,6 +315,16 @@ def _pixels_verdict(pixels: float) -> str:
     if pixels < least:
         return f"TOO FEW, {least:.0f} are read at the least"
     return "enough" if pixels >= good else f"few: from {good:.0f} on nearly all cards are read"
+
+
+def _check_colours(shown: ShownCard) -> None:
+    is_red = shown.card.suit in {"H", "D"}
+    if is_red and measure_colour(shown.upright_image(CARD_WIDTH_PX)) < MIN_COLOUR:
+        raise UserError(
+            f"{shown.card} on {shown.slot} has no colour in the picture: the camera is "
+            "monochrome, or in night mode (infrared). Suits are read by their colour: switch "
+            "night mode off, or take a camera with colours"
+        )
 
 
 def _slot_name(slot: Slot | None) -> str:

@@ -211,6 +211,26 @@ def test_bright_and_black_images_are_reported(written: Path) -> None:
     assert bad(checked(written, np.zeros_like(bright))) == [FindingKind.NO_PICTURE]
 
 
+def test_a_camera_in_night_mode_is_reported(written: Path) -> None:
+    assert FindingKind.NO_COLOURS in bad(checked(written, without_colours(seen())))
+
+
+def without_colours(image: Image) -> Image:
+    """Return what a monochrome camera shows, through the compression of a stream."""
+    grey = cv2.cvtColor(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR)
+    packed = cv2.imencode(".jpg", grey)[1]
+    return np.asarray(cv2.imdecode(packed, cv2.IMREAD_COLOR), np.uint8)
+
+
+def test_a_monochrome_camera_is_refused_by_name() -> None:
+    class Monochrome:
+        def take(self, count: int, at: float | None = None) -> list[Image]:
+            return [without_colours(each) for each in shelf().take(count, at)]
+
+    with pytest.raises(UserError, match="the camera is monochrome, or in night mode"):
+        calibrate(Monochrome(), ScriptedDialogue(script(), None), WANTED)
+
+
 def test_cards_of_the_same_deck_pass(written: Path) -> None:
     laid = {Slot.P2: Card("4H"), Slot.B1: Card("7S"), Slot.B3: Card("KC"), Slot.P1: None}
     found = checked(written, seen(laid))

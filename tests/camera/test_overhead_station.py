@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -248,6 +249,18 @@ def test_moving_the_camera_off_the_cards_does_not_clear_the_table(
     with pytest.raises(LineError):
         table.show(Scene((on("P1", "10D"),), shift=(0.0, -90.0)), 6)
     assert told(table.said[before:]) == []
+
+
+def test_a_camera_that_changes_to_night_mode_is_reported(table: Watched) -> None:
+    table.show(Scene(LAID), 1)
+    colour = drawn(Scene(LAID), 0)
+    grey = cv2.cvtColor(cv2.cvtColor(colour, cv2.COLOR_BGR2GRAY), cv2.COLOR_GRAY2BGR)
+    dark = np.asarray(colour // 64, np.uint8)  # a lamp that fails is another fault
+    for image, fails in ((dark, False), (colour, False), (grey, True)):
+        with pytest.raises(LineError, match="night mode") if fails else nullcontext():
+            for number in range(80):
+                table.now += 1 / FPS
+                table.station.process(VideoFrame(np.asarray(image, np.uint8), table.now, number))
 
 
 def test_a_video_of_another_scene_is_reported(table: Watched) -> None:

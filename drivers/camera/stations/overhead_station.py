@@ -31,7 +31,11 @@ from drivers.camera.recognition.table_projection import (
     places_raster,
 )
 from drivers.camera.sources.frame_capture import Image, VideoFrame
-from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck
+from drivers.camera.stations.pose_and_light_check import (
+    ColourCheck,
+    LightingMonitor,
+    PoseCheck,
+)
 from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
 
@@ -165,6 +169,7 @@ class OverheadStation:
         self._changes = ChangeDetector(self._samples(reference))
         self._lighting = LightingMonitor(profile, projection, reference)
         self._pose = PoseCheck(profile, projection, reference)
+        self._colours = ColourCheck(reference)
         self._reader = reader
         self._evidence = evidence
         self._deal_order = DealOrder()
@@ -174,6 +179,7 @@ class OverheadStation:
     def process(self, frame: VideoFrame) -> list[Statement]:
         """Process the next frame."""
         image, at, _ = frame
+        self._colours.check(image, at)
         if not self._pose.check(image, at):
             return []
         light = self._lighting.measure(image)

@@ -1,5 +1,6 @@
 """
-Checks of a frame against the profile's reference image: lighting, pose, edges of the throat.
+Checks of a frame against the profile's reference image: lighting, colours, pose, edges of the
+throat.
 """
 
 from __future__ import annotations
@@ -109,6 +110,54 @@ class LightingMonitor:
             return Lighting(1.0, self._noise)
         ratio = max_channel(now)[0][self._lit] / self._reference
         return Lighting(float(np.clip(np.median(ratio), 0.15, 4.0)), self._noise)
+
+
+MIN_COLOUR: Final = 5.0
+"""Colour, in grey values, below which an image has none: compression leaves one or two."""
+
+_MIN_REFERENCE_COLOUR: Final = 15.0
+"""Colour of a reference image from which a frame must have colours too."""
+
+
+def measure_colour(image: Image) -> float:
+    """
+    Return the colour of an image: the difference between the channels, of 255, that one pixel in a
+    hundred exceeds. It is 0 to 2 in the image of a monochrome or infrared camera.
+    """
+    some = image[::4, ::4].reshape(-1, 3).astype(np.int16)
+    return float(np.percentile(some.max(axis=1) - some.min(axis=1), 99))
+
+
+class ColourCheck:
+    """Checks about every second that the image has colours, where the reference image has them."""
+
+    def __init__(self, reference: Image) -> None:
+        self._is_coloured = measure_colour(reference) >= _MIN_REFERENCE_COLOUR
+        self._next_check_at: float | None = None
+        self._failed_checks = 0
+
+    def check(self, image: Image, at: float) -> None:
+        """
+        Check the colours if that is due.
+
+        Raises:
+            LineError: The frames have had no colours for some seconds.
+        """
+        if not self._is_coloured or (self._next_check_at is not None and at < self._next_check_at):
+            return
+        self._next_check_at = at + _CHECK_INTERVAL_S
+        # A black picture has no colours either: that is another fault.
+        is_grey = measure_colour(image) < MIN_COLOUR and float(image[::8, ::8].mean()) > _MIN_LIGHT
+        self._failed_checks = self._failed_checks + 1 if is_grey else 0
+        if self._failed_checks >= _MAX_FAILED_CHECKS:
+            raise LineError(
+                "camera: the picture has lost its colours: is the camera in night mode "
+                "(infrared)? switch that off"
+            )
+
+
+_MIN_LIGHT: Final = 8.0
+"""Mean grey value, of 255, below which a frame is black."""
 
 
 class PoseCheck:

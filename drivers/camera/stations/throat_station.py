@@ -19,7 +19,12 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.find_and_read_card import CardReader
 from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources.frame_capture import Image, VideoFrame
-from drivers.camera.stations.pose_and_light_check import LightingMonitor, PoseCheck, ThroatEdges
+from drivers.camera.stations.pose_and_light_check import (
+    ColourCheck,
+    LightingMonitor,
+    PoseCheck,
+    ThroatEdges,
+)
 from drivers.camera.stations.throat_card_track import (
     CardTrack,
     Extent,
@@ -72,6 +77,7 @@ class ThroatStation:
         self._window = ThroatWindow(profile, projection, reference)
         self._lighting = LightingMonitor(profile, projection, reference)
         self._pose = PoseCheck(profile, projection, reference)
+        self._colours = ColourCheck(reference)
         self._edges = ThroatEdges(profile, projection, reference)
         self._vote = TwoIndexVote(self._window, projection, reader)
         self._visibility = VisibilityMonitor()
@@ -92,6 +98,7 @@ class ThroatStation:
             LineError: The camera can no longer be trusted, or its window is blocked.
         """
         image, at, _ = frame
+        self._colours.check(image, at)
         self._pose.check(image, at)
         sample = self._window.sample(image)
         gain = self._lighting.measure(image).gain
