@@ -32,6 +32,7 @@ from shoe_daemon.table import (
 )
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
+from tests.brokers import wait_for
 from tests.commands.command_table import Pit
 from tests.commands.conftest import OpenPit
 from tests.commands.test_command_handler import Bench, set_up
@@ -246,11 +247,18 @@ def test_a_previewed_end_of_the_shoe_has_the_head_of_the_chain(tmp_path: Path) -
 NATURAL = ("P1:9S", "B1:2H", "P2:KD", "B2:5C")
 
 
+def _is_published(pit: Pit, document: str, seq: int) -> bool:
+    """Return whether a document was heard that knows an event; it may come after a reply."""
+    return any(each.json["seq"] >= seq for each in pit.of(document))
+
+
 @pytest.mark.mosquitto
 def test_a_preview_is_answered_and_nothing_else_is_published(pit: Pit) -> None:
     pit.draw(*NATURAL)
-    pit.wait("event/round_finished")
-    pit.order("hold")  # its reply comes after every message before it
+    finished = pit.wait("event/round_finished")[-1].json["seq"]
+    for document in ("result/last", "roads", "history"):
+        wait_for(partial(_is_published, pit, document, finished), document)
+    pit.order("hold")
     count, seq, journaled = len(pit.heard), pit.seq, len(pit.journaled())
     previewed = pit.order("void-round", dry_run=True, reason="a card on the floor")
     preview = previewed["preview"]
