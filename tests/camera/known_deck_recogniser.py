@@ -23,10 +23,13 @@ class Known(Struct, frozen=True):
     best: Card
     confidence: float
     ends: tuple[Any, ...] = ()
+    is_clear: bool = False  # it has no probabilities
 
 
 class ByHeart:
     """Compares the indexes of a card with all of its deck, as template matchers do."""
+
+    threshold = 0.0
 
     def __init__(self, style: int = 0, least: float = 0.7) -> None:
         self._style = style

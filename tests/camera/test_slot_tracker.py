@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.camera.recognition.confidence import Belief, PooledLooks
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.stations.overhead_station import DealOrder
 from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game.cards import RANKS, SUITS, Card
 from shoe_daemon.game.coup import Slot
 
 ACE = Sighting(SightingKind.FACE, Card("AS"), Card("AS"), 0.999)
@@ -28,6 +33,62 @@ def test_another_card_has_to_be_seen_three_times() -> None:
     place.update(SlotChange(0.5, 1.0), 1.0)
     assert [place.add_sighting(KING, at) for at in (1.1, 1.2, 1.3)] == [None, None, KING]
     assert place.card is KING.card
+
+
+def look(confidence: float, card: str = "AS") -> Sighting:
+    """Return a look of which one index shows a card; accepted from 0.98 on."""
+    chances = np.full((13, 4), (1 - confidence) / 100)
+    chances[RANKS.index(card[:-1]), SUITS.index(card[-1])] = confidence
+    end = Belief(chances, 1 - float(chances.sum()))
+    kind = SightingKind.FACE if confidence >= 0.98 else SightingKind.UNSURE
+    name = Card(card) if kind is SightingKind.FACE else None
+    return Sighting(kind, name, Card(card), confidence, ends=(end, end))
+
+
+def settled(threshold: float) -> SlotTracker:
+    place = SlotTracker(threshold)
+    place.update(SlotChange(0.5, 0.0), 0.0)
+    place.update(SlotChange(0.5, 0.0), 0.1)
+    return place
+
+
+def test_two_sure_looks_are_enough() -> None:
+    place, seen = settled(0.98), look(0.99)
+    assert [place.add_sighting(each, 0.2) for each in (seen, seen)] == [None, seen]
+
+
+def test_many_looks_do_not_turn_doubt_into_a_name() -> None:
+    # Half of the looks are sure by chance: two of the last three often are.
+    place = settled(0.98)
+    looks = [look(confidence) for confidence in (0.6, 0.3, 0.99, 0.99, 0.5, 0.99, 0.2, 0.99) * 8]
+    seen = [place.add_sighting(each, 0.2 * n) for n, each in enumerate(looks, 1)]
+    reported = [each for each in seen if each is not None]
+    assert [(each.kind, each.card) for each in reported] == [(SightingKind.UNSURE, None)]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.05, 0.999), st.sampled_from(["AS", "8D"])), max_size=60),
+    st.integers(0, 60),
+)
+def test_a_named_card_is_what_all_looks_show(looks: list[tuple[float, str]], turn: int) -> None:
+    place, pooled = settled(0.98), PooledLooks()
+    for number, (confidence, card) in enumerate(looks[turn:] + looks[:turn], 1):
+        sighting = look(confidence, card)
+        pooled.add(sighting.ends)
+        seen = place.add_sighting(sighting, 0.2 * number)
+        if seen is not None and seen.kind is SightingKind.FACE:
+            assert seen.card is pooled.accepted_card(0.98)
+            return
+
+
+def test_a_motion_forgets_the_looks_before() -> None:
+    place = settled(0.98)
+    for number in range(5):
+        place.add_sighting(look(0.4), 0.2 + number)
+    place.update(SlotChange(0.5, 6.0), 6.0)
+    place.update(SlotChange(0.5, 6.0), 6.2)
+    seen = look(0.99)
+    assert [place.add_sighting(each, 6.3) for each in (seen, seen)] == [None, seen]
 
 
 def test_a_card_is_not_reported_again_after_a_hand_passed() -> None:

@@ -118,6 +118,45 @@ def combine_ends(ends: Sequence[Belief]) -> Belief:
     return Belief(np.outer(ranks, kinds / kinds.sum()) * (1 - nothing), nothing)
 
 
+class PooledLooks:
+    """
+    The evidence of all looks at a card that has not moved.
+
+    Each look counts the same: a look that is sure does not outweigh those that doubt. Otherwise
+    a card that cannot be read gets a name as soon as noise makes two of many looks sure.
+    """
+
+    def __init__(self) -> None:
+        self._logs: Floats | None = None
+        self._count = 0
+
+    def add(self, ends: Sequence[Belief]) -> None:
+        """Add a look; every look at a card has the same ends."""
+        rows = [np.append(end.cards.ravel(), end.nothing) for end in ends]
+        logs = np.log(np.array(rows) + _MIN_PROBABILITY)
+        self._logs = logs if self._logs is None else self._logs + logs
+        self._count += 1
+
+    def accepted_card(self, threshold: float) -> Card | None:
+        """Return the card that all looks together show with enough confidence."""
+        if self._logs is None:
+            return None
+        means = np.exp(self._logs / self._count)
+        means /= means.sum(1, keepdims=True)
+        shape = len(RANKS), len(SUITS)
+        return accepted_card(
+            [Belief(mean[:-1].reshape(shape), float(mean[-1])) for mean in means], threshold
+        )
+
+
+def accepted_card(ends: Sequence[Belief], threshold: float) -> Card | None:
+    """Return the card that the ends of a card show with enough confidence; else None."""
+    believed = combine_ends(ends)
+    both = count_visible_ends(ends) > 1
+    least = threshold if both else single_index_threshold(threshold)
+    return believed.best if believed.confidence >= least else None
+
+
 def single_index_threshold(threshold: float) -> float:
     """
     Return the minimum confidence of a card of which only one index is visible.

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.confidence import (
     Belief,
+    accepted_card,
     belief_of,
     combine_ends,
-    count_visible_ends,
     pool_beliefs,
-    single_index_threshold,
 )
 from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError
@@ -191,6 +190,7 @@ class CardReading(Struct, frozen=True):
         best: The most likely card, for reports only.
         index_pixels: Height of the larger index window in the image.
         sharpness: Sharpness of the sharper end.
+        is_clear: The image is neither too soft nor too small.
         ends: Reading of each window.
     """
 
@@ -199,6 +199,7 @@ class CardReading(Struct, frozen=True):
     best: Card
     index_pixels: float
     sharpness: float
+    is_clear: bool
     ends: tuple[IndexReading, ...]
 
 
@@ -272,16 +273,15 @@ class Recogniser:
         believed = combine_ends([end.believed for end in ends])
         sharpness = max(end.sharpness for end in ends)
         pixels = max(end.pixels for end in ends)
-        clear = sharpness >= self.sharpness and pixels >= self.pixels
-        both = count_visible_ends([end.believed for end in ends]) > 1
-        least = self.threshold if both else single_index_threshold(self.threshold)
-        sure = clear and believed.confidence >= least
+        is_clear = sharpness >= self.sharpness and pixels >= self.pixels
+        card = accepted_card([end.believed for end in ends], self.threshold)
         return CardReading(
-            card=believed.best if sure else None,
+            card=card if is_clear else None,
             confidence=believed.confidence,
             best=believed.best,
             index_pixels=pixels,
             sharpness=sharpness,
+            is_clear=is_clear,
             ends=tuple(ends),
         )
 

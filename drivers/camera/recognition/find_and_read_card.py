@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.card_outline_search import CardBounds, find_card
-from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card, measure_blur
+from drivers.camera.recognition.confidence import (
+    CARD_WIDTH_PX,
+    Belief,
+    crop_card,
+    measure_blur,
+)
 from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import NO_SHIFT, Floats, Patch, PixelShift
 from drivers.camera.sources.frame_capture import Image
@@ -48,12 +53,20 @@ class Reading(Protocol):
         """Confidence of `best`, from 0 to 1."""
 
     @property
+    def is_clear(self) -> bool:
+        """The image is neither too soft nor too small to be evidence."""
+
+    @property
     def ends(self) -> tuple[Any, ...]:
         """Readings of the index windows; internal to the recogniser."""
 
 
 class CardRecogniser(Protocol):
     """Reads a card whose corners are known."""
+
+    @property
+    def threshold(self) -> float:
+        """The minimum confidence of an accepted card."""
 
     def read(self, image: Image, quad: Floats32) -> Reading:
         """Read a card by its corners in reading order."""
@@ -75,13 +88,19 @@ class SearchArea:
 
 
 class CardReader:
-    """Finds and reads cards."""
+    """
+    Finds and reads cards.
+
+    Attributes:
+        threshold: The minimum confidence of an accepted card.
+    """
 
     def __init__(self, profile: Profile, reader: CardRecogniser) -> None:
         self._card = profile.card.width, profile.card.height
         self._reader = reader
         self._blur = profile.reading.blur
         self._window = profile.window
+        self.threshold = reader.threshold
 
     def find_card(
         self,
@@ -119,6 +138,7 @@ class CardReader:
         flat = crop_card(image, quad, self._card[1] / self._card[0])
         reading = self._reader.read(image, quad.astype(np.float32))
         blur = measure_blur(flat)
+        is_sharp = self.is_sharp(blur)
         sighting = Sighting(
             SightingKind.UNSURE,
             None,
@@ -126,11 +146,13 @@ class CardReader:
             round(reading.confidence, 4),
             round(blur, 4),
             patch,
+            tuple(end.believed for end in reading.ends) if is_sharp and reading.is_clear else (),
         )
         if reading.card is not None:
-            sharp = self.is_sharp(blur)
             return (
-                sighting._replace(kind=SightingKind.FACE, card=reading.card) if sharp else sighting
+                sighting._replace(kind=SightingKind.FACE, card=reading.card)
+                if is_sharp
+                else sighting
             )
         if not is_whole and reading.confidence < _MIN_PARTIAL_CONFIDENCE:
             return Sighting(
@@ -221,6 +243,7 @@ class Sighting(NamedTuple):
         confidence: From 0 to 1.
         blur: As a share of the card's width.
         patch: Image of the place.
+        ends: The probabilities of its indexes; empty where the image is no evidence.
     """
 
     kind: SightingKind
@@ -229,3 +252,4 @@ class Sighting(NamedTuple):
     confidence: float = 0.0
     blur: float = 0.0
     patch: Image | None = None
+    ends: tuple[Belief, ...] = ()

@@ -133,10 +133,10 @@ _MAX_ORDER_WAIT_S: Final = 0.4
 class _WatchedSlot:
     """A slot, the area of its place and its state."""
 
-    def __init__(self, slot: Slot, spot: SearchArea) -> None:
+    def __init__(self, slot: Slot, spot: SearchArea, threshold: float) -> None:
         self.slot = slot
         self.area = spot
-        self.tracker = SlotTracker()
+        self.tracker = SlotTracker(threshold)
 
 
 class OverheadStation:
@@ -161,6 +161,7 @@ class OverheadStation:
                     reference,
                     max_stray_mm(place, profile.place),
                 ),
+                reader.threshold,
             )
             for place in places
             if place.slot is not None

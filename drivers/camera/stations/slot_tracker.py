@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.recognition.confidence import PooledLooks
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.game import Card
@@ -146,6 +147,12 @@ class SlotTracker:
     """
     Tracks the state of one place.
 
+    A card is named by two agreeing looks, and only where all looks since it came to rest agree
+    too: see `PooledLooks`.
+
+    Args:
+        threshold: The minimum confidence of all looks together.
+
     Attributes:
         state: The state.
         reported_unreadable: Whether the card was reported as unreadable.
@@ -154,7 +161,8 @@ class SlotTracker:
         card: The card that was read.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, threshold: float = 0.0) -> None:
+        self._threshold = threshold
         self.state = SlotState.EMPTY
         self.since = 0.0
         self.still_since = 0.0
@@ -164,6 +172,7 @@ class SlotTracker:
 
     def _reset(self) -> None:
         self._votes: deque[Sighting] = deque(maxlen=3)
+        self._looks = PooledLooks()
         self._read_count = 0
         self._next_read_at = 0.0
         self._unsure_since: float | None = None
@@ -205,6 +214,7 @@ class SlotTracker:
     def _on_motion(self, at: float) -> None:
         # Sightings from before a motion do not count.
         self._votes.clear()
+        self._looks = PooledLooks()
         self._read_count = 0
         self._next_read_at = at + SETTLE_TIME_S
         if self.state in {SlotState.SETTLED, SlotState.DOWN}:
@@ -233,9 +243,11 @@ class SlotTracker:
         self._next_read_at = at + self._read_interval(sighting.kind)
         if sighting.kind is not SightingKind.NOTHING:
             self._votes.append(sighting)
+        if sighting.ends:
+            self._looks.add(sighting.ends)
         if self.state is SlotState.HELD:
             return self._check_change()
-        if sighting.kind is SightingKind.FACE and self._has_votes(sighting, _MIN_AGREEING_READS):
+        if self._is_named(sighting, _MIN_AGREEING_READS):
             self.state, self.card = SlotState.READ, sighting.card
             return sighting
         if sighting.kind is SightingKind.BACK and self._has_votes(sighting, _MIN_AGREEING_READS):
@@ -254,6 +266,12 @@ class SlotTracker:
             return 0.5
         return 0.0 if self._read_count < _MIN_READS else 0.15
 
+    def _is_named(self, sighting: Sighting, least: int) -> bool:
+        """Return whether the last looks and all looks together show the card of a sighting."""
+        if sighting.kind is not SightingKind.FACE or not self._has_votes(sighting, least):
+            return False
+        return not sighting.ends or self._looks.accepted_card(self._threshold) is sighting.card
+
     def _has_votes(self, sighting: Sighting, least: int) -> bool:
         return (
             sum(each.kind is sighting.kind and each.card is sighting.card for each in self._votes)
@@ -268,7 +286,7 @@ class SlotTracker:
         if last.card is self.card:
             self._read_count = _MIN_CHANGED_READS + 1  # it still lies there
             return None
-        if not self._has_votes(last, _MIN_CHANGED_READS):
+        if not self._is_named(last, _MIN_CHANGED_READS):
             self._read_count = min(self._read_count, _MIN_CHANGED_READS - 1)
             return None
         self.card = last.card
