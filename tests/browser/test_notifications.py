@@ -181,6 +181,38 @@ def test_each_alert_is_notified_once(
     granted.assert_clean()
 
 
+def test_a_supervisor_who_is_called_hears_and_sees_it(
+    stage: Stage, folded: Callable[..., FoldedTable], granted: Watched
+) -> None:
+    table, page = folded(name="Baccarat 7"), granted.page
+    table.publish()
+    visit(granted, stage)
+    page.wait_for_selector(row_of(table))
+    turn_on(granted)
+    page.click("#sound")
+    page.wait_for_selector('#sound[data-sound="on"]')
+    played = int(page.get_attribute("#sound", "data-played") or 0)
+    table.say(seen.Command(name="hold", source="box"))
+    table.publish()
+    assert shown(granted, 1) == [["Baccarat 7", "The table is on hold", False]]
+    page.wait_for_selector(f'#sound[data-played="{played + 1}"]')
+    # Once, also for who comes later.
+    table.publish()
+    page.reload()
+    page.wait_for_selector(f"{row_of(table)} .tag.wait")
+    assert page.evaluate(_SHOWN) == []
+    table.say(seen.Command(name="resume", operator="Maria"))
+    table.publish()
+    page.wait_for_selector(f"{row_of(table)} .tag.wait", state="detached")
+    table.say(seen.Command(name="hold", source="box"))
+    table.publish()
+    shown(granted, 1)
+    table.say(seen.Command(name="resume", operator="Maria"))
+    table.publish()
+    granted.until("() => window.shown[0].closed")
+    granted.assert_clean()
+
+
 def test_an_alert_for_staff_tells_no_card_and_no_kind(tmp_path: Path, granted: Watched) -> None:
     staff = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
     with set_stage(tmp_path, staff) as stage, Listener(stage.broker.port, "nothing") as listener:

@@ -7,6 +7,7 @@
  *                         denied (by the browser), insecure (no https) or missing.
  *     .alert(row, alert)  shows a new alert, once in this browser: table, kind and round, of a
  *                         table's public text only. onClick(key) follows a click on it
+ *     .hold(row)          shows that a table is on hold: the supervisor was called
  *     .closeOthers(row)   closes the notifications of a table's alerts that are no longer open
  */
 var Shoe = window.Shoe || {};
@@ -46,6 +47,10 @@ window.Shoe = Shoe;
 
   function alertId(row, alert) {
     return [row.key, alert.data.id, alert.at].join(" ");
+  }
+
+  function holdId(row) {
+    return row.key + " hold";
   }
 
   Shoe.alertNotices = function (sound, onClick) {
@@ -157,8 +162,14 @@ window.Shoe = Shoe;
         }
         show(row.name || row.table, text.join(" · "), id, alert.data.severity >= 3);
       },
+      hold: function (row) {
+        show(row.name || row.table, Shoe.word("on_hold"), holdId(row), true);
+      },
       closeOthers: function (row) {
         var ids = row.alerts.map(function (alert) { return alertId(row, alert); });
+        if (row.state && row.state.on_hold) {
+          ids.push(holdId(row));
+        }
         Object.keys(open).forEach(function (id) {
           if (id.split(" ")[0] === row.key && ids.indexOf(id) < 0) {
             open[id].close();

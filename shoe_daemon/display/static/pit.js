@@ -24,6 +24,7 @@
   var tiles = {};
   var alertCards = {};
   var knownAlerts = null;
+  var knownHolds = {};
   var changedRows = {};
   var paintScheduled = false;
   var sound = null;
@@ -132,6 +133,23 @@
     return knownAlerts ? found : [];
   }
 
+  function isOnHold(row) {
+    return Boolean(row.state && row.state.on_hold);
+  }
+
+  // A dealer who calls the supervisor puts the table on hold, without an irregularity.
+  function takeNewHold(row) {
+    var isNew = isOnHold(row) && !knownHolds[row.key];
+    knownHolds[row.key] = isOnHold(row);
+    return knownAlerts && isNew;
+  }
+
+  function announceHold(row) {
+    sound.alert(3);
+    notices.hold(row);
+    Shoe.setText(byId("spoken-now"), (row.name || row.table) + ": " + Shoe.word("on_hold"));
+  }
+
   function announce(row, alerts) {
     var worst = Shoe.worstSeverity(alerts);
     var loud = alerts.filter(function (alert) { return alert.data.severity === worst; })[0];
@@ -229,16 +247,19 @@
   /* Documents. */
 
   function takeRow(row) {
-    var alerts;
+    var alerts, isCalled;
     rows[row.key] = row;
     alerts = takeNewAlerts(row);
+    isCalled = takeNewHold(row);
     changedRows[row.key] = alerts.length || changedRows[row.key] === "new" ? "new" : "same";
     if (alerts.length) {
       announce(row, alerts);
+    } else if (isCalled) {
+      announceHold(row);
     }
     notices.closeOthers(row);
     if (!Object.keys(rows).some(function (key) {
-      return Shoe.worstSeverity(rows[key].alerts) >= 3;
+      return Shoe.worstSeverity(rows[key].alerts) >= 3 || isOnHold(rows[key]);
     })) {
       sound.quiet();
     }
@@ -285,6 +306,7 @@
     delete rows[gone.key];
     delete tiles[gone.key];
     delete changedRows[gone.key];
+    delete knownHolds[gone.key];
     if (knownAlerts) {
       delete knownAlerts[gone.key];
     }
@@ -337,7 +359,10 @@
       list.forEach(takeRow);
     } });
     knownAlerts = {};
-    Object.keys(rows).forEach(function (key) { takeNewAlerts(rows[key]); });
+    Object.keys(rows).forEach(function (key) {
+      takeNewAlerts(rows[key]);
+      takeNewHold(rows[key]);
+    });
     paintAll();
     Shoe.showPage();
     document.addEventListener("visibilitychange", paint);
