@@ -55,6 +55,11 @@ class Hall(Bench):
         self.bulletin.publish()
         return said
 
+    def order(self, command: Command) -> None:
+        """Give an operator's order, and tell what the table is then."""
+        self.core.judge(command)
+        self.bulletin.publish()
+
     def play(self, *cards: str) -> None:
         """Deal a round to its end."""
         self.deal(*cards)
@@ -84,11 +89,11 @@ def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
     hall.see(Result())
     hall.see(CutCardSeen())
     assert hall.told() == []
-    hall.see(Command(name="void_round", operator="ann", reason="a test"))
+    hall.order(Command(name="void_round", operator="ann", reason="a test"))
     assert hall.publisher.last("history")["rounds"][0]["voided"]
     assert hall.publisher.last("roads")["bead"] == []
     assert hall.told() == [*PAST]
-    hall.see(Command(name="undo", operator="ann", reason="a test"))
+    hall.order(Command(name="undo", operator="ann", reason="a test"))
     assert hall.publisher.last("roads")["counts"] == reference_roads("Pn")["counts"]
     assert hall.told() == [*PAST]
     hall.close()
@@ -109,7 +114,7 @@ def test_both_show_the_same_table(tmp_path: Path) -> None:
 def test_after_a_restart_the_past_is_told_again(tmp_path: Path) -> None:
     hall = Hall(configure(tmp_path / "table"))
     hall.play(*NATURAL)
-    hall.see(Command(name="new_shoe", operator="ann", reason="a test"))
+    hall.order(Command(name="new_shoe", operator="ann", reason="a test"))
     hall.play(*TIE)
     before = {name: hall.publisher.last(name) for name in PAST}
     hall.core.close()
