@@ -246,7 +246,7 @@ class LearnsCodes(Protocol):
 
 @runtime_checkable
 class RecognisesFrames(Protocol):
-    """A driver without a checksum, which tells frames of its reader from other text."""
+    """A driver without a checksum, which distinguishes frames of its reader from other text."""
 
     def recognises(self, raw: bytes) -> bool:
         """Return whether a frame is one of this reader, with these options, byte for byte."""

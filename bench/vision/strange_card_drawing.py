@@ -164,7 +164,7 @@ FOREIGN_RANKS: Final = ("V", "D", "R", "B", "1", "C", "F", "T", "E", "H", "N", "
 """Ranks of other countries, and those of no deck: none of them is one of the thirteen."""
 
 EMBLEMS: Final = ("gem", "star", "moon", "bell", "acorn", "leaf", "shield", "cup", "coin", "sword")
-"""What other decks print in place of the four suits."""
+"""Emblems that other decks print in place of the four suits."""
 
 
 class Deck(NamedTuple):

@@ -72,7 +72,7 @@ class _FrameSource(Protocol):
 
 class CalibrationRequest(NamedTuple):
     """
-    What to calibrate.
+    The camera that is calibrated, and the request for it.
 
     Attributes:
         risk: Accepted share of wrong cards; None for that of the weights.

@@ -150,7 +150,7 @@ def topic_filters(
 ) -> list[str]:
     """
     Return the topic filters of a display: no commands, no replies, and of `staff/` only the open
-    alerts if `staff_alerts` is set; what notifiers tell of themselves if `notifier_status` is.
+    alerts if `staff_alerts` is set; the status of notifiers if `notifier_status` is.
     """
     root = f"{prefix}/{site or '+'}/+"
     wanted = [kind for kind in _TYPES if staff_alerts or kind != STAFF_ALERTS]
@@ -204,7 +204,7 @@ def decode(topic: TopicParts, payload: bytes) -> Document:
 
 def decode_notifier(payload: bytes) -> NotifierStatus:
     """
-    Decode what a notifier tells of itself, strictly.
+    Decode the status of a notifier, strictly.
 
     Raises:
         InvalidMessage: The payload is not of this form.

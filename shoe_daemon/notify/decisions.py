@@ -248,7 +248,7 @@ class Decisions:
             self.set_alerts(site, table, ())
 
     def forget_open(self) -> None:
-        """Forget what is open, but not what was sent: the broker will tell it again."""
+        """Forget what is open, but not what was sent: the broker will send it again."""
         self._open.clear()
 
     @property

@@ -1,5 +1,5 @@
 """
-The pit tells when notifications do not arrive; and this browser notifies of each new alert once,
+The pit shows when notifications do not arrive; and this browser notifies of each new alert once,
 with public text only, where the person and the browser allow it.
 """
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.mosquitto
 
 @pytest.fixture
 def notifier(stage: Stage) -> Iterator[Callable[[bytes], None]]:
-    """Publishes what a notifier tells of itself, and clears it in the end."""
+    """Publishes the status of a notifier, and clears it in the end."""
     with Listener(stage.broker.port, "nothing", name="notifier") as listener:
         yield lambda payload: listener.publish(TOPIC, payload, retain=True)
         listener.publish(TOPIC, b"", retain=True)

@@ -240,13 +240,13 @@ class Shoe:
         self._line.close()
 
     def wait_heard(self) -> Self:
-        """Wait until somebody reads, and throws nothing away any more."""
+        """Wait until a program reads, and throws nothing away any more."""
         wait_for(self._line.is_ready, "a reader of the shoe")
         return self
 
     def wait_alone(self) -> None:
         """
-        Wait until nobody reads: whoever reads next is not taken for who read before, and may
+        Wait until no program reads: one that reads next is not taken for the one before, and may
         throw away what is unread when he comes.
         """
         wait_for(lambda: not self._line.is_open(), "the end of who reads the shoe")

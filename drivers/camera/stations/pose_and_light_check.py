@@ -115,6 +115,9 @@ class LightingMonitor:
 MIN_COLOUR: Final = 5.0
 """Colour, in grey values, below which an image has none: compression leaves one or two."""
 
+_MIN_LIGHT: Final = 8.0
+"""Mean grey value, of 255, below which a frame is black."""
+
 _MIN_REFERENCE_COLOUR: Final = 15.0
 """Colour of a reference image from which a frame must have colours too."""
 
@@ -154,10 +157,6 @@ class ColourCheck:
                 "camera: the picture has lost its colours: is the camera in night mode "
                 "(infrared)? switch that off"
             )
-
-
-_MIN_LIGHT: Final = 8.0
-"""Mean grey value, of 255, below which a frame is black."""
 
 
 class PoseCheck:
@@ -365,8 +364,8 @@ class ThroatEdges:
 
     def is_visible(self, image: Image) -> bool:
         """
-        Whether at least one side looks as in the reference image, in any light; True where no side
-        has enough texture.
+        Return whether at least one side looks as in the reference image, in any light; True where
+        no side has enough texture.
         """
         if not self._sides:
             return True
