@@ -114,8 +114,9 @@ def test_a_page_that_is_opened_while_nothing_is_fresh_is_never_shown_as_fresh(
     table.daemon.kill()
     assert_greyed(board, "offline")
     board.page.reload(wait_until="commit")
-    # The first body that can be seen: right after the commit there may be none yet.
-    seen = board.page.wait_for_function("document.body && [document.body.dataset.fresh]")
+    # The first body that can be seen: right after the commit there may be none yet. A function,
+    # because the page's policy forbids to evaluate an expression a second time.
+    seen = board.page.wait_for_function("() => document.body && [document.body.dataset.fresh]")
     assert seen.json_value() != ["live"]
     assert_greyed(board, "offline")
 
