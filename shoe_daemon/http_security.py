@@ -16,6 +16,9 @@ CONTENT_SECURITY_POLICY: Final = (
     "frame-ancestors 'none'"
 )
 
+MEDIA_SECURITY_POLICY: Final = f"{CONTENT_SECURITY_POLICY}; media-src 'self'"
+"""Of a page that plays video of its own server."""
+
 SECURITY_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "content-security-policy": CONTENT_SECURITY_POLICY,

@@ -6,7 +6,6 @@ are below `/pit`, and locked as the pit is.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import csv
 import io
 import re
@@ -16,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from datetime import date, datetime, timedelta, tzinfo
 from datetime import time as clock
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 from starlette.requests import Request
@@ -24,6 +23,20 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from shoe_daemon.display.display_config import TABLE_NAME, HistorySetup
+from shoe_daemon.display.evidence_files import (
+    ArchivedFile,
+    ArchiveResponse,
+    Clip,
+    ClipState,
+    EvidenceFiles,
+    EvidenceResponse,
+    EvidenceTimes,
+    Picture,
+    evidence_times,
+    parse_clip,
+    parse_picture,
+    round_archive,
+)
 from shoe_daemon.display.history_queries import (
     Cursor,
     LogFilter,
@@ -52,12 +65,10 @@ VIEWS: Final = ("irregularities", "rounds")
 MARKS: Final = tuple(mark.name.lower() for mark in RoundMark if mark.name)
 KINDS: Final = (*(str(kind) for kind in IrregularityKind), *DECISIONS)
 FORMATS: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
-PICTURES_BEFORE_US: Final = 2_000_000
-PICTURES_AFTER_US: Final = 5_000_000
-"""Pictures so long before the first event of a round and after its end belong to it."""
-
 MAX_PICTURES: Final = 60
-_PICTURE: Final = re.compile(r"(?P<at>\d{8}-\d{6}\.\d{3})-(?P<what>[0-9A-Za-z-]+)\.jpg")
+MAX_CLIPS: Final = 20
+"""A page shows so many of each; the archive of a round has all."""
+
 _CARD: Final = re.compile(r"(10|[2-9AJQKT])([SHDC])")
 _SUIT_SIGNS: Final = str.maketrans({"♠": "S", "♥": "H", "♦": "D", "♣": "C", "♤": "S", "♡": "H"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -73,6 +84,7 @@ _ROUND_FIELDS: Final = (
     *("time", "ended", "table", "shoe", "round", "outcome", "player", "player_total", "banker"),
     *("banker_total", "marks", "kind"),
 )
+_EVENT_FIELDS: Final = ("seq", "type", "data")
 
 
 class ParsedFilter(NamedTuple):
@@ -92,6 +104,13 @@ class ParsedFilter(NamedTuple):
     cursor: Cursor | None
     values: dict[str, str]
     errors: list[str]
+
+
+class _FoundRound(NamedTuple):
+    """A round as `LogReader.round` returns it, and the times of its evidence."""
+
+    row: dict[str, Any]
+    times: EvidenceTimes | None
 
 
 def parse_filter(given: Mapping[str, str], zone: tzinfo | None) -> ParsedFilter:
@@ -224,13 +243,17 @@ class HistoryPages:
         self._history, self._status, self._report_damage = history, status, report_damage
         self._zone, self._names, self._page = zone, names, page
         self._searches = asyncio.Semaphore(MAX_SEARCHES)
+        self._checks = asyncio.Semaphore(1)
+        folder = None if history is None else history.evidence
+        self._files = None if folder is None else EvidenceFiles(folder)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
         return [
             Route("/pit/log", self._log),
             Route("/pit/round/{table}/{shoe:int}/{round:int}", self._round),
-            Route("/pit/round/{table}/{shoe:int}/{round:int}/{picture}", self._picture),
+            Route("/pit/round/{table}/{shoe:int}/{round:int}/everything.zip", self._everything),
+            Route("/pit/round/{table}/{shoe:int}/{round:int}/{file}", self._file),
         ]
 
     # The search.
@@ -365,47 +388,121 @@ class HistoryPages:
 
     # The page of a round.
 
-    async def _find(self, request: Request) -> Any:  # noqa: ANN401
-        """Return the round of an address, with its pictures; None if it is unknown."""
+    async def _find(self, request: Request) -> _FoundRound | str | None:
+        """Return the round of an address, or why it is not known; None if there is none."""
         given = request.path_params
         if self._history is None or not TABLE_NAME.fullmatch(given["table"]):
             return None
 
-        def find(reader: LogReader) -> dict[str, Any] | None:
-            found = reader.round(given["table"], given["shoe"], given["round"])
-            if found is not None:
-                found["pictures"] = self._pictures(found)
-            return found
+        def find(reader: LogReader) -> _FoundRound | None:
+            row = reader.round(given["table"], given["shoe"], given["round"])
+            if row is None:
+                return None
+            return _FoundRound(row, evidence_times(row, reader.running_since(row["table"])))
 
-        return await self._search(find)
+        return cast("_FoundRound | str | None", await self._search(find))
 
-    def _pictures(self, found: dict[str, Any]) -> list[dict[str, str]]:
-        """Return name, place and time of the pictures of a finished round."""
-        folder = None if self._history is None else self._history.evidence
-        if folder is None or found["ended"] is None:
-            return []  # while a round runs, its cards may be hidden
-        begin, end = found["at"] - PICTURES_BEFORE_US, found["ended"] + PICTURES_AFTER_US
-        pictures = []
-        with contextlib.suppress(OSError):
-            for name in sorted(each.name for each in (folder / found["table"]).iterdir()):
-                parts = _PICTURE.fullmatch(name)
-                moment = None if parts is None else _picture_time(parts["at"])
-                if parts is not None and moment is not None and begin <= moment <= end:
-                    time_text = self._local(moment) or ""
-                    pictures.append({"name": name, "what": parts["what"], "time": time_text})
-        return pictures[:MAX_PICTURES]
+    async def _evidence(self, times: EvidenceTimes | None) -> dict[str, Any]:
+        """Return the pictures and clips of a round for its page."""
+        if self._files is None or times is None:
+            return {"pictures": [], "clips": [], "clips_left_out": 0}
+        pictures, clips = await asyncio.to_thread(self._files.find, times)
+        states = [await self._check(times.table, clip) for clip in clips[:MAX_CLIPS]]
+        return {
+            "pictures": [
+                {"name": each.name, "what": each.what, "time": self._local(each.at)}
+                for each in pictures[:MAX_PICTURES]
+            ],
+            "clips": [
+                {
+                    "name": clip.name,
+                    "witness": clip.witness,
+                    "time": self._local(clip.at),
+                    "seconds": clip.seconds,
+                    "state": state,
+                }
+                for clip, state in zip(clips, states, strict=False)
+                if state is not None
+            ],
+            "clips_left_out": max(len(clips) - MAX_CLIPS, 0),
+        }
 
-    async def _picture(self, request: Request) -> Response:
-        found, name = await self._find(request), request.path_params["picture"]
-        names = [each["name"] for each in found["pictures"]] if isinstance(found, dict) else []
-        if name not in names or self._history is None or self._history.evidence is None:
-            return PlainTextResponse("No such picture.\n", 404)
-        path = self._history.evidence / found["table"] / name
+    async def _check(self, table: str, clip: Clip) -> ClipState | None:
+        if self._files is None:
+            return None
+        async with self._checks:
+            return await asyncio.to_thread(self._files.check, table, clip)
+
+    async def _file(self, request: Request) -> Response:
+        found, name = await self._find(request), request.path_params["file"]
+        times = found.times if isinstance(found, _FoundRound) else None
+        picture, clip = parse_picture(name), parse_clip(name)
+        headers = {"Cache-Control": "no-store"}
+        media_type = "image/jpeg" if clip is None else "video/webm"
         try:
-            content = await asyncio.to_thread(path.read_bytes)
+            if self._files is None or times is None:
+                raise FileNotFoundError(name)
+            if clip is not None and times.has_clip(clip):
+                if await self._check(times.table, clip) != ClipState.INTACT:
+                    headers["Content-Disposition"] = f'attachment; filename="{name}"'
+            elif picture is None or not times.has_picture(picture):
+                raise FileNotFoundError(name)
+            file = await asyncio.to_thread(self._files.open_file, times.table, name)
         except OSError:
-            return PlainTextResponse("No such picture.\n", 404)
-        return Response(content, 200, {"Cache-Control": "no-store"}, "image/jpeg")
+            return PlainTextResponse("No such file.\n", 404)
+        return EvidenceResponse(file, headers, media_type)
+
+    async def _everything(self, request: Request) -> Response:
+        found = await self._find(request)
+        if isinstance(found, str):
+            return PlainTextResponse("The log cannot be read at the moment.\n", 503)
+        if found is None:
+            return PlainTextResponse("The log has no such round.\n", 404)
+        row, times = found
+        name = f"{row['table']}-shoe-{row['shoe']}-round-{row['round']}.zip"
+        headers = {
+            "Cache-Control": "no-store",
+            "Content-Disposition": f'attachment; filename="{name}"',
+        }
+        if request.method == "HEAD":
+            return Response(None, 200, headers, "application/zip")
+        ended = row["at"] if row["ended"] is None else row["ended"]
+        parts = round_archive(self._files, times, ended, lambda files: self._described(row, files))
+        return ArchiveResponse(parts, headers)
+
+    def _described(self, row: dict[str, Any], files: list[ArchivedFile]) -> bytes:
+        """Return the round for its archive, as JSON."""
+        facts = {
+            "round": self._exported_row(row, _ROUND_FIELDS),
+            "entries": [self._exported_row(each, _ENTRY_FIELDS) for each in row["entries"]],
+            "events": [
+                {"time": self._iso(each["at"]), **{name: each[name] for name in _EVENT_FIELDS}}
+                for each in row["events"]
+            ],
+            "pictures": [
+                {
+                    "name": each.item.name,
+                    "time": self._iso(each.item.at),
+                    "what": each.item.what,
+                    "sha256": each.sha256,
+                }
+                for each in files
+                if isinstance(each.item, Picture)
+            ],
+            "clips": [
+                {
+                    "name": each.item.name,
+                    "time": self._iso(each.item.at),
+                    "witness": each.item.witness,
+                    "seconds": each.item.seconds,
+                    "sha256": each.sha256,
+                    "intact": each.sha256.startswith(each.item.digits),
+                }
+                for each in files
+                if isinstance(each.item, Clip)
+            ],
+        }
+        return msgspec.json.format(_encode(facts), indent=2) + b"\n"
 
     async def _round(self, request: Request) -> Response:
         table, shoe = request.path_params["table"], request.path_params["shoe"]
@@ -420,10 +517,11 @@ class HistoryPages:
             "failed": found if isinstance(found, str) else None,
             "found": None,
         }
-        if isinstance(found, dict):
-            for each in (*found["events"], *found["entries"]):
+        if isinstance(found, _FoundRound):
+            row = found.row
+            for each in (*row["events"], *row["entries"]):
                 self._shown(each)
-            facts["found"] = self._shown(found)
+            facts["found"] = {**self._shown(row), **await self._evidence(found.times)}
         status = 200 if facts["found"] else 503 if facts["failed"] else 404
         return self._page(request, "log_round", {"round": facts}, status)
 
@@ -458,14 +556,6 @@ class HistoryPages:
         offset = now.isoformat()[-6:]
         named = str(self._zone) if self._zone is not None else now.tzname() or ""
         return f"{named} (UTC{offset})"
-
-
-def _picture_time(text: str) -> int | None:
-    try:
-        moment = datetime.strptime(f"{text}+0000", "%Y%m%d-%H%M%S.%f%z")
-    except ValueError:
-        return None
-    return round(moment.timestamp() * _SECOND_US)
 
 
 def _csv_line(values: Any) -> bytes:  # noqa: ANN401 - a row of plain values

@@ -339,6 +339,13 @@ class LogReader:
             found[name] = None if other is None else other & _ROUND_MASK
         return found
 
+    def running_since(self, table: str) -> int | None:
+        """Return the time of the first event of a table's newest round; None if it has ended."""
+        journal = self._journals(table)[0]
+        query = "SELECT at, ended FROM round WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1"
+        rows = self._run(query, (journal << SEQ_BITS, (journal + 1) << SEQ_BITS))
+        return rows[0][0] if rows and rows[0][1] is None else None
+
     def incomplete(self, wanted: str | None, most: int = 20) -> list[dict[str, Any]]:
         """
         Return what may be missing: tables, with the times between which their events are not

@@ -33,7 +33,13 @@ from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
 from shoe_daemon.display.page_rendering import STATIC, FileCache, PageTemplates, data_block
 from shoe_daemon.display.pit_auth import PitAuth
-from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host, is_loopback
+from shoe_daemon.http_security import (
+    LOOPBACK_HOSTS,
+    MEDIA_SECURITY_POLICY,
+    SECURITY_HEADERS,
+    is_known_host,
+    is_loopback,
+)
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 
 if TYPE_CHECKING:
@@ -44,6 +50,7 @@ __all__ = ["PAGE_HOST", "HttpApp", "SecurityHeaders", "command_options"]
 _log = structlog.get_logger(__name__)
 
 _STAFF_PAGES: Final = ("pit", "pit_table", "dealer", "log", "log_round")
+_VIDEO_PAGES: Final = ("log_round",)
 _BOARD_DOCUMENTS: Final = ("board", "roads")
 _DEALER_DOCUMENTS: Final = ("board", "public_alerts", "events")
 _PIT_TABLE_DOCUMENTS: Final = ("row", "board", "alerts", "events")
@@ -332,6 +339,8 @@ class HttpApp:
         if content is None:
             return PlainTextResponse(f"The page {page} is not installed.\n", 500)
         headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+        if page in _VIDEO_PAGES:
+            headers["Content-Security-Policy"] = MEDIA_SECURITY_POLICY
         if _accepts_gzip(request):
             content = gzip.compress(content, 1)
             headers["Content-Encoding"] = "gzip"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import hashlib
+import http.client
 import io
 import json
+import os
 import re
+import shutil
+import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
@@ -21,15 +28,19 @@ from shoe_daemon.cli.journals_into_log import import_journal
 from shoe_daemon.display.history_pages import parse_filter
 from shoe_daemon.display.history_store import HistoryStore, ReceivedEvent, SeqRange
 from shoe_daemon.display.history_summaries import LoggedEvent
+from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
 from shoe_daemon.password_hashes_and_throttle import hash_password
-from tests.brokers import free_port
-from tests.display.display_process import Display
+from tests.brokers import free_port, wait_for
+from tests.display.display_process import PATIENCE, Answer, Display
 from tests.report.report_shoes import Writer, open_mode, shoe
 
 MACAU = ZoneInfo("Asia/Macau")
 CONFIG = (
     '[display]\ntime_zone = "Asia/Macau"\n[display.history]\nfile = "history.db"\ndays = 36500\n'
 )
+
+KEY = {"Authorization": "Basic cGl0OnNlY3JldA=="}
+LOCKED = f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
 
 
 def fill(path: Path, folder: Path) -> None:
@@ -71,7 +82,7 @@ def log(display: Display, **values: object) -> Any:  # noqa: ANN401 - JSON
 
 def exported(display: Display, **values: object) -> list[Any]:
     """Return all rows of a search."""
-    answer = display.ask(f"/pit/log?{urlencode({**values, 'format': 'jsonl'})}")
+    answer = display.ask(f"/pit/log?{urlencode({**values, 'format': 'jsonl'})}", **KEY)
     assert answer.status == 200, answer.body
     return [json.loads(line) for line in answer.body.splitlines()]
 
@@ -256,6 +267,89 @@ def test_the_log_is_locked_as_the_pit_is(tmp_path: Path) -> None:
         assert allowed.block["first"]["log"]["enabled"] is False
 
 
+BEGIN = 1_795_291_200_000_000
+"""First event of the first round: 21 November 2026, 20:00 UTC."""
+
+SHORT, LONG = "/pit/round/casino.short/1/1", "/pit/round/casino.long/1/1"
+
+
+def event(seq: int, seconds: int, number: int, kind: str, **data: object) -> LoggedEvent:
+    return LoggedEvent(seq, BEGIN + seconds * 1_000_000, 1, number, kind, data)
+
+
+def clip_name(seconds: float, length: int, content: bytes, witness: str = "ceiling") -> str:
+    """Return the name of a clip that begins so long after the first event of the round."""
+    begin = datetime.fromtimestamp(BEGIN / 1_000_000 + seconds, UTC)
+    digits = hashlib.sha256(content).hexdigest()[:16]
+    return f"{begin:%Y%m%d-%H%M%S}.000-{witness}-{length}s-{digits}.webm"
+
+
+class EvidenceDisplay(NamedTuple):
+    """
+    A display with a locked pit and an evidence folder.
+
+    Its first round lasts 20 s, and a card of it is corrected after ten minutes. At one table
+    nothing follows, at the other a round begins after 590 s and still runs.
+    """
+
+    display: Display
+    folder: Path
+
+    def write(self, name: str, content: bytes = b"x", table: str = "short") -> str:
+        (self.folder / f"casino.{table}").mkdir(parents=True, exist_ok=True)
+        (self.folder / f"casino.{table}" / name).write_bytes(content)
+        return name
+
+    def write_clip(self, seconds: float, length: int, table: str = "short") -> str:
+        content = f"clip after {seconds}".encode()
+        return self.write(clip_name(seconds, length, content), content, table)
+
+    def ask(self, path: str, **headers: str) -> Answer:
+        return self.display.ask(path, **{**KEY, **headers})
+
+    def found(self, path: str = SHORT) -> Any:  # noqa: ANN401 - JSON
+        return self.ask(path).block["first"]["round"]["found"]
+
+    def clips(self, path: str = SHORT) -> list[str]:
+        return [each["name"] for each in self.found(path)["clips"]]
+
+    def unpack(self, target: Path, path: str = SHORT) -> Path:
+        answer = self.ask(f"{path}/everything.zip")
+        assert answer.status == 200
+        with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+            archive.extractall(target)
+        return target
+
+
+@pytest.fixture(scope="module")
+def evidence_display(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EvidenceDisplay]:
+    folder = tmp_path_factory.mktemp("evidence")
+    result = {
+        "outcome": "player", "player": {"cards": ["9C", "KD"], "total": 9},
+        "banker": {"cards": ["2H", "3S"], "total": 5},
+    }  # fmt: skip
+    round_events = [
+        event(1, 0, 1, "round_started"),
+        event(2, 20, 1, "round_finished", **result),
+        event(3, 600, 1, "card_corrected", slot="P1", before="8C", after="9C"),
+    ]
+    with HistoryStore(folder / "history.db") as store:
+        for number, (table, more) in enumerate(
+            (("short", []), ("long", [event(4, 590, 2, "round_started")])), 1
+        ):
+            events = [ReceivedEvent("casino", table, each) for each in (*round_events, *more)]
+            store.add(events, [(number, SeqRange(1, len(events)))], [(number, len(events))])
+    with Display(folder, free_port(), f'{LOCKED}{CONFIG}evidence = "evidence"\n') as display:
+        yield EvidenceDisplay(display, folder / "evidence")
+
+
+@pytest.fixture
+def evidence(evidence_display: EvidenceDisplay) -> Iterator[EvidenceDisplay]:
+    """A display whose evidence folder is empty."""
+    yield evidence_display
+    shutil.rmtree(evidence_display.folder, ignore_errors=True)
+
+
 def test_a_finished_round_has_its_pictures_and_no_others(tmp_path: Path) -> None:
     fill(tmp_path / "history.db", tmp_path / "journals")
     pictures = tmp_path / "evidence" / "casino-north.table-7"
@@ -279,3 +373,188 @@ def test_a_finished_round_has_its_pictures_and_no_others(tmp_path: Path) -> None
         assert display.ask(f"{path}/{inside}").status == 401
         for name in ("20200101-000000.000-P1-AS.jpg", "notes.txt", "..%2f..%2fhistory.db"):
             assert display.ask(f"{path}/{name}", **key).status == 404
+
+
+def test_a_finished_round_has_the_clips_that_show_some_of_it_or_of_its_correction(
+    evidence: EvidenceDisplay,
+) -> None:
+    expected = [
+        evidence.write_clip(seconds, length)
+        for seconds, length in ((-12, 10), (5, 3), (25, 9), (588, 10), (605, 8))
+    ]
+    for seconds, length in ((-14, 10), (27, 10), (580, 10), (607, 30)):
+        evidence.write_clip(seconds, length)
+    evidence.write(f".{clip_name(4, 9, b'x')}")
+    evidence.write(clip_name(4, 9, b"x").replace("-9s-", "-99999999s-"))
+    assert evidence.clips() == sorted(expected)
+    clip = evidence.found()["clips"][1]
+    assert (clip["witness"], clip["time"], clip["seconds"], clip["state"]) == (
+        "ceiling", "2026-11-22 04:00:05", 3, "intact"
+    )  # fmt: skip
+
+
+def test_no_clip_or_picture_reaches_a_round_that_still_runs(evidence: EvidenceDisplay) -> None:
+    shown = evidence.write_clip(5, 3, "long")
+    hidden = evidence.write_clip(598, 5, "long")
+    during = clip_name(594, 5, b"x")
+    evidence.write(during, table="long")
+    picture = f"{during[:19]}-P1-AS.jpg"
+    evidence.write(picture, table="long")
+    assert evidence.clips(LONG) == [shown]
+    running = LONG.removesuffix("1") + "2"
+    assert (evidence.found(running)["clips"], evidence.found(running)["pictures"]) == ([], [])
+    for path in (LONG, running):
+        for name in (hidden, during, picture):
+            assert evidence.ask(f"{path}/{name}").status == 404
+
+
+def test_a_page_shows_twenty_clips_and_says_how_many_more_there_are(
+    evidence: EvidenceDisplay, tmp_path: Path
+) -> None:
+    names = [evidence.write_clip(seconds, 2) for seconds in range(23)]
+    assert evidence.clips() == names[:20]
+    assert evidence.found()["clips_left_out"] == 3
+    unpacked = evidence.unpack(tmp_path)
+    assert sorted(each.name for each in (unpacked / "clips").iterdir()) == names
+
+
+def test_a_clip_is_served_in_parts_to_staff_only(evidence: EvidenceDisplay) -> None:
+    content = bytes(range(256)) * 1024
+    name = evidence.write(clip_name(5, 3, content), content)
+    whole = evidence.ask(f"{SHORT}/{name}")
+    assert (whole.status, whole.body) == (200, content)
+    assert whole.headers["content-type"] == "video/webm"
+    assert whole.headers["cache-control"] == "no-store"
+    assert whole.headers["accept-ranges"] == "bytes"
+    assert "content-disposition" not in whole.headers
+    part = evidence.ask(f"{SHORT}/{name}", Range="bytes=1000-1999")
+    assert (part.status, part.body) == (206, content[1000:2000])
+    assert part.headers["content-range"] == f"bytes 1000-1999/{len(content)}"
+    assert evidence.ask(f"{SHORT}/{name}", Range="bytes=-5").body == content[-5:]
+    assert evidence.ask(f"{SHORT}/{name}", Range="bytes=9999999-").status == 416
+    assert evidence.display.ask(f"{SHORT}/{name}", method="HEAD", **KEY).body == b""
+    for path in (f"{SHORT}/{name}", f"{SHORT}/everything.zip"):
+        assert evidence.display.ask(path).status == 401
+
+
+def test_a_changed_clip_is_named_and_only_downloaded(
+    evidence: EvidenceDisplay, tmp_path: Path
+) -> None:
+    content = b"the whole clip"
+    cut = evidence.write(clip_name(5, 3, content), content[:-1])
+    assert [each["state"] for each in evidence.found()["clips"]] == ["changed"]
+    answer = evidence.ask(f"{SHORT}/{cut}")
+    assert answer.body == content[:-1]
+    assert answer.headers["content-disposition"] == f'attachment; filename="{cut}"'
+    unpacked = evidence.unpack(tmp_path)
+    assert (unpacked / "changed.txt").read_text().splitlines()[-1] == f"clips/{cut}"
+    (described,) = json.loads((unpacked / "round.json").read_bytes())["clips"]
+    assert described["intact"] is False
+    evidence.write(cut, content)
+    assert [each["state"] for each in evidence.found()["clips"]] == ["intact"]
+
+
+def test_links_pipes_and_folders_are_no_evidence(
+    evidence: EvidenceDisplay, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"secret")
+    clip, picture = clip_name(5, 3, b"secret"), "20261121-200005.000-P1-AS.jpg"
+    evidence.write("readme.txt")
+    folder = evidence.folder / "casino.short"
+    for name in (clip, picture):
+        (folder / name).symlink_to(secret)
+    pipe, directory = clip_name(6, 3, b"pipe"), clip_name(7, 3, b"directory")
+    os.mkfifo(folder / pipe)
+    (folder / directory).mkdir()
+    found = evidence.found()
+    assert (found["clips"], found["pictures"]) == ([], [])
+    up = f"..%2fcasino.short%2f{clip}"
+    for name in (clip, picture, pipe, directory, "readme.txt", "..%2f..%2fhistory.db", up):
+        assert evidence.ask(f"{SHORT}/{name}").status == 404
+
+
+def test_only_the_page_of_a_round_may_play_video(evidence: EvidenceDisplay) -> None:
+    policies = {
+        path: evidence.ask(path).headers["content-security-policy"]
+        for path in ("/", "/pit", "/pit/log", SHORT)
+    }
+    assert policies.pop(SHORT) == f"{CONTENT_SECURITY_POLICY}; media-src 'self'"
+    assert set(policies.values()) == {CONTENT_SECURITY_POLICY}
+
+
+def test_everything_of_a_round_is_one_archive_that_proves_itself(
+    evidence: EvidenceDisplay, tmp_path: Path
+) -> None:
+    clip = evidence.write_clip(5, 3)
+    picture = evidence.write("20261121-200005.000-P1-AS.jpg", b"picture")
+    answer = evidence.ask(f"{SHORT}/everything.zip")
+    assert answer.headers["content-type"] == "application/zip"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-disposition"] == (
+        'attachment; filename="casino.short-shoe-1-round-1.zip"'
+    )
+    assert evidence.ask(f"{SHORT}/everything.zip").body == answer.body
+    unpacked = evidence.unpack(tmp_path)
+    files = {str(each.relative_to(unpacked)) for each in unpacked.rglob("*") if each.is_file()}
+    assert files == {f"clips/{clip}", f"pictures/{picture}", "round.json", "SHA256SUMS"}
+    checked = subprocess.run(
+        ("sha256sum", "-c", "--strict", "SHA256SUMS"), cwd=unpacked, check=True,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert len(checked.stdout.splitlines()) == len(files) - 1
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        assert {each.compress_type for each in archive.infolist()} == {zipfile.ZIP_STORED}
+        assert archive.getinfo(f"clips/{clip}").date_time == (2026, 11, 21, 20, 0, 4)
+    described = json.loads((unpacked / "round.json").read_bytes())
+    rounds = exported(evidence.display, view="rounds", table="casino.short", shoe=1, round=1)
+    entries = exported(evidence.display, table="casino.short", shoe=1, round=1)
+    assert (described["round"], described["entries"]) == (rounds[0], entries)
+    assert [each["type"] for each in described["events"]] == [
+        "round_started", "round_finished", "card_corrected"
+    ]  # fmt: skip
+    assert described["clips"] == [
+        {
+            "intact": True,
+            "name": clip,
+            "seconds": 3,
+            "sha256": hashlib.sha256((unpacked / "clips" / clip).read_bytes()).hexdigest(),
+            "time": "2026-11-22T04:00:05.000+08:00",
+            "witness": "ceiling",
+        }
+    ]
+
+
+def test_a_round_without_evidence_has_an_archive_too(
+    display: Display, evidence: EvidenceDisplay
+) -> None:
+    running = LONG.removesuffix("1") + "2"
+    for answer in (
+        display.ask("/pit/round/casino-north.table-7/1/5/everything.zip"),
+        evidence.ask(f"{running}/everything.zip"),
+    ):
+        with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+            assert archive.namelist() == ["round.json", "SHA256SUMS"]
+    assert display.ask("/pit/round/casino-north.table-7/1/9999/everything.zip").status == 404
+
+
+def test_a_download_that_breaks_off_closes_its_files(evidence: EvidenceDisplay) -> None:
+    content = bytes(20_000_000)
+    name = evidence.write(clip_name(5, 3, content), content)
+    connection = http.client.HTTPConnection("127.0.0.1", evidence.display.port, timeout=PATIENCE)
+    connection.request("GET", f"{SHORT}/everything.zip", headers=KEY)
+    answer = connection.getresponse()
+    assert answer.read(1) == b"P"
+    descriptors = Path(f"/proc/{evidence.display.process.pid}/fd")
+
+    def is_open() -> bool:
+        found = []
+        for each in list(descriptors.iterdir()):
+            with contextlib.suppress(FileNotFoundError):
+                found.append(each.readlink().name)
+        return name in found
+
+    assert is_open()
+    answer.close()
+    connection.close()
+    wait_for(lambda: not is_open(), "the clip to be closed")

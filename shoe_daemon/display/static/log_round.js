@@ -5,12 +5,14 @@
  * for an unknown round. There is no stream.
  *
  * For tests: body data-round, data-known; #hand-player > span, #hand-banker > span with data-card;
- * #pictures > figure; #entries tbody > tr, see log_rows.js; #log-events tbody > tr with data-seq, data-type
+ * #clips > figure with data-clip, data-state; #pictures > figure; #everything;
+ * #entries tbody > tr, see log_rows.js; #log-events tbody > tr with data-seq, data-type
  */
 (function () {
   "use strict";
 
   var byId = Shoe.byId;
+  var CLIP_WARNINGS = { changed: "log_clip_changed", unreadable: "log_clip_unreadable" };
 
   function createCards(cards) {
     return cards.map(function (card) {
@@ -48,6 +50,10 @@
     }
   }
 
+  function fileUrl(name) {
+    return window.location.pathname + "/" + encodeURIComponent(name);
+  }
+
   /* "P1-AS" is a place and a card; both may be missing. */
   function pictureText(what) {
     return what.split("-").map(function (part) {
@@ -60,11 +66,58 @@
     var text = pictureText(picture.what);
     return Shoe.el("figure", {}, [
       Shoe.el("img", {
-        src: window.location.pathname + "/" + encodeURIComponent(picture.name),
+        src: fileUrl(picture.name),
         alt: text
       }),
       Shoe.el("figcaption", {}, [Shoe.el("b", { text: text }), " ", picture.time.slice(11)])
     ]);
+  }
+
+  /* The time of another day has its date. */
+  function clipTime(clip, day) {
+    return clip.time.slice(0, 10) === day ? clip.time.slice(11) : clip.time;
+  }
+
+  function createClipScreen(clip, label) {
+    if (clip.state === "intact") {
+      return Shoe.el("video", {
+        src: fileUrl(clip.name),
+        controls: "",
+        preload: "metadata",
+        playsinline: "",
+        "aria-label": label
+      });
+    }
+    return Shoe.el("p", { "class": "warning", text: Shoe.word(CLIP_WARNINGS[clip.state]) });
+  }
+
+  function createClip(clip, day) {
+    var length = Shoe.formatDuration(clip.seconds * 1000);
+    var time = clipTime(clip, day);
+    return Shoe.el("figure", { "data-clip": clip.name, "data-state": clip.state }, [
+      Shoe.el("div", { "class": "screen" },
+        createClipScreen(clip, clip.witness + ", " + time + ", " + length)),
+      Shoe.el("figcaption", {}, [
+        Shoe.el("b", { text: clip.witness }),
+        Shoe.el("time", { datetime: clip.time.replace(" ", "T"), text: time }),
+        Shoe.el("span", { "class": "length", text: length }),
+        clip.state === "unreadable" ? null : Shoe.el("a", {
+          "class": "download", href: fileUrl(clip.name), download: clip.name,
+          text: Shoe.word("log_download")
+        })
+      ])
+    ]);
+  }
+
+  function showClips(found) {
+    var day = found.time.slice(0, 10);
+    Shoe.setClass(byId("clip-evidence"), "hidden", !found.clips.length);
+    Shoe.setChildren(byId("clips"), found.clips.map(function (clip) {
+      return createClip(clip, day);
+    }));
+    Shoe.setClass(byId("clips-left-out"), "hidden", !found.clips_left_out);
+    Shoe.setText(byId("clips-left-out"),
+      Shoe.word("log_clips_left_out", { count: found.clips_left_out }));
   }
 
   function timesText(found) {
@@ -84,6 +137,11 @@
     Shoe.setClass(byId("no-entries"), "hidden", found.entries.length > 0);
     Shoe.setChildren(byId("entries"),
       found.entries.length ? Shoe.logRows.entryTable(found.entries) : null);
+    showClips(found);
+    Shoe.setChildren(byId("exports"), Shoe.el("a", {
+      id: "everything", "class": "button", href: window.location.pathname + "/everything.zip",
+      download: "", text: Shoe.word("log_everything")
+    }));
     Shoe.setClass(byId("evidence"), "hidden", !found.pictures.length);
     Shoe.setChildren(byId("pictures"), found.pictures.map(createPicture));
     Shoe.setChildren(byId("log-events"), Shoe.el("tbody", {}, found.events.map(createEvent)));
