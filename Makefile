@@ -102,7 +102,8 @@ UV_COMPILE = build/uv/bin/uv --no-config pip compile --quiet --python-version 3.
   --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 # The Debian packages take the same versions; OpenCV without windows, which servers lack.
 FOR_DEBIAN = --python-platform x86_64-manylinux_2_28 --constraint requirements-dev.lock
-HEADLESS = sed -n 's/^opencv-python==\([^ ;]*\).*/opencv-python-headless==\1/p' requirements-dev.lock
+FOR_CAMERA = sed -n 's/^opencv-python==\([^ ;]*\).*/opencv-python-headless==\1/p; s/^\(av==[^\\]*\).*/\1/p' \
+  requirements-dev.lock
 
 lock: build/uv/bin/uv
 	$(UV_COMPILE) --universal --extra camera --extra display --extra demo --extra pins --extra keys \
@@ -111,7 +112,7 @@ lock: build/uv/bin/uv
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
 	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify --extra gpio \
 	  --output-file packaging/requirements.lock pyproject.toml
-	$(HEADLESS) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -
+	$(FOR_CAMERA) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -
 	@sed -i '1i # Made by `make lock`: the wheels in the Debian package.' packaging/requirements*.lock
 
 build/uv/bin/uv:

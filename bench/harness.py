@@ -102,6 +102,12 @@ def resident_mb(process: int, *, peak: bool = False) -> float:
     return int(line.split()[1]) / 1024
 
 
+def process_seconds(process: int) -> float:
+    """Return the processor time of a process, in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def mosquitto(folder: Path, more: str = "") -> Iterator[int]:
     """

@@ -21,6 +21,9 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `open_transport`, `check_url`, `has_line_settings`, `LineError`, `EndOfCaptureError`: lines.
 - `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
+- `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`, `SharesFrames`: video for
+  witnesses; `VideoRing`, `Picture`, `encode_picture`: its last seconds; `ClipWriter`, `Clip`,
+  `clip_names`, `name_clip`, `find_unfinished`: clips.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
@@ -34,6 +37,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from drivers.camera.clip_file import (
+        Clip,
+        ClipWriter,
+        clip_names,
+        encode_picture,
+        find_unfinished,
+        name_clip,
+    )
+    from drivers.camera.sources.frame_capture import CaptureThread, Image, VideoFrame
+    from drivers.camera.sources.plain_video import open_video
+    from drivers.camera.sources.source_address import check_video
+    from drivers.camera.video_ring import Picture, VideoRing
     from drivers.capture_file import (
         CAPTURE_SUFFIX,
         HEX_SUFFIX,
@@ -74,6 +89,7 @@ if TYPE_CHECKING:
         OpensLine,
         RecognisesFrames,
         RecordsOptions,
+        SharesFrames,
         StoresEvidence,
         Transport,
     )
@@ -106,7 +122,10 @@ __all__ = [
     "AnonymisesOptions",
     "Capture",
     "CaptureLine",
+    "CaptureThread",
     "CaptureWriter",
+    "Clip",
+    "ClipWriter",
     "DeckProfile",
     "Decoder",
     "Driver",
@@ -115,6 +134,7 @@ __all__ = [
     "ForwardTarget",
     "Frame",
     "FrameKind",
+    "Image",
     "LearnsCodes",
     "LineError",
     "LineSettings",
@@ -122,20 +142,28 @@ __all__ = [
     "Maturity",
     "NamesFiles",
     "OpensLine",
+    "Picture",
     "Reader",
     "ReaderEnvironment",
     "RecognisesFrames",
     "RecordsOptions",
+    "SharesFrames",
     "StoresEvidence",
     "Transport",
+    "VideoFrame",
+    "VideoRing",
     "blank",
     "check_gpiod",
     "check_url",
+    "check_video",
+    "clip_names",
     "create_driver",
     "driver_names",
     "driver_version",
+    "encode_picture",
     "find_driver",
     "find_free_lines",
+    "find_unfinished",
     "frames_of",
     "gpio_errors",
     "has_line_settings",
@@ -144,8 +172,10 @@ __all__ = [
     "load_gpiod",
     "make_driver",
     "missing_cards",
+    "name_clip",
     "observations_of",
     "open_transport",
+    "open_video",
     "profile_differences",
     "raised_at",
     "random_permutation",
@@ -157,6 +187,18 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE: Final = {
+    "camera.clip_file": (
+        "Clip",
+        "ClipWriter",
+        "clip_names",
+        "encode_picture",
+        "find_unfinished",
+        "name_clip",
+    ),
+    "camera.sources.frame_capture": ("CaptureThread", "Image", "VideoFrame"),
+    "camera.sources.plain_video": ("open_video",),
+    "camera.sources.source_address": ("check_video",),
+    "camera.video_ring": ("Picture", "VideoRing"),
     "capture_file": (
         "CAPTURE_SUFFIX",
         "HEX_SUFFIX",
@@ -197,6 +239,7 @@ _NAMES_BY_MODULE: Final = {
         "OpensLine",
         "RecognisesFrames",
         "RecordsOptions",
+        "SharesFrames",
         "StoresEvidence",
         "Transport",
     ),

@@ -8,7 +8,7 @@ clock, and raises nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
@@ -266,6 +266,19 @@ class StoresEvidence(Protocol):
     @property
     def evidence(self) -> Path | None:
         """The folder; None if no photos are stored."""
+
+
+@runtime_checkable
+class SharesFrames(Protocol):
+    """A driver that reads a camera, and gives its frames to a witness too."""
+
+    def share_frames(self, receive: Callable[[Any], None]) -> None:
+        """
+        Pass each frame of all lines that are opened from now on to `receive`, before it is read.
+
+        `receive` is called on the reader's thread: it must return at once, and not change the
+        frame.
+        """
 
 
 @runtime_checkable

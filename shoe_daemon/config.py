@@ -42,6 +42,7 @@ from shoe_daemon.lamps.lamp_config import check_installed
 from shoe_daemon.operators import Operators
 from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.toml_validation import convert_toml, plain_error
+from shoe_daemon.witness.witness_config import check_video_installed
 
 __all__ = [
     "SERVICE_CONFIGS",
@@ -94,6 +95,7 @@ class Setup(Struct, frozen=True):
         service: The unit instance of the journal; None for this process.
         signer: The key that signs the journal; None without one.
         faults: Files that cannot be used, and without which the table is still read.
+        beside: The folder to which the configuration's paths are relative.
     """
 
     config: Config
@@ -106,6 +108,7 @@ class Setup(Struct, frozen=True):
     service: str | None = None
     signer: Signer | None = None
     faults: tuple[str, ...] = ()
+    beside: Path = Path()
 
     @property
     def options(self) -> Options:
@@ -182,8 +185,8 @@ def load_config(path: Path, *, inspecting: bool = False, serving: bool = False) 
 
 
 def _in_plain_words(fault: str) -> str:
-    """Replace the index of a reader or lamp, and the names of types, by plain words."""
-    for section in ("reader", "lamp", "rule"):
+    """Replace the index of a reader, lamp or witness, and the names of types, by plain words."""
+    for section in ("reader", "lamp", "rule", "witness"):
         fault = re.sub(
             rf"^((?:lamp \d+: )?{section})\.(\d+)[.:] ?",
             lambda found: f"{found[1]} {int(found[2]) + 1}: ",
@@ -226,6 +229,7 @@ def set_up(
         config = replace(config, mqtt=config.mqtt.beside(beside))
     check_sections(config)
     check_installed(config.lamp, tolerate)
+    check_video_installed(config.witness, beside, tolerate)
     config = replace(config, metrics=_metrics(config.metrics, beside, service, tolerate))
     house = _house(config.table, beside)
     check_seats(config.table, house)
@@ -251,6 +255,7 @@ def set_up(
         service,
         signer,
         tuple(faults),
+        beside,
     )
 
 

@@ -15,6 +15,7 @@ from shoe_daemon.lamps.lamp_config import LampSettings, check_lamps
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Options
+from shoe_daemon.witness.witness_config import WitnessSettings, check_witnesses
 
 _MAX_TEXT: Final = 100
 _MAX_LIMITS: Final = 20
@@ -144,6 +145,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         metrics: Files for monitoring.
         reader: The readers.
         lamp: The lamps that show open irregularities.
+        witness: The cameras whose video is kept when something is disputed.
     """
 
     site: Name
@@ -154,12 +156,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     metrics: MetricsSettings = MetricsSettings()
     reader: tuple[ReaderSettings, ...] = ()
     lamp: tuple[LampSettings, ...] = ()
+    witness: tuple[WitnessSettings, ...] = ()
 
 
 def check_sections(config: Config) -> None:
     """
     Check the prefix of topics, the table's texts, the readers' ids and ports, their copies, the
-    checkers, and the lamps.
+    checkers, the lamps and the witnesses.
 
     Raises:
         UserError: The first fault.
@@ -176,6 +179,9 @@ def check_sections(config: Config) -> None:
     _check_checkers(config.table, config.reader)
     check_lamps(config.lamp, config.mqtt)
     _check_lamp_lines(config)
+    check_witnesses(
+        config.witness, [(reader.id, reader.driver, reader.port) for reader in config.reader]
+    )
 
 
 def _check_texts(table: TableSettings) -> None:

@@ -54,6 +54,7 @@ from shoe_daemon.notify.notify_config import NotifySetup, RecipientSettings
 from shoe_daemon.notify.notify_service import load_state
 from shoe_daemon.notify.notify_service import topic_filters as notify_filters
 from shoe_daemon.table import RoundEnd, undetectable_kinds
+from shoe_daemon.witness.witness_config import WitnessSettings
 
 _SLOW_WRITE_S: Final = 0.05
 """A durable write that takes longer delays the table."""
@@ -124,6 +125,10 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
     for lamp in setup.config.lamp:
         yield _light_lamp(setup, lamp) if light_lamps else _check_lamp(lamp)
+    for witness in setup.config.witness:
+        yield _check_witness(witness, setup.beside)
+        folder = witness.clip_folder(setup.beside, setup.journal)
+        yield _check_evidence(f"witness {witness.id}", folder)
     yield from table_broker(setup)
     if setup.operators is not None and setup.operators.is_open:
         yield Finding("orders", "bad", str(setup.operators.alert))
@@ -313,6 +318,23 @@ def _check_lamp(lamp: LampSettings) -> Finding:
     return Finding(about, "good", f"{redact_url(lamp.place)} opens; {_LIGHT_ADVICE}")
 
 
+def _check_witness(witness: WitnessSettings, beside: Path) -> Finding:
+    about = f"witness {witness.id}"
+    if witness.source is None:
+        return Finding(about, "good", f"keeps the pictures of reader {witness.reader!r}")
+    try:
+        from drivers import open_video  # noqa: PLC0415 - brings OpenCV with it
+
+        capture = open_video(
+            witness.source, witness.frame_size, witness.username, witness.password_file, beside
+        )
+        height, width = capture.start().image.shape[:2]
+        capture.stop()
+    except (LineError, UserError) as error:
+        return Finding(about, "bad", f"sees nothing: {error}")
+    return Finding(about, "good", f"{redact_url(witness.source)} gives {width}x{height}")
+
+
 def _light_lamp(setup: Setup, lamp: LampSettings) -> Finding:
     about, config = f"lamp {lamp.id}", setup.config
     client_id = f"{TableIdentity(config.site, config.table.id, '').probe_id()}-lamp"
@@ -387,14 +409,14 @@ def _check_codes(reader: Reading, decks: int) -> Iterator[Finding]:
 
 def _check_evidence(about: str, folder: Path | None) -> Finding:
     if folder is None:
-        text = "keeps no pictures of what it reads: no dispute can be looked at"
+        text = "keeps no pictures: no dispute can be looked at"
         return Finding(about, "note", text)
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        text = f"cannot keep pictures of what it reads: {there} is no folder that can be written"
+        text = f"cannot keep pictures: {there} is no folder that can be written"
         return Finding(about, "bad", text)
-    count = sum(1 for _ in folder.glob("*.jpg"))
-    return Finding(about, "good", f"keeps pictures of what it reads in {folder}: {count:,} there")
+    count = sum(each.suffix in {".jpg", ".webm"} for each in folder.glob("*.*"))
+    return Finding(about, "good", f"keeps pictures and clips in {folder}: {count:,} there")
 
 
 def _undetected(setup: Setup) -> Iterator[Finding]:

@@ -97,6 +97,7 @@ def table_metrics() -> str:
         irregularities={3: 1},
         journal_writable=True,
         lamps={"tower": True},
+        witnesses={"pit": True},
         on_hold=False,
         open_irregularities={3: 1},
         readers=(reader,),

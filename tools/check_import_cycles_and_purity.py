@@ -46,6 +46,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "drivers.simulators.camera*",
         "calibration*",
     ),
+    "av": ("drivers.camera.clip_file",),
     "torch": ("calibration.training*",),
     "PIL": ("calibration.training*",),
     "rich": _TERMINAL,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,13 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.find_and_read_card import CardReader, CardRecogniser
-from drivers.camera.sources.frame_capture import CapturePace, CaptureThread, FrameCheck, Image
+from drivers.camera.sources.frame_capture import (
+    CapturePace,
+    CaptureThread,
+    FrameCheck,
+    Image,
+    VideoFrame,
+)
 from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
 from drivers.camera.sources.source_address import Address, SourceKind
 from drivers.camera.stations.overhead_station import OverheadStation
@@ -46,10 +53,12 @@ class CameraLine:
 
     Attributes:
         frame_count: Number of processed frames.
+        receivers: Functions that are given each frame before it is read.
     """
 
     def __init__(self, name: str, capture: CaptureThread, station: Station) -> None:
         self.frame_count = 0
+        self.receivers: Sequence[Callable[[VideoFrame], None]] = ()
         self._name = name
         self._capture = capture
         self._station = station
@@ -68,6 +77,8 @@ class CameraLine:
             raise EndOfCaptureError(f"{self._name}: the pictures are over")
         if frame is None:
             return b""
+        for receive in self.receivers:
+            receive(frame)
         statements = self._station.process(frame)
         self.frame_count += 1
         return b"".join(map(encode_statement, [*statements, *self._status()]))
@@ -109,10 +120,14 @@ def _previewed(station: Station, profile: Profile, options: CameraOptions) -> St
 
 
 def open_camera(
-    address: Address, profile: Profile, options: CameraOptions, evidence: Path | None
+    address: Address,
+    profile: Profile,
+    options: CameraOptions,
+    evidence: Path | None,
+    receivers: Sequence[Callable[[VideoFrame], None]] = (),
 ) -> CameraLine:
     """
-    Open a camera and wait for its first frame.
+    Open a camera and wait for its first frame; each frame is passed to the receivers too.
 
     Raises:
         LineError: No frame arrives, or none of the profile's table.
@@ -133,7 +148,9 @@ def open_camera(
         FrameCheck(str(address), profile.camera.size, frozen_after=_FROZEN_LIMITS_S[address.kind]),
         pace,
     )
-    return start_line(str(address), capture, profile, options, evidence)
+    line = start_line(str(address), capture, profile, options, evidence)
+    line.receivers = receivers
+    return line
 
 
 def start_line(

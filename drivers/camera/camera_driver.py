@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,6 +40,7 @@ class CameraDriver:
         self.options = options
         self._folder = Path()
         self._journal: Path | None = None
+        self._receivers: list[Callable[[Any], None]] = []
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -119,7 +121,13 @@ class CameraDriver:
         self.check_url(url)
         from drivers.camera.camera_as_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 
-        return open_camera(self._address(url), self.profile(), self.options, self.evidence)
+        return open_camera(
+            self._address(url), self.profile(), self.options, self.evidence, self._receivers
+        )
+
+    def share_frames(self, receive: Callable[[Any], None]) -> None:
+        """Pass each frame to `receive` too; see `SharesFrames`."""
+        self._receivers.append(receive)
 
     def _address(self, url: str) -> Address:
         options = self.options

@@ -1,62 +1,37 @@
 """
 Stored pictures of the cards that were read, for disputes.
 
-A separate thread writes them: a slow or full disk costs pictures, never cards. The journal is
-on the same disk, so some space is always left free.
+A separate thread writes them: a slow or full disk costs pictures, never cards.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import re
-import shutil
 import threading
 import time
 from collections import deque
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import cv2
 import structlog
 
 from drivers.camera.sources.frame_capture import Image
+from shoe_daemon.evidence_folder import FILE_MODE, EvidenceFolder
 
 _QUEUE_SIZE: Final = 64
 """Pictures that wait for the disk; further ones are dropped and counted."""
 
 _JPEG_QUALITY: Final = 88
-_DAY_S: Final = 86_400.0
-_CLOCK_TOLERANCE_S: Final = 60.0
 _CLEANUP_INTERVAL_S: Final = 600.0
 """Time between two removals of old files, also while no picture arrives."""
-
-_RESERVED_BYTES: Final = 64_000_000
-"""Disk space that is left to the journal."""
-
-_FILE_MODE: Final = 0o640
-_FOLDER_MODE: Final = 0o750
-"""Not readable for everyone: a picture may show a card that the players have not seen."""
 
 _FILE_NAME: Final = re.compile(r"\.?\d{8}-\d{6}\.\d{3}-[0-9A-Za-z-]+\.jpg")
 
 _log = structlog.get_logger(__name__)
-
-
-class _StoredFile(NamedTuple):
-    """
-    One file; files that sort first are removed first.
-
-    A time stamp in the future is from before the clock was set back: such a file is older
-    than all others.
-    """
-
-    is_past: bool
-    moment: float
-    size: int
-    path: Path
 
 
 class Evidence:
@@ -69,10 +44,7 @@ class Evidence:
 
     def __init__(self, folder: Path, days: float, megabytes: float) -> None:
         self.lost = 0
-        self._folder = folder
-        self._max_age_s = days * _DAY_S
-        self._max_bytes = int(megabytes * 1_000_000)
-        self._used_bytes = 0
+        self._folder = EvidenceFolder(folder, _FILE_NAME, days, megabytes)
         self._queue: queue.Queue[tuple[str, Image] | None] = queue.Queue(_QUEUE_SIZE)
         self._failing = self._closing = False
         self._names: deque[str] = deque(maxlen=_QUEUE_SIZE)
@@ -117,90 +89,33 @@ class Evidence:
                 if item is None:
                     return
                 self._store(*item)
-            if (
-                self._used_bytes > self._max_bytes
-                or time.monotonic() - tidied >= _CLEANUP_INTERVAL_S
-            ):
-                self._clean_up()
+            if self._folder.is_too_large or time.monotonic() - tidied >= _CLEANUP_INTERVAL_S:
+                self._folder.clean_up()
                 tidied = time.monotonic()
 
     def _store(self, name: str, image: Image) -> None:
         try:
-            self._folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
-            self._ensure_free_space()
-            self._used_bytes += self._write(name, image)
+            self._folder.prepare()
+            self._folder.add(self._write(name, image))
             self._failing = False
         except (OSError, cv2.error) as error:
             self.lost += 1
             if not self._failing:
                 self._failing = True
                 reason = str(error).strip().partition("\n")[0]
-                _log.warning("evidence_write_failed", folder=str(self._folder), reason=reason)
-
-    def _ensure_free_space(self) -> None:
-        if shutil.disk_usage(self._folder).free >= _RESERVED_BYTES:
-            return
-        self._clean_up()
-        if shutil.disk_usage(self._folder).free < _RESERVED_BYTES:
-            raise OSError(
-                f"less than {_RESERVED_BYTES // 1_000_000} MB are free, which the journal needs"
-            )
+                _log.warning("evidence_write_failed", folder=str(self._folder.path), reason=reason)
 
     def _write(self, name: str, image: Image) -> int:
         good, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         if not good:
             raise OSError("no picture that OpenCV can write")
-        half = self._folder / f".{name}"
+        half = self._folder.path / f".{name}"
         try:
-            half.touch(_FILE_MODE)
+            half.touch(FILE_MODE)
             half.write_bytes(data.tobytes())
-            half.rename(self._folder / name)
+            half.rename(self._folder.path / name)
         except OSError:
             with contextlib.suppress(OSError):
                 half.unlink()
             raise
         return int(data.size)
-
-    def _clean_up(self) -> None:
-        """Remove files that are too old, and the oldest where all are too large."""
-        kept = sorted(self._stored_files())
-        total = sum(each.size for each in kept)
-        room, oldest = self._allowed_bytes(total), time.time() - self._max_age_s
-        for each in kept:
-            # A partial file is left over from a power failure.
-            half = (
-                each.path.name.startswith(".")
-                and abs(time.time() - each.moment) > _CLOCK_TOLERANCE_S
-            )
-            if total <= room and each.moment >= oldest and not half:
-                continue
-            with contextlib.suppress(OSError):
-                each.path.unlink()
-            total -= each.size
-        self._used_bytes = total
-
-    def _allowed_bytes(self, total: int) -> int:
-        """
-        Return the size that may remain: below the maximum, so that not every picture causes a
-        directory scan, and smaller where the disk is nearly full.
-        """
-        room = self._max_bytes if total <= self._max_bytes else int(self._max_bytes * 0.9)
-        try:
-            short = _RESERVED_BYTES - shutil.disk_usage(self._folder).free
-        except OSError:
-            return room
-        return room if short <= 0 else min(room, total - short)
-
-    def _stored_files(self) -> list[_StoredFile]:
-        kept = []
-        soon = time.time() + _CLOCK_TOLERANCE_S
-        with contextlib.suppress(OSError), os.scandir(self._folder) as entries:
-            for entry in entries:
-                if _FILE_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
-                    with contextlib.suppress(OSError):
-                        status = entry.stat(follow_symlinks=False)
-                        past = status.st_mtime < soon
-                        kept.append(
-                            _StoredFile(past, status.st_mtime, status.st_size, Path(entry.path))
-                        )
-        return kept

@@ -44,6 +44,7 @@ from shoe_daemon.notify.notify_config import (
     load_notify,
 )
 from shoe_daemon.table import RoundEnd
+from shoe_daemon.witness.witness_config import WitnessSettings
 
 _SIGNS: Final = {"good": "ok", "note": "--", "bad": "!!"}
 
@@ -159,6 +160,7 @@ def _table_lines(setup: Setup) -> list[str]:
         *(line for reader in setup.readers for line in _reader(reader)),
         *(() if setup.readers else ("reader    none: nothing will be seen",)),
         *(line for lamp in config.lamp for line in _lamp(lamp)),
+        *(_witness(each, setup) for each in config.witness),
     ]
 
 
@@ -225,6 +227,17 @@ def _lamp(lamp: LampSettings) -> Iterator[str]:
             severities = f"{rule.severity}" if same else f"{rule.severity} to {rule.up_to}"
             when = f"while an irregularity of severity {severities} is open"
         yield f"          {channel}{how} {when}"
+
+
+def _witness(witness: WitnessSettings, setup: Setup) -> str:
+    camera = f"reader {witness.reader!r}"
+    if witness.source is not None:
+        camera = redact_url(witness.source)
+    folder = witness.clip_folder(setup.beside, setup.journal)
+    return (
+        f"witness   {witness.id}: clips of {camera} in {folder}, from {witness.before:g} s before "
+        f"a dispute to {witness.after:g} s after its decision"
+    )
 
 
 @click.command("doctor", short_help="Test all that a table, a display or notify depends on.")

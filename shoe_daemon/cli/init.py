@@ -71,6 +71,11 @@ _LANGUAGES: Final = sorted(
     help="A supervisor with a PIN, which is asked for. Repeatable.",
 )
 @click.option(
+    "--witness",
+    metavar="SOURCE",
+    help="A camera whose video is kept when something is disputed: rtsp://… or a device.",
+)
+@click.option(
     "--listen",
     "listen_seconds",
     type=Number(min=0),

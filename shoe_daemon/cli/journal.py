@@ -17,7 +17,7 @@ import click
 import msgspec
 
 from shoe_daemon.cli.journal_copies import backup, prune, restore
-from shoe_daemon.cli.shared_options import FILE, JSON_OBJECT
+from shoe_daemon.cli.shared_options import FILE, FOLDER, JSON_OBJECT
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
 from shoe_daemon.errors import UserError, one_line
 
@@ -44,6 +44,9 @@ def command() -> None:
 )
 @click.option("--head", metavar="HEX", help="A head hash noted elsewhere; it must be found.")
 @click.option("--key", type=FILE, metavar="PEM", help="The public key; each ended shoe is signed.")
+@click.option(
+    "--clips", type=FOLDER, metavar="FOLDER", help="Compare the video clips in a folder too."
+)
 @JSON_OBJECT
 @click.pass_context
 def verify(  # noqa: PLR0913 - as many as there are options
@@ -51,6 +54,7 @@ def verify(  # noqa: PLR0913 - as many as there are options
     file: Path,
     head: str | None,
     key: Path | None,
+    clips: Path | None,
     *,
     refold: bool,
     as_json: bool,
@@ -65,7 +69,7 @@ def verify(  # noqa: PLR0913 - as many as there are options
     """
     from shoe_daemon.cli.journal_verify import verify_journal
 
-    ctx.exit(verify_journal(file, head, key, refold=refold, as_json=as_json))
+    ctx.exit(verify_journal(file, head, key, clips, refold=refold, as_json=as_json))
 
 
 @command.command()

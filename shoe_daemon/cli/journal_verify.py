@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 import msgspec
 
 from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, driver_version
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.journal import JournalReader, journal_database
+from shoe_daemon.journal.clip_records import ClipVerdict, check_clips, clip_records
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
 from shoe_daemon.journal.refold import OtherVersion, RefoldResult, refold
@@ -27,14 +28,42 @@ _LONG_PAUSE_S: Final = 86_400.0
 _PICTURES: Final = "the lines were decoded again; the pictures are not part of the journal"
 
 
-def verify_journal(
-    file: Path, head: str | None, key: Path | None, *, refold: bool, as_json: bool
+class _Found(NamedTuple):
+    """The results of all comparisons; None for one not asked for, or not possible."""
+
+    chain: ChainVerdict
+    signed: SignatureVerdict | None
+    again: RefoldResult | None
+    clips: ClipVerdict | None
+
+    @property
+    def broken(self) -> JournalFault | None:
+        return self.chain.broken or (self.again.broken if self.again else None)
+
+    def is_good(self, *, head_wanted: bool) -> bool:
+        return (
+            not self.broken
+            and (not head_wanted or self.chain.found_at is not None)
+            and (self.signed is None or self.signed.fault is None)
+            and (self.clips is None or self.clips.is_good)
+        )
+
+
+def verify_journal(  # noqa: PLR0913 - the options of the command
+    file: Path,
+    head: str | None,
+    key: Path | None,
+    clips: Path | None,
+    *,
+    refold: bool,
+    as_json: bool,
 ) -> int:
     """
     Verify a journal, print the result and return the exit status.
 
     Raises:
-        UserError: The file is no journal, the head is no hash, or the key is no key.
+        UserError: The file is no journal, the head is no hash, the key is no key, or the folder
+            of the clips cannot be read.
     """
     wanted = _hash(head)
     is_valid = None if key is None else _public_key(key)
@@ -44,14 +73,21 @@ def verify_journal(
             verdict = verify(reader, find=wanted, progress=progress)
         signed = _signatures(reader, verdict, is_valid)
         again = _refolded(reader) if refold and not verdict.broken else None
-    broken = verdict.broken or (again.broken if again else None)
-    good = not broken and (wanted is None or verdict.found_at is not None)
-    good = good and (signed is None or signed.fault is None)
+        videos = None if clips is None or verdict.broken else _clips(reader, clips)
+    found = _Found(verdict, signed, again, videos)
+    good = found.is_good(head_wanted=wanted is not None)
     if as_json:
-        click.echo(_json(verdict, again, broken, signed, good=good))
+        click.echo(_json(found, good=good))
     else:
-        click.echo("\n".join(_lines(file, verdict, again, head, signed)))
+        click.echo("\n".join(_lines(file, found, head)))
     return 0 if good else 1
+
+
+def _clips(reader: JournalReader, folder: Path) -> ClipVerdict:
+    try:
+        return check_clips(clip_records(reader), folder)
+    except OSError as error:
+        raise UserError(f"--clips {folder}: {one_line(error)}") from error
 
 
 def _public_key(path: Path) -> Callable[[Signature], bool]:
@@ -130,33 +166,22 @@ class _Decoder:
         self._decoder.reset()
 
 
-def _json(
-    verdict: ChainVerdict,
-    again: RefoldResult | None,
-    broken: JournalFault | None,
-    signed: SignatureVerdict | None,
-    *,
-    good: bool,
-) -> bytes:
-    answer = msgspec.to_builtins(verdict, builtin_types=(bytes,))
+def _json(found: _Found, *, good: bool) -> bytes:
+    answer = msgspec.to_builtins(found.chain, builtin_types=(bytes,))
     answer |= {
-        "broken": msgspec.to_builtins(broken),
+        "broken": msgspec.to_builtins(found.broken),
+        "clips": msgspec.to_builtins(found.clips),
         "good": good,
-        "hash": verdict.hash.hex(),
-        "refold": msgspec.to_builtins(again),
-        "signatures": msgspec.to_builtins(signed),
+        "hash": found.chain.hash.hex(),
+        "refold": msgspec.to_builtins(found.again),
+        "signatures": msgspec.to_builtins(found.signed),
     }
     return msgspec.json.encode(answer, order="sorted")
 
 
-def _lines(
-    file: Path,
-    verdict: ChainVerdict,
-    again: RefoldResult | None,
-    head: str | None,
-    signed: SignatureVerdict | None,
-) -> Iterator[str]:
-    yield f"{file}: {_summary(verdict, again, head, signed)}"
+def _lines(file: Path, found: _Found, head: str | None) -> Iterator[str]:
+    verdict, signed = found.chain, found.signed
+    yield f"{file}: {_summary(found, head)}"
     holding = (
         f"{verdict.events:,} events of {verdict.observations:,} observations,"
         f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
@@ -169,8 +194,10 @@ def _lines(
         rows.append(("found", f"the hash that was asked for, at {verdict.found_at}"))
     if signed and signed.last:
         rows.append(("signed", _signed(signed, verdict.events)))
-    if again:
-        rows += _refold_rows(again)
+    if found.again:
+        rows += _refold_rows(found.again)
+    if found.clips:
+        rows += _clip_rows(found.clips)
     yield ""
     yield from table_lines(rows)
 
@@ -184,22 +211,28 @@ def _signed(signed: SignatureVerdict, events: int) -> str:
     return f"{count}, covers event {last.seq:,} of {events:,}, {last.at}"
 
 
-def _summary(
-    verdict: ChainVerdict,
-    again: RefoldResult | None,
-    head: str | None,
-    signed: SignatureVerdict | None,
-) -> str:
-    broken = verdict.broken or (again.broken if again else None)
+def _summary(found: _Found, head: str | None) -> str:
+    broken, again, signed = found.broken, found.again, found.signed
     if broken:
         return f"BROKEN at {broken.row}: {broken.what}"
-    if head and not verdict.found_at:
+    if head and not found.chain.found_at:
         return f"{head} stands nowhere in it: it is another journal, or cut short"
     if signed and signed.fault:
         return f"NOT PROVED: {signed.fault}"
+    if found.clips and not found.clips.is_good:
+        return "the chain is good; clips were changed, or are none of this journal (below)"
     if again and again.other_versions:
         return "the chain is good; another version of the program wrote other events (below)"
     return "good"
+
+
+def _clip_rows(videos: ClipVerdict) -> Iterator[tuple[str, str]]:
+    gone = f"; {videos.removed:,} are no longer there" if videos.removed else ""
+    yield "clips", f"{videos.good:,} are as they were recorded{gone}"
+    yield from (("changed", name) for name in videos.altered)
+    yield from (("unknown", f"{name} is not in the journal") for name in videos.unknown)
+    if videos.missing:
+        yield "no clip", f"{videos.missing:,} times a clip could not be recorded"
 
 
 def _refold_rows(again: RefoldResult) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ import click
 from shoe_daemon.errors import UserError
 
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
+FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 EXISTING_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 JSON_OBJECT: Final = click.option(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.errors import UserError
+from drivers import check_video
+from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import load_house
 
 __all__ = [
@@ -60,6 +62,8 @@ class Answers(Struct, frozen=True, kw_only=True):
             all computers; ``kiosk``: and this computer's screen shows the table.
         language: Language of the boards.
         operators: Names of supervisors who give orders with a PIN.
+        witness: A camera whose video is kept when something is disputed; None for none, or for
+            that of the reader.
     """
 
     site: str
@@ -77,6 +81,12 @@ class Answers(Struct, frozen=True, kw_only=True):
     display: DisplayKind = "local"
     language: Annotated[str, Meta(max_length=10)] = "en"
     operators: tuple[str, ...] = ()
+    witness: str | None = None
+
+    @property
+    def has_camera(self) -> bool:
+        """True when the table has a camera, as its reader or as a witness."""
+        return self.reader.startswith("camera:") or self.witness is not None
 
     @property
     def has_broker(self) -> bool:
@@ -104,6 +114,9 @@ def check_answers(answers: Answers) -> None:
     if answers.house is not None:
         load_house(answers.house)
     check_reader(answers.reader)
+    if answers.witness is not None:
+        with errors_at("witness"):
+            check_video(answers.witness, None, None, Path())
     check_broker(answers.broker)
     if answers.tls_names and not answers.has_broker:
         raise UserError("tls: names of a broker here; expected none, as the broker is elsewhere")

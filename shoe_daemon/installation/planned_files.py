@@ -140,7 +140,7 @@ def _table_files(
     yield PlannedFile(f"{CONFIGS}/{answers.table}.toml", _table_config(answers, secrets))
     unit = f"shoe-daemon@{answers.table}.service"
     yield PlannedFile(f"{UNITS}/{unit}.d/50-init.conf", _table_drop_in(answers, secrets))
-    if answers.reader.startswith("camera:/"):
+    if answers.has_camera:
         yield PlannedFile(f"{UNITS}/{unit}.d/40-camera.conf", samples["40-camera.conf"])
     if answers.reader == SIMULATED:
         drop_in = f"{UNITS}/shoe-simulator@{answers.table}.service.d/50-init.conf"
@@ -160,6 +160,8 @@ def _table_config(answers: Answers, secrets: Secrets) -> str:
     if secrets.signs:
         sections.append(f"[journal]\n{_keys({'key_file': KEY_NAME})}")
     sections.append(_reader_section(answers))
+    if answers.has_camera:
+        sections.append(_witness_section(answers))
     return "\n".join(sections)
 
 
@@ -168,7 +170,7 @@ def _reader_section(answers: Answers) -> str:
         head = {"id": "camera", "driver": "camera", "port": answers.reader}
         options = {
             "profile": f"{answers.table}-camera.toml",
-            "evidence": f"{EVIDENCE}/{answers.site}.{answers.table}",
+            "evidence": _evidence_folder(answers),
         }
         return f"[[reader]]\n{_keys(head)}\n[reader.options]\n{_keys(options)}"
     if answers.reader == SIMULATED:
@@ -179,6 +181,17 @@ def _reader_section(answers: Answers) -> str:
     for name, keys in (("line", _keys(line)), ("options", _keys(answers.driver_options))):
         section += f"\n[reader.{name}]\n{keys}" if keys else ""
     return section
+
+
+def _witness_section(answers: Answers) -> str:
+    camera = {"reader": "camera"}
+    if answers.witness is not None:
+        camera = {"source": answers.witness}
+    return f"[[witness]]\n{_keys({**camera, 'folder': _evidence_folder(answers)})}"
+
+
+def _evidence_folder(answers: Answers) -> str:
+    return f"{EVIDENCE}/{answers.site}.{answers.table}"
 
 
 def _mqtt_section(answers: Answers, account: str) -> str:
@@ -203,7 +216,7 @@ def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
         lines += [_load_credential("operators.toml", secrets), "SetCredential=operators.toml:\\n"]
     if secrets.signs:
         lines += [_load_credential(KEY_NAME, secrets), f"SetCredential={KEY_NAME}:\\n"]
-    if answers.reader.startswith("camera:"):
+    if answers.has_camera:
         lines += [_EVIDENCE_GROUP, f"ReadWritePaths={EVIDENCE}"]
     lines += _address_rules(answers)
     return "\n".join(lines) + "\n"
@@ -232,6 +245,8 @@ def _address_rules(answers: Answers) -> list[str]:
     hosts = [] if answers.has_broker else [split_address(answers.broker)[0]]
     if "://" in answers.reader:
         hosts.append(_host_of(answers.reader))
+    if answers.witness is not None and "://" in answers.witness:
+        hosts.append(_host_of(answers.witness))
     others = [host for host in hosts if host not in _LOCALHOSTS]
     if not all(_is_address(host) for host in others):
         return ["# No IPAddressDeny=: a host above is known by its name only."]

@@ -56,6 +56,7 @@ class Given(Struct, kw_only=True):
     display: str | None = None
     language: str | None = None
     operators: tuple[str, ...] | None = None
+    witness: str | None = None
     questions: bool = True
 
 
@@ -83,6 +84,7 @@ def ask_answers(given: Given, earlier: Answers | None, found: Sequence[FoundRead
         display=cast("DisplayKind", ask.choice("display", "Boards", _DISPLAYS)),
         language=given.language or (earlier.language if earlier else "en"),
         operators=_operators(given, earlier),
+        witness=given.witness or (earlier.witness if earlier and earlier.table == table else None),
     )
 
 

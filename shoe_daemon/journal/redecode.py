@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, describe_exception
+from shoe_daemon.journal.clip_records import is_witness
 from shoe_daemon.journal.journal_reader import Capture, ObservationRow
 from shoe_daemon.journal.verify import FaultFound, JournalFault
 from shoe_daemon.table import observations as seen
@@ -104,6 +105,9 @@ class RawCheck:
             FaultFound: The previous capture has too few observations.
         """
         self.finish()
+        if is_witness(capture.source):
+            self._open = capture  # a clip, which means no observation
+            return
         decoder = self._decoders.get(capture.source)
         if decoder is None:
             self._note(capture.source, self._missing_decoder_reason(capture.source))

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import structlog
 
-from drivers import Forward, Frame, Reader, ReaderEnvironment
+from drivers import Forward, Frame, FrameKind, Reader, ReaderEnvironment, SharesFrames
 from shoe_daemon.config import MetricsSettings, Reading, Setup
 from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.journal.clip_records import WITNESS_PREFIX
 from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
 from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
@@ -30,10 +31,23 @@ from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from shoe_daemon.systemd_notify import notify_systemd
-from shoe_daemon.table import Event, Irregularity, IrregularityClosed, make_detail
+from shoe_daemon.table import (
+    CardCorrected,
+    Event,
+    Irregularity,
+    IrregularityClosed,
+    ResultRevised,
+    RoundHeld,
+    RoundVoided,
+    StaffIrregularity,
+    make_detail,
+)
+from shoe_daemon.witness.clip_span import Cause
 
 if TYPE_CHECKING:
+    from drivers import VideoFrame
     from shoe_daemon.lamps.lamp_thread import Lamps
+    from shoe_daemon.witness.witness_thread import Witnesses
 
 _log = structlog.get_logger(__name__)
 
@@ -60,6 +74,9 @@ _READER_STOP_TIMEOUT_S: Final = 2.0
 _FORWARD_STOP_TIMEOUT_S: Final = 1.0
 _LAST_INPUTS_TIMEOUT_S: Final = 2.0
 _READY_TIMEOUT_S: Final = 2.0
+
+_DISPUTES: Final = (RoundHeld, RoundVoided, ResultRevised, CardCorrected)
+"""Events that are a cause for a clip, besides irregularities."""
 
 CURSOR: Final = "mqtt"
 """The publisher's name in the journal."""
@@ -126,12 +143,14 @@ class Daemon:
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
         self._lamps = lamps = _make_lamps(setup, self._session)
+        self._witnesses = witnesses = self._make_witnesses(setup)
         self._metrics = TableMetrics(
             self.core,
             self._state,
             self.readers,
             self.publisher,
             lambda: {} if lamps is None else lamps.working,
+            lambda: {} if witnesses is None else witnesses.working,
             forwards=tuple(self._forwards.values()),
         )
         self._ready = False
@@ -171,6 +190,27 @@ class Daemon:
             publisher.retain(HOME_ASSISTANT, document, 0)
         return publisher
 
+    def _make_witnesses(self, setup: Setup) -> Witnesses | None:
+        config = setup.config
+        if not config.witness:
+            return None
+        # Tables without a witness need neither OpenCV nor its memory.
+        from shoe_daemon.witness.witness_thread import Witnesses  # noqa: PLC0415
+
+        drivers = {each.id: each.driver for each in setup.readers}
+
+        def record(name: str, line: bytes) -> None:
+            frame = Frame(line, FrameKind.FRAME, (), time.monotonic())
+            self._inputs.put((f"{WITNESS_PREFIX}{name}", frame))
+
+        def share_frames(reader: str, receive: Callable[[VideoFrame], None]) -> None:
+            driver = drivers[reader]
+            if isinstance(driver, SharesFrames):
+                driver.share_frames(receive)
+
+        places, label = (setup.beside, setup.journal), f"{config.site}.{config.table.id}"
+        return Witnesses(config.witness, places, label, record, share_frames)
+
     def _chain_head(self) -> ChainHead:
         head = self.core.journal.head
         return ChainHead(head.seq, head.hash.hex())
@@ -203,6 +243,7 @@ class Daemon:
         """Journal this start and everything that is read until `stop`."""
         try:
             self._announce(self._write(self.core.record_start))
+            self._follow_open_alerts()
             self._start()
             while not self._stopping:
                 self._run_once()
@@ -215,6 +256,8 @@ class Daemon:
             forward.start()
         for reader in self.readers:
             reader.start()
+        if self._witnesses is not None:
+            self._witnesses.start()
         self._become_ready()
         self._metrics_writer.start()
         _log.info("daemon_started", session=self._session, seq=self.core.table.state.seq)
@@ -261,11 +304,13 @@ class Daemon:
         self._commands.check()
         self._show_lamps()
         lamp_alerts = () if self._lamps is None else self._lamps.alerts
+        witness_alerts = () if self._witnesses is None else self._witnesses.alerts
         forward_alerts = [each.alert for each in self._forwards.values() if each.alert]
         self._state.notes = (
             *self._commands.alerts,
             *self._certificates.alerts,
             *lamp_alerts,
+            *witness_alerts,
             *forward_alerts,
         )
         self._watchdog.feed(self._state)
@@ -347,6 +392,8 @@ class Daemon:
             # A lawful card changes no lamp, and the publisher waits for this thread.
             if any(isinstance(each.data, Irregularity | IrregularityClosed) for each in events):
                 self._show_lamps()
+            if self._witnesses is not None:
+                self._follow_disputes([_cause(each) for each in events if _is_dispute(each)])
             self._metrics.count(events)
             self._on_events(events, self.core)
 
@@ -364,6 +411,19 @@ class Daemon:
         fault = self._state.alarm is not None or not has_line
         self._lamps.show(TableView(alerts, self.core.alarm is None, fault, state.on_hold))
 
+    def _follow_open_alerts(self) -> None:
+        """Begin clips of what was undecided when the daemon started."""
+        alerts = self.core.table.state.alerts
+        self._follow_disputes(
+            [Cause(each.data.kind, each.data.id, each.shoe, each.round) for each in alerts]
+        )
+
+    def _follow_disputes(self, causes: list[Cause]) -> None:
+        if self._witnesses is not None:
+            state = self.core.table.state
+            undecided = bool(state.alerts or state.held or state.on_hold)
+            self._witnesses.follow(causes, undecided=undecided)
+
     def _stop_readers(self) -> None:
         notify_systemd("STOPPING=1")
         for reader in self.readers:
@@ -375,6 +435,8 @@ class Daemon:
             forward.stop()
         for forward in self._forwards.values():
             forward.join(_FORWARD_STOP_TIMEOUT_S)
+        if self._witnesses is not None:
+            self._witnesses.stop()
 
     def _end(self) -> None:
         self._commands.close()
@@ -401,6 +463,17 @@ def _make_lamps(setup: Setup, session: str) -> Lamps | None:
 
     identity = TableIdentity(config.site, config.table.id, session)
     return Lamps(config.lamp, config.mqtt, identity.client_id())
+
+
+def _is_dispute(event: Event) -> bool:
+    return isinstance(event.data, (Irregularity, StaffIrregularity, *_DISPUTES))
+
+
+def _cause(event: Event) -> Cause:
+    data = event.data
+    if isinstance(data, Irregularity | StaffIrregularity):
+        return Cause(data.kind, data.id, event.shoe, event.round)
+    return Cause(event.type, event.seq, event.shoe, event.round)
 
 
 def _metrics_files(settings: MetricsSettings) -> dict[Path, Callable[[Figures], bytes]]:

@@ -116,6 +116,7 @@ class Figures(Struct, frozen=True, kw_only=True):
         rounds: Finished rounds by outcome.
         seq: The last event of the journal.
         waiting_inputs: Frames and commands that are not yet processed.
+        witnesses: Whether each witness has video and writes its clips, by its id.
         write_counts: As `WriteTimes.counts`.
         write_sum_s: As `WriteTimes.sum_s`.
     """
@@ -140,6 +141,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     waiting_inputs: int
     write_counts: tuple[int, ...]
     write_sum_s: float
+    witnesses: dict[str, bool] = {}
     version: str = __version__
     write_bounds_s: tuple[float, ...] = WRITE_BOUNDS_S
 
@@ -147,18 +149,19 @@ class Figures(Struct, frozen=True, kw_only=True):
 class TableMetrics:
     """Counts events and collects figures, on the core's thread."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a daemon that have figures
+    def __init__(  # noqa: PLR0913, PLR0917 - the parts of a daemon that have figures
         self,
         core: Core,
         state: StatePublisher,
         readers: Sequence[Reader],
         publisher: Publisher | None,
         lamps: Callable[[], dict[str, bool]] = dict,
+        witnesses: Callable[[], dict[str, bool]] = dict,
         *,
         forwards: Sequence[Forward] = (),
     ) -> None:
         self._core, self._state = core, state
-        self._lamps, self._forwards = lamps, forwards
+        self._lamps, self._witnesses, self._forwards = lamps, witnesses, forwards
         self._readers, self._publisher = readers, publisher
         self._started_at = time.time()
         self._cards = 0
@@ -204,6 +207,7 @@ class TableMetrics:
             rounds=dict(self._rounds),
             seq=state.seq,
             waiting_inputs=waiting_inputs,
+            witnesses=self._witnesses(),
             write_counts=tuple(core.write_times.counts),
             write_sum_s=core.write_times.sum_s,
         )
@@ -281,7 +285,7 @@ class MetricsWriter:
 def health_json(figures: Figures) -> bytes:
     """
     Return the state of the daemon as JSON: `ok` is true if it reads its readers, writes its
-    journal, reaches its broker and switches its lamps.
+    journal, reaches its broker, switches its lamps and has the video of its witnesses.
     """
     broker = figures.broker
     readers = {each.id: each.state for each in figures.readers}
@@ -292,7 +296,7 @@ def health_json(figures: Figures) -> bytes:
         "held": figures.held,
         "lamps": figures.lamps,
         "ok": figures.alarm is None
-        and all(figures.lamps.values())
+        and all((*figures.lamps.values(), *figures.witnesses.values()))
         and (broker is None or broker.connected)
         and all(state == "connected" for state in readers.values()),
         "open_irregularities": sum(figures.open_irregularities.values()),
@@ -302,5 +306,6 @@ def health_json(figures: Figures) -> bytes:
         "started_at": from_microseconds(int(figures.started_at * 1_000_000)),
         "table": figures.table,
         "version": figures.version,
+        "witnesses": figures.witnesses,
     }
     return msgspec.json.encode(facts) + b"\n"

@@ -65,6 +65,10 @@ class _FiguresCollector(Collector):
         yield from self._forwards(figures.forwards)
         lamps = [((name,), works) for name, works in figures.lamps.items()]
         yield self._gauges("lamp_connected", "1 while the lamp is switched.", ("lamp",), lamps)
+        witnesses = [((name,), works) for name, works in figures.witnesses.items()]
+        yield self._gauges(
+            "witness_recording", "1 while the witness has video.", ("witness",), witnesses
+        )
 
     def _play(self, figures: Figures) -> Iterator[Metric]:
         yield self._counter("cards", "Cards dealt to hands since the start.", figures.cards)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,6 +150,34 @@ def test_the_log_shows_what_a_camera_kept(tmp_path: Path) -> None:
     assert setup.history.evidence == Path("/var/lib/shoe-evidence")
     table = (tmp_path / "etc/shoe-daemon/table-1.toml").read_text()
     assert 'evidence = "/var/lib/shoe-evidence/casino.table-1"' in table
+
+
+def test_a_table_with_a_camera_keeps_video_of_disputes(tmp_path: Path) -> None:
+    written(tmp_path, *BARE, "--reader", "camera:rtsp://10.0.0.5/1")
+    table = tomllib.loads((tmp_path / "etc/shoe-daemon/table-1.toml").read_text())
+    assert table["witness"] == [
+        {"reader": "camera", "folder": "/var/lib/shoe-evidence/casino.table-1"}
+    ]
+
+
+@pytest.mark.parametrize("source", ["rtsp://10.0.0.9/1", "/dev/v4l/by-id/usb-pit"])
+def test_a_witness_of_a_table_with_a_smart_shoe(tmp_path: Path, source: str) -> None:
+    written(tmp_path, *BARE, "--witness", source)
+    (witness,) = load_config(tmp_path / "etc/shoe-daemon/table-1.toml").config.witness
+    assert (witness.source, witness.reader) == (source, None)
+    units = tmp_path / "etc/systemd/system/shoe-daemon@table-1.service.d"
+    assert "DeviceAllow=char-video4linux" in (units / "40-camera.conf").read_text()
+    drop_in = (units / "50-init.conf").read_text()
+    assert "ReadWritePaths=/var/lib/shoe-evidence" in drop_in
+    assert ("10.0.0.9" in drop_in) is source.startswith("rtsp")
+    # The answer is kept for the next run.
+    written(tmp_path, *BARE)
+    assert load_config(tmp_path / "etc/shoe-daemon/table-1.toml").config.witness == (witness,)
+
+
+def test_a_witness_that_is_no_camera_is_refused(tmp_path: Path) -> None:
+    result = init(tmp_path, *BARE, "--witness", "ftp://10.0.0.9/1")
+    assert "witness: source 'ftp://10.0.0.9/1': expected /dev/…" in str(result.exception)
 
 
 def test_a_new_table_signs_its_journal(tmp_path: Path) -> None:

@@ -85,10 +85,15 @@ class FrameCheck:
     Attributes:
         frozen_after: Seconds after which identical frames are rejected; a sensor's noise makes
             them impossible. None for files, where they may occur.
+
+    Args:
+        name: The source, for the message.
+        size: Width and height of the profile; None for frames of any size.
+        frozen_after: The attribute.
     """
 
     def __init__(
-        self, name: str, size: tuple[int, int], *, frozen_after: float | None = 3.0
+        self, name: str, size: tuple[int, int] | None, *, frozen_after: float | None = 3.0
     ) -> None:
         self.frozen_after = frozen_after
         self._name = name
@@ -122,7 +127,7 @@ class FrameCheck:
                 "green and red"
             )
         height, width = image.shape[:2]
-        if (width, height) != self._size:
+        if self._size is not None and (width, height) != self._size:
             raise LineError(
                 f"{self._name}: pictures of {width}x{height}; its profile was made with "
                 f"{self._size[0]}x{self._size[1]}: set the camera back, or calibrate it again"

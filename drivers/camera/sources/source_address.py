@@ -154,6 +154,18 @@ def _redacted(url: str, head: str) -> str:
     return f"{head}…@{rest}" if separator else rest
 
 
+def check_video(
+    source: str, username: str | None, password_file: str | None, folder: Path
+) -> None:
+    """
+    Check the address of a camera that reads no cards, and its login.
+
+    Raises:
+        UserError: The address is invalid, or the file has no password.
+    """
+    add_login(parse_source(source), username, password_file, folder)
+
+
 _PASSWORD_PLACEHOLDER = "{password}"  # noqa: S105 - a placeholder
 
 

@@ -1,0 +1,141 @@
+"""
+What the journal says of video clips: one JSON line of a witness for each clip.
+
+Such a line is stored as bytes of the source ``witness/ID`` without observations: it changes no
+table, but the hash chain protects it, and with it the hash of the clip.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from shoe_daemon.journal.journal_reader import JournalReader
+
+WITNESS_PREFIX: Final = "witness/"
+"""Before the id of a witness, in the source of a capture; no reader's id has a slash."""
+
+_CLIP_SUFFIX: Final = ".webm"
+_CLIPS: Final = "SELECT bytes FROM capture WHERE source LIKE 'witness/%' ORDER BY id"
+
+
+class ClipCause(Struct, frozen=True):
+    """
+    Why there is a clip.
+
+    Attributes:
+        kind: An irregularity's kind, or the type of an event.
+        seq: The number of the event.
+        shoe: The shoe, if any.
+        round: The round, if any.
+    """
+
+    kind: str
+    seq: int
+    shoe: int | None = None
+    round: int | None = None
+
+
+class ClipRecord(Struct, frozen=True):
+    """
+    What became of one clip.
+
+    Attributes:
+        say: ``clip``, or ``no_clip`` if there is none.
+        causes: Why it was recorded.
+        file: Its name; None without a clip.
+        sha256: The hash of the file.
+        begin: The time of the first picture.
+        end: The time of the last picture.
+        blind_s: Seconds without a picture.
+        cut: Why it ended early, or why there is none.
+    """
+
+    say: str
+    causes: tuple[ClipCause, ...] = ()
+    file: str | None = None
+    sha256: str | None = None
+    begin: str | None = None
+    end: str | None = None
+    blind_s: float = 0.0
+    cut: str | None = None
+
+
+_decode = msgspec.json.Decoder(ClipRecord).decode
+
+
+class ClipVerdict(Struct, frozen=True):
+    """
+    A folder of clips, compared with the journal.
+
+    Attributes:
+        good: Clips with the hash that the journal has.
+        removed: Clips of the journal that are not in the folder: they were too old, or elsewhere.
+        missing: Causes without a clip, by the journal.
+        altered: Names of clips with another content.
+        unknown: Names of clips that the journal does not have.
+    """
+
+    good: int
+    removed: int
+    missing: int
+    altered: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def is_good(self) -> bool:
+        """True if every clip in the folder is as it was recorded."""
+        return not self.altered and not self.unknown
+
+
+def is_witness(source: str | None) -> bool:
+    """Return whether a capture's source is a witness."""
+    return source is not None and source.startswith(WITNESS_PREFIX)
+
+
+def clip_records(reader: JournalReader) -> Iterator[ClipRecord]:
+    """Yield what the journal says of clips, in its order; lines that are none are left out."""
+    for (raw,) in reader.connection.execute(_CLIPS):
+        try:
+            yield _decode(raw)
+        except msgspec.DecodeError:
+            continue
+
+
+def check_clips(records: Iterable[ClipRecord], folder: Path) -> ClipVerdict:
+    """
+    Compare the clips in a folder with the journal.
+
+    Raises:
+        OSError: The folder or a clip cannot be read.
+    """
+    hashes: dict[str, str] = {}
+    missing = 0
+    for record in records:
+        missing += record.file is None
+        if record.file is not None and record.sha256 is not None:
+            hashes[record.file] = record.sha256
+    there = sorted(
+        each.name
+        for each in folder.iterdir()
+        if each.suffix == _CLIP_SUFFIX and not each.name.startswith(".")
+    )
+    known = [name for name in there if name in hashes]
+    altered = tuple(name for name in known if _sha256(folder / name) != hashes[name])
+    return ClipVerdict(
+        good=len(known) - len(altered),
+        removed=len(hashes) - len(known),
+        missing=missing,
+        altered=altered,
+        unknown=tuple(name for name in there if name not in hashes),
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

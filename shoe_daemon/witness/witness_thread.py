@@ -1,0 +1,537 @@
+"""
+The thread of a witness: pictures into the ring, and clips out of it.
+
+On any failure of its camera it is closed, logged, and opened again after 0.5 to 10 seconds. A
+clip that is being written goes on meanwhile, with grey pictures that say so. What became of each
+clip goes into the journal as one JSON line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from drivers import (
+    CaptureThread,
+    Clip,
+    ClipWriter,
+    LineError,
+    Picture,
+    VideoFrame,
+    VideoRing,
+    clip_names,
+    encode_picture,
+    find_unfinished,
+    name_clip,
+    open_video,
+    redact_url,
+)
+from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.evidence_folder import EvidenceFolder
+from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
+from shoe_daemon.thread_wakeup import WakeableThread
+from shoe_daemon.witness.clip_span import Cause, ClipSpan, End
+from shoe_daemon.witness.witness_config import WitnessSettings
+
+_MIN_RETRY_S: Final = 0.5
+_MAX_RETRY_S: Final = 10.0
+_BLIND_AFTER_S: Final = 1.5
+"""A frame that is older shows nothing of the present."""
+
+_SILENT_AFTER_S: Final = 5.0
+"""A camera that gave no frame for so long is reported."""
+
+_PICTURES_PER_STEP: Final = 10
+"""Pictures of the ring that are encoded at a time, so that new ones are not late."""
+
+_MAX_STEPS_BEHIND: Final = 20
+"""Pictures that may be added at a time after the thread was delayed."""
+
+_CHECK_DISK_EVERY: Final = 25
+"""Pictures between two looks at the free space."""
+
+_CLEANUP_INTERVAL_S: Final = 600.0
+_STOP_TIMEOUT_S: Final = 5.0
+_NICENESS: Final = 10
+"""Video waits for the processor behind the cards."""
+
+_log = structlog.get_logger(__name__)
+
+
+class VideoSource(Protocol):
+    """An open camera, for one thread."""
+
+    def take(self, timeout: float) -> VideoFrame | None:
+        """
+        Return the next frame; None if none arrived in time.
+
+        Raises:
+            LineError: The camera is lost.
+        """
+
+    def stop(self) -> None:
+        """Close it; nothing is raised."""
+
+
+class SharedFrames:
+    """The frames of a reader that is a camera; any thread offers them."""
+
+    def __init__(self) -> None:
+        self._newest: queue.Queue[VideoFrame] = queue.Queue(1)
+
+    def offer(self, frame: VideoFrame) -> None:
+        """Replace the frame that waits; returns at once."""
+        with contextlib.suppress(queue.Empty):
+            self._newest.get_nowait()
+        with contextlib.suppress(queue.Full):
+            self._newest.put_nowait(frame)
+
+    def take(self, timeout: float) -> VideoFrame | None:
+        """Return the next frame; None if none arrived in time."""
+        try:
+            return self._newest.get(timeout=timeout)
+        except queue.Empty:
+            return None
+
+    def stop(self) -> None:
+        """Do nothing: the reader has the camera."""
+
+
+class _Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of a clip, for the journal; times are in UTC."""
+
+    say: str
+    causes: tuple[Cause, ...] = ()
+    file: str | None = None
+    sha256: str | None = None
+    bytes: int | None = None
+    begin: str | None = None
+    end: str | None = None
+    blind_s: float | None = None
+    cut: str | None = None
+
+
+_encoder = msgspec.json.Encoder(order="sorted")
+
+
+class WitnessEnvironment(Struct, frozen=True):
+    """
+    Camera, clocks and waits of a witness; tests replace them.
+
+    Attributes:
+        open_source: Opens the camera.
+        clock: Monotonic seconds.
+        wall: The time of the wall clock.
+        wait: Waits for some seconds, or until the witness is stopped.
+        jitter: Returns a number from 0 to 1.
+    """
+
+    open_source: Callable[[], VideoSource]
+    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], datetime] = lambda: datetime.now(UTC)
+    wait: Callable[[float], object] | None = None
+    jitter: Callable[[], float] = random.random
+
+
+class Witness(WakeableThread):
+    """
+    One witness and its thread.
+
+    Attributes:
+        name: Its id.
+        detail: The reason if there is no video, or no clip, on one line; empty otherwise.
+
+    Args:
+        settings: Its section.
+        folder: The folder of its clips.
+        label: The table, burned into the pictures.
+        record: Puts a line into the journal; may raise `queue.Full`.
+        environment: The camera and the clocks.
+    """
+
+    def __init__(
+        self,
+        settings: WitnessSettings,
+        folder: Path,
+        label: str,
+        record: Callable[[bytes], None],
+        environment: WitnessEnvironment,
+    ) -> None:
+        super().__init__(f"witness-{settings.id}")
+        self.name = settings.id
+        self.detail = ""
+        self._settings = settings
+        self._label = f"{label}  {settings.id}"
+        self._folder = EvidenceFolder(
+            folder, clip_names(settings.id), settings.days, settings.megabytes
+        )
+        self._record = record
+        self._environment = environment
+        self._ring = VideoRing(max(1, round(settings.before * settings.fps)))
+        self._span = ClipSpan(settings.after, settings.longest)
+        self._news: queue.SimpleQueue[tuple[tuple[Cause, ...], bool]] = queue.SimpleQueue()
+        self._statements: deque[bytes] = deque()
+        self._backlog: deque[Picture] = deque()
+        self._writer: ClipWriter | None = None
+        self._written = 0
+        self._no_clip: str | None = None
+        self._kept_part = False
+        self._source: VideoSource | None = None
+        self._frame: VideoFrame | None = None
+        self._encoded_frame: VideoFrame | None = None
+        self._jpeg: bytes | None = None
+        self._frame_at = self._retry_at = environment.clock()
+        self._wait = environment.wait or self._stopping.wait
+        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, environment.jitter)
+        place = redact_url(settings.source or f"reader {settings.reader}")
+        log = _log.bind(witness=self.name, place=place)
+        self._lost = LoggedFailure(log, "witness_lost", "witness_up")
+        self._unwritten = LoggedFailure(log, "clip_not_written", "clips_written")
+
+    def follow(self, causes: Sequence[Cause], *, undecided: bool) -> None:
+        """Note causes, and whether anything is undecided; takes microseconds, from any thread."""
+        self._news.put((tuple(causes), undecided))
+
+    @property
+    def alert(self) -> str | None:
+        """One sentence for people while there is no video or no clip; None otherwise."""
+        return f"witness {self.name}: {self.detail}" if self.detail else None
+
+    def run(self) -> None:
+        """Record until stopped: the body of the thread."""
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+        self._adopt_unfinished()
+        clock = self._environment.clock
+        step_s = 1 / self._settings.fps
+        due, tidied = clock(), float("-inf")
+        while not self._stopping.is_set():
+            try:
+                self._look(due)
+                if clock() - due > _MAX_STEPS_BEHIND * step_s:
+                    due = clock()  # it stood still: that time is not in the clip
+                while due <= clock() and not self._stopping.is_set():
+                    self._step(due)
+                    due += step_s
+                if clock() - tidied >= _CLEANUP_INTERVAL_S or self._folder.is_too_large:
+                    self._folder.clean_up()
+                    tidied = clock()
+            except Exception as error:  # noqa: BLE001 - the thread must not end
+                self.detail = describe_exception(error)
+                self._unwritten.failed(clock(), reason=self.detail)
+                self._give_up(self.detail)
+                self._wait(step_s)
+        self._end()
+
+    # Pictures.
+
+    def _look(self, until: float) -> None:
+        """Take frames until a moment; open the camera if it is closed."""
+        clock = self._environment.clock
+        try:
+            if self._source is None:
+                if clock() < self._retry_at:
+                    self._wait(max(0.0, min(until, self._retry_at) - clock()))
+                    return
+                self._source = self._environment.open_source()
+            while (left := until - clock()) > 0 or self._frame is None:
+                frame = self._source.take(max(0.0, left))
+                if frame is not None:
+                    self._frame, self._frame_at = frame, clock()
+                    self._sees()
+                elif left <= 0:
+                    break
+        except (LineError, UserError) as error:
+            self._lose(str(error))
+        silent_s = clock() - self._frame_at
+        if self._source is not None and silent_s > _SILENT_AFTER_S:
+            self._fails(f"no picture for {silent_s:.0f} s")
+
+    def _sees(self) -> None:
+        self._retry_delay.reset()
+        self._lost.succeeded()
+        if self._no_clip is None:
+            self.detail = ""
+
+    def _lose(self, reason: str) -> None:
+        if self._source is not None:
+            self._source.stop()
+        self._source = None
+        self._retry_at = self._environment.clock() + self._retry_delay.next()
+        self._fails(reason)
+
+    def _fails(self, reason: str) -> None:
+        self.detail = reason
+        self._lost.failed(self._environment.clock(), detail=reason)
+
+    def _step(self, due: float) -> None:
+        """Add the picture of a moment to the ring and to the open clip."""
+        late = timedelta(seconds=max(0.0, self._environment.clock() - due))
+        picture = Picture(self._environment.wall() - late, self._encode(due))
+        self._follow_news()
+        if self._writer is not None:
+            self._backlog.append(picture)
+        self._ring.add(picture)
+        if self._span.is_open and self._writer is None and self._no_clip is None:
+            self._begin()
+        self._write(_PICTURES_PER_STEP)
+        end = self._span.end(self._environment.clock())
+        if end is not None:
+            self._close("no decision yet" if end is End.TOO_LONG else None)
+        self._send()
+
+    def _encode(self, due: float) -> bytes | None:
+        if self._frame is None or due - self._frame_at > _BLIND_AFTER_S:
+            return None
+        if self._frame is not self._encoded_frame:  # a slow camera sends each only once
+            self._encoded_frame = self._frame
+            try:
+                self._jpeg = encode_picture(self._frame.image, self._settings.width)
+            except ValueError:
+                self._jpeg = None
+        return self._jpeg
+
+    def _follow_news(self) -> None:
+        now = self._environment.clock()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                causes, undecided = self._news.get_nowait()
+                self._span.follow(causes, now, undecided=undecided)
+
+    # Clips.
+
+    def _begin(self) -> None:
+        pictures = list(self._ring)
+        try:
+            self._folder.prepare()
+            self._writer = ClipWriter(
+                self._folder.path,
+                self.name,
+                self._label,
+                self._settings.fps,
+                self._clip_size(),
+                pictures[0].at,
+            )
+        except OSError as error:
+            self._give_up(one_line(error))
+            return
+        self._written = 0
+        self._backlog.extend(pictures)
+
+    def _clip_size(self) -> tuple[int, int]:
+        width, height = self._settings.frame_size
+        if self._frame is not None:
+            height, width = self._frame.image.shape[:2]
+        scale = min(1.0, self._settings.width / width)
+        # Video has colours for blocks of two by two pixels.
+        return round(width * scale) // 2 * 2, round(height * scale) // 2 * 2
+
+    def _write(self, max_pictures: int | None = None) -> None:
+        writer = self._writer
+        if writer is None:
+            return
+        try:
+            for _ in range(len(self._backlog) if max_pictures is None else max_pictures):
+                if not self._backlog:
+                    break
+                if self._written % _CHECK_DISK_EVERY == 0:
+                    self._folder.prepare()
+                writer.add(self._backlog.popleft())
+                self._written += 1
+        except OSError as error:
+            self._cut(one_line(error))
+
+    def _cut(self, reason: str) -> None:
+        """End the open clip early: the disk takes no more of it."""
+        writer, self._writer = self._writer, None
+        self._backlog.clear()
+        if writer is None:
+            return
+        try:
+            if writer.is_blind:
+                writer.abandon()
+            else:
+                self._say_clip(writer.finish(), reason)
+                self._kept_part = True
+        except OSError:
+            writer.abandon()
+        self._give_up(reason)
+
+    def _give_up(self, reason: str) -> None:
+        """Write no clip until the causes are decided."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.abandon()
+            self._backlog.clear()
+        self.detail = reason
+        self._no_clip = reason if self._span.is_open else None
+        self._unwritten.failed(self._environment.clock(), reason=reason)
+
+    def _close(self, cut: str | None) -> None:
+        """End the clip: its causes are decided, or it is too long."""
+        self._write()
+        writer, self._writer = self._writer, None
+        if writer is not None and writer.is_blind:
+            writer.abandon()
+            self._no_clip = self.detail or "the camera gave no picture"
+        elif writer is not None:
+            try:
+                self._say_clip(writer.finish(), cut)
+            except OSError as error:
+                writer.abandon()
+                self._no_clip = one_line(error)
+        if self._no_clip is not None and not self._kept_part:
+            self._say(_Statement(say="no_clip", causes=self._span.causes, cut=self._no_clip))
+        self._no_clip, self._kept_part = None, False
+
+    def _say_clip(self, clip: Clip, cut: str | None) -> None:
+        self._folder.add(clip.bytes)
+        self._unwritten.succeeded()
+        self._say(
+            _Statement(
+                say="clip",
+                causes=self._span.causes,
+                file=clip.file,
+                sha256=clip.sha256,
+                bytes=clip.bytes,
+                begin=_text(clip.begin),
+                end=_text(clip.end),
+                blind_s=clip.blind_s or None,
+                cut=cut,
+            )
+        )
+
+    def _adopt_unfinished(self) -> None:
+        """Name the clips of a daemon that was killed; they play up to their last second."""
+        for path, begin in find_unfinished(self._folder.path, self.name):
+            try:
+                modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+                clip = name_clip(path, self.name, begin, max(begin, modified))
+            except OSError as error:
+                _log.warning("clip_not_adopted", file=path.name, reason=one_line(error))
+            else:
+                self._say_clip(clip, "the daemon ended while it was written")
+
+    def _say(self, statement: _Statement) -> None:
+        self._statements.append(_encoder.encode(statement))
+
+    def _send(self) -> None:
+        with contextlib.suppress(queue.Full):
+            while self._statements:
+                self._record(self._statements[0])
+                self._statements.popleft()
+
+    def _end(self) -> None:
+        with contextlib.suppress(Exception):
+            self._follow_news()
+            if self._span.is_open:
+                if self._writer is None and self._no_clip is None:
+                    self._begin()
+                self._close("the daemon stopped")
+        with contextlib.suppress(Exception):
+            self._send()
+        if self._source is not None:
+            self._source.stop()
+
+
+def _text(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
+
+
+class Witnesses:
+    """
+    All witnesses of a table.
+
+    Args:
+        settings: Their sections.
+        places: The configuration's folder, and the journal.
+        label: The table, burned into the pictures.
+        record: Puts a line of a witness into the journal; may raise `queue.Full`.
+        share_frames: Passes the frames of a reader to a function.
+    """
+
+    def __init__(
+        self,
+        settings: Sequence[WitnessSettings],
+        places: tuple[Path, Path],
+        label: str,
+        record: Callable[[str, bytes], None],
+        share_frames: Callable[[str, Callable[[VideoFrame], None]], None],
+    ) -> None:
+        self._witnesses = []
+        beside, journal = places
+        for each in settings:
+            environment = WitnessEnvironment(_source_of(each, beside, share_frames))
+            folder = each.clip_folder(beside, journal)
+            self._witnesses.append(
+                Witness(each, folder, label, _recorder(record, each.id), environment)
+            )
+
+    def start(self) -> None:
+        """Start their threads."""
+        for witness in self._witnesses:
+            witness.start()
+
+    def follow(self, causes: Sequence[Cause], *, undecided: bool) -> None:
+        """Note what happened at the table, and whether anything is undecided."""
+        for witness in self._witnesses:
+            witness.follow(causes, undecided=undecided)
+
+    @property
+    def alerts(self) -> list[str]:
+        """One sentence for each witness without video, or without a clip."""
+        return [alert for each in self._witnesses if (alert := each.alert) is not None]
+
+    @property
+    def working(self) -> dict[str, bool]:
+        """Witnesses by id: True for one that has video and writes its clips."""
+        return {each.name: each.alert is None for each in self._witnesses}
+
+    def stop(self) -> None:
+        """End the open clips; takes some seconds at most."""
+        for witness in self._witnesses:
+            witness.stop()
+        until = time.monotonic() + _STOP_TIMEOUT_S
+        for witness in self._witnesses:
+            witness.join(max(0.0, until - time.monotonic()))
+
+
+def _recorder(record: Callable[[str, bytes], None], name: str) -> Callable[[bytes], None]:
+    return lambda line: record(name, line)
+
+
+def _source_of(
+    settings: WitnessSettings,
+    beside: Path,
+    share_frames: Callable[[str, Callable[[VideoFrame], None]], None],
+) -> Callable[[], VideoSource]:
+    if settings.reader is not None:
+        shared = SharedFrames()
+        share_frames(settings.reader, shared.offer)
+        return lambda: shared
+    return lambda: _open_camera(settings, beside)
+
+
+def _open_camera(settings: WitnessSettings, beside: Path) -> CaptureThread:
+    capture = open_video(
+        settings.source or "",
+        settings.frame_size,
+        settings.username,
+        settings.password_file,
+        beside,
+    )
+    capture.start()
+    return capture

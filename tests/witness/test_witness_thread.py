@@ -1,0 +1,279 @@
+"""
+A witness: a clip around every dispute, from some seconds before it to its decision, with its hash
+in the journal; what it could not record it says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections import namedtuple
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from drivers import ClipWriter, Image, Picture, encode_picture
+from shoe_daemon.witness import witness_thread
+from shoe_daemon.witness.clip_span import Cause
+from tests.witness.scripted_camera import (
+    CLOSED,
+    HEIGHT,
+    SETTINGS,
+    START,
+    WIDTH,
+    ScriptedCamera,
+    shade_of,
+    shades,
+)
+
+_Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil's own
+
+
+def seconds(statement: dict[str, Any]) -> tuple[float, float]:
+    """The span of a clip, in seconds since the start."""
+    begin, end = (datetime.fromisoformat(statement[key]) - START for key in ("begin", "end"))
+    return begin.total_seconds(), end.total_seconds()
+
+
+def clips(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.glob("*.webm"))
+
+
+def test_a_clip_begins_before_the_cause_and_ends_after_the_decision(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    camera.at(30, CLOSED, undecided=True)
+    camera.at(45)
+    (clip,) = camera.run(60)
+    begin, end = seconds(clip)
+    assert begin == pytest.approx(30 - SETTINGS.before, abs=1)
+    assert end == pytest.approx(45 + SETTINGS.after, abs=1)
+    assert clip["say"] == "clip"
+    assert clip["causes"] == [{"kind": "missing_draw", "seq": 17, "shoe": 1, "round": 4}]
+    assert "cut" not in clip
+    assert "blind_s" not in clip
+
+
+def test_the_journal_has_the_hash_of_the_file(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path / "new" / "folder")
+    camera.at(5, CLOSED)
+    (clip,) = camera.run(20)
+    path = tmp_path / "new" / "folder" / clip["file"]
+    content = path.read_bytes()
+    assert clip["sha256"] == hashlib.sha256(content).hexdigest()
+    assert clip["bytes"] == len(content)
+    assert clip["file"].endswith(f"-pit-8s-{clip['sha256'][:16]}.webm")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_clip_shows_each_moment_once_and_in_order(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED)
+    (clip,) = camera.run(30)
+    begin, end = seconds(clip)
+    seen = shades(tmp_path / clip["file"])
+    wanted = [shade_of(begin + number / 2) for number in range(len(seen))]
+    assert len(seen) == round((end - begin) * 2) + 1
+    assert max(abs(was - is_) for was, is_ in zip(wanted, seen, strict=True)) <= 4
+
+
+def test_causes_of_one_dispute_share_a_clip(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    held = Cause("round_held", 19, 1, 4)
+    camera.at(20, CLOSED, undecided=True)
+    camera.at(24, held, CLOSED, undecided=True)
+    camera.at(26)
+    (clip,) = camera.run(60)
+    assert [each["seq"] for each in clip["causes"]] == [17, 19]
+
+
+def test_disputes_far_apart_have_a_clip_each(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    for second in (20, 60, 100):
+        camera.at(second, Cause("card_corrected", second))
+    found = camera.run(120)
+    assert [each["causes"][0]["seq"] for each in found] == [20, 60, 100]
+    assert clips(tmp_path) == [each["file"] for each in found]
+
+
+def test_a_clip_without_a_decision_ends_and_says_so(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED, undecided=True)
+    (clip,) = camera.run(300)
+    begin, end = seconds(clip)
+    assert end - begin == pytest.approx(SETTINGS.before + SETTINGS.longest, abs=2)
+    assert clip["cut"] == "no decision yet"
+
+
+def test_a_dispute_that_is_open_at_the_stop_is_kept(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED, undecided=True)
+    (clip,) = camera.run(22)
+    assert clip["cut"] == "the daemon stopped"
+    assert clips(tmp_path) == [clip["file"]]
+
+
+def test_a_camera_that_is_lost_leaves_grey_seconds_in_the_clip(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path, gone=lambda second: 20 < second < 26)
+    camera.at(18, CLOSED, undecided=True)
+    camera.at(30)
+    (clip,) = camera.run(60)
+    assert 3 <= clip["blind_s"] <= 16
+    begin, _ = seconds(clip)
+    seen = shades(tmp_path / clip["file"])
+    wrong = [abs(shade - shade_of(begin + each / 2)) > 5 for each, shade in enumerate(seen)]
+    assert abs(sum(wrong) - clip["blind_s"] * 2) <= 1  # the encoder blurs the borders
+
+
+def test_without_a_picture_there_is_no_clip_and_the_journal_says_so(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path, gone=lambda second: second < 100)
+    camera.at(20, CLOSED)
+    camera.at(150, replace(CLOSED, seq=18))
+    alerts: list[str | None] = []
+    camera.call(19, lambda: alerts.append(camera.witness.alert))
+    camera.call(149, lambda: alerts.append(camera.witness.alert))
+    none, clip = camera.run(170)
+    assert none["say"] == "no_clip"
+    assert none["causes"][0]["seq"] == 17
+    assert "no stream comes from there" in none["cut"]
+    assert clip["say"] == "clip"
+    assert alerts == ["witness pit: rtsp://camera/1: no stream comes from there", None]
+
+
+def test_a_full_disk_costs_the_clip_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = {"bytes": 1_000_000}
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: _Usage(10**9, 0, free["bytes"]))
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED)
+    camera.call(50, lambda: free.update(bytes=10**9))
+    camera.at(60, replace(CLOSED, seq=18))
+    none, clip = camera.run(90)
+    assert (none["say"], none["causes"][0]["seq"]) == ("no_clip", 17)
+    assert "which the journal needs" in none["cut"]
+    assert (clip["say"], clip["causes"][0]["seq"]) == ("clip", 18)
+    assert camera.witness.alert is None
+
+
+def test_a_disk_that_fills_up_cuts_the_clip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    camera = ScriptedCamera(tmp_path)
+    free = {"bytes": 10**9}
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: _Usage(10**9, 0, free["bytes"]))
+    camera.at(20, CLOSED, undecided=True)
+    camera.call(35, lambda: free.update(bytes=0))
+    camera.at(60)
+    (clip,) = camera.run(90)
+    assert clip["say"] == "clip"
+    assert "which the journal needs" in clip["cut"]
+    content = (tmp_path / clip["file"]).read_bytes()
+    assert clip["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_an_encoder_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(ClipWriter, "add", fails)
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED)
+    (none,) = camera.run(60)
+    assert (none["say"], none["cut"]) == ("no_clip", "Input/output error")
+    assert clips(tmp_path) == []
+
+
+def test_any_other_fault_does_not_end_the_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, broken = encode_picture, [True]
+
+    def fails(image: Image, width: int) -> bytes:
+        if broken and broken.pop():
+            raise ZeroDivisionError
+        return real(image, width)
+
+    monkeypatch.setattr(witness_thread, "encode_picture", fails)
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED)
+    assert [each["say"] for each in camera.run(60)] == ["clip"]
+
+
+def test_an_unfinished_clip_is_named_at_the_next_start(tmp_path: Path) -> None:
+    killed = ScriptedCamera(tmp_path / "killed")
+    killed.at(20, CLOSED, undecided=True)
+    half: list[bytes] = []
+
+    def copy() -> None:
+        (path,) = (tmp_path / "killed").glob(".*.webm")
+        half.append(path.read_bytes())
+        (tmp_path / path.name).write_bytes(half[0][:-100])
+        moment = (START + timedelta(seconds=29)).timestamp()
+        os.utime(tmp_path / path.name, (moment, moment))
+
+    killed.call(29, copy)
+    killed.run(40)
+    (clip,) = ScriptedCamera(tmp_path).run(1)
+    assert clip["cut"] == "the daemon ended while it was written"
+    assert "causes" not in clip
+    assert seconds(clip)[1] == 29
+    assert clips(tmp_path) == [clip["file"]]
+    assert len(shades(tmp_path / clip["file"])) > 20
+
+
+def test_what_the_journal_cannot_take_yet_waits(tmp_path: Path) -> None:
+    full = [True]
+    camera = ScriptedCamera(tmp_path, full=lambda: full[0])
+    camera.at(20, CLOSED)
+    camera.call(50, full.clear)
+    camera.call(50, lambda: full.append(False))
+    assert len(camera.run(60)) == 1
+
+
+def test_the_folder_stays_within_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(witness_thread, "_CLEANUP_INTERVAL_S", 5)
+    settings = replace(SETTINGS, before=1, after=1, megabytes=0.02)
+    camera = ScriptedCamera(tmp_path, settings)
+    other = tmp_path / "20260101-120000.000-other-8s-0123456789abcdef.webm"
+    other.write_bytes(b"of another witness")
+    largest = 0
+
+    def measure() -> None:
+        nonlocal largest
+        own = [each for each in tmp_path.glob("*.webm") if each != other]
+        largest = max(largest, sum(each.stat().st_size for each in own))
+
+    for second in range(10, 170, 8):
+        camera.at(second, Cause("card_corrected", second))
+        camera.call(second + 7, measure)
+    assert len(camera.run(180)) == 20
+    assert 5_000 < largest < 25_000
+    assert other.exists()
+
+
+def test_old_clips_are_removed(tmp_path: Path) -> None:
+    old = tmp_path / "20200101-120000.000-pit-8s-0123456789abcdef.webm"
+    old.write_bytes(b"old")
+    os.utime(old, (1, 1))
+    ScriptedCamera(tmp_path).run(5)
+    assert clips(tmp_path) == []
+
+
+def test_a_picture_of_another_size_fits_the_clip(tmp_path: Path) -> None:
+    writer = ClipWriter(tmp_path, "pit", "hall.table-7", 5, (WIDTH, HEIGHT), START)
+    for width in (WIDTH, 64, 1920):
+        frame = encode_picture(_grey(width), 960)
+        writer.add(Picture(START, frame))
+    writer.add(Picture(START, b"\xff\xd8 torn"))
+    clip = writer.finish()
+    assert len(shades(tmp_path / clip.file)) == 4
+    assert clip.blind_s == pytest.approx(0.2)
+
+
+def _grey(width: int) -> Image:
+    return np.full((width // 2, width, 3), 128, np.uint8)
