@@ -177,7 +177,7 @@ class ClipWriter:
             if image.shape[1::-1] != self._size:
                 image = cv2.resize(image, self._size, interpolation=cv2.INTER_AREA)
         drawn = np.asarray(image, np.uint8)
-        _write_text(drawn, text, height - max(8, height // 40))
+        _write_text(drawn, text, height - max(12, height // 27))
         return drawn
 
     def finish(self) -> Clip:
@@ -248,9 +248,16 @@ def _encoder_errors() -> Iterator[None]:
 
 
 def _write_text(image: Image, text: str, baseline: int) -> None:
+    """Write white text on a dark box, so that it can be read on any table."""
     scale = 0.6 * image.shape[1] / _BASE_WIDTH
-    thin = max(1, round(1.6 * scale))
-    where = (max(4, image.shape[1] // 80), baseline)
+    thickness = max(1, round(1.6 * scale))
     font = cv2.FONT_HERSHEY_SIMPLEX
-    cv2.putText(image, text, where, font, scale, (0, 0, 0), thin + 3, cv2.LINE_AA)
-    cv2.putText(image, text, where, font, scale, (255, 255, 255), thin, cv2.LINE_AA)
+    (width, height), below = cv2.getTextSize(text, font, scale, thickness)
+    left = max(4, image.shape[1] // 80)
+    margin = max(3, height // 2)
+    top = max(0, baseline - height - margin)
+    box = image[top : baseline + below + margin, left - 4 : left + width + margin]
+    box[:] = box // 4
+    cv2.putText(
+        image, text, (left, baseline), font, scale, (255, 255, 255), thickness, cv2.LINE_AA
+    )
