@@ -177,7 +177,7 @@ class ClipWriter:
             if image.shape[1::-1] != self._size:
                 image = cv2.resize(image, self._size, interpolation=cv2.INTER_AREA)
         drawn = np.asarray(image, np.uint8)
-        _write_text(drawn, text, height - max(12, height // 27))
+        _write_text(drawn, text, max(16, height // 18))  # players cover the lower edge
         return drawn
 
     def finish(self) -> Clip:
