@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import cv2
 import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
+from drivers import ClipWriter, Picture, encode_picture
 from tests.browser.chrome import SIZES, Watched, watch
 from tests.browser.contrast import poorly_readable
 from tests.display.test_history_pages import (
@@ -30,16 +31,15 @@ FRAMES, RATE = 15, 5
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Three seconds of VP8 in WebM."""
-    path = tmp_path_factory.mktemp("clip") / "clip.webm"
-    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"VP80"), RATE, (320, 180))
-    assert writer.isOpened()
+    """Three seconds, as a witness records them."""
+    folder = tmp_path_factory.mktemp("clip")
+    begin = datetime(2026, 11, 20, 4, 0, 2, tzinfo=UTC)
+    writer = ClipWriter(folder, "ceiling", "hall.table-7", RATE, (320, 180), begin)
     for number in range(FRAMES):
         image = np.full((180, 320, 3), (40, 90, 40), np.uint8)
-        cv2.rectangle(image, (20 + 10 * number, 60), (60 + 10 * number, 120), (255, 255, 255), -1)
-        writer.write(image)
-    writer.release()
-    return path.read_bytes()
+        image[60:120, 20 + 10 * number : 60 + 10 * number] = 255
+        writer.add(Picture(begin + timedelta(seconds=number / RATE), encode_picture(image, 320)))
+    return (folder / writer.finish().file).read_bytes()
 
 
 @pytest.fixture
