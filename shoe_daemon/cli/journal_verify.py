@@ -13,7 +13,7 @@ from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, dri
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.journal import JournalReader, journal_database
-from shoe_daemon.journal.clip_records import ClipVerdict, check_clips, clip_records
+from shoe_daemon.journal.clip_records import ClipVerdict, check_clips, clip_records, first_kept
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.redecode import RawDecoder, RawNote
 from shoe_daemon.journal.refold import OtherVersion, RefoldResult, refold
@@ -85,7 +85,7 @@ def verify_journal(  # noqa: PLR0913 - the options of the command
 
 def _clips(reader: JournalReader, folder: Path) -> ClipVerdict:
     try:
-        return check_clips(clip_records(reader), folder)
+        return check_clips(clip_records(reader), folder, first_kept(reader))
     except OSError as error:
         raise UserError(f"--clips {folder}: {one_line(error)}") from error
 
@@ -228,7 +228,8 @@ def _summary(found: _Found, head: str | None) -> str:
 
 def _clip_rows(videos: ClipVerdict) -> Iterator[tuple[str, str]]:
     gone = f"; {videos.removed:,} are no longer there" if videos.removed else ""
-    yield "clips", f"{videos.good:,} are as they were recorded{gone}"
+    older = f"; {videos.older:,} are older than this journal" if videos.older else ""
+    yield "clips", f"{videos.good:,} are as they were recorded{gone}{older}"
     yield from (("changed", name) for name in videos.altered)
     yield from (("unknown", f"{name} is not in the journal") for name in videos.unknown)
     if videos.missing:

@@ -15,12 +15,14 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.journal_reader import JournalReader
 
 WITNESS_PREFIX: Final = "witness/"
 """Before the id of a witness, in the source of a capture; no reader's id has a slash."""
 
 _CLIP_SUFFIX: Final = ".webm"
+_AS_IN_NAMES: Final = str.maketrans({"T": "-", "-": "", ":": "", "Z": ""})
 _CLIPS: Final = "SELECT bytes FROM capture WHERE source LIKE 'witness/%' ORDER BY id"
 
 
@@ -79,11 +81,13 @@ class ClipVerdict(Struct, frozen=True):
         missing: Causes without a clip, by the journal.
         altered: Names of clips with another content.
         unknown: Names of clips that the journal does not have.
+        older: Clips from before the first shoe that the journal still has.
     """
 
     good: int
     removed: int
     missing: int
+    older: int
     altered: tuple[str, ...]
     unknown: tuple[str, ...]
 
@@ -107,9 +111,25 @@ def clip_records(reader: JournalReader) -> Iterator[ClipRecord]:
             continue
 
 
-def check_clips(records: Iterable[ClipRecord], folder: Path) -> ClipVerdict:
+def first_kept(reader: JournalReader) -> str | None:
+    """Return the time of the first row, if the oldest shoes were removed; None otherwise."""
+    if read_anchor(reader.connection) is None:
+        return None
+    row = reader.connection.execute("SELECT at FROM observation ORDER BY id LIMIT 1").fetchone()
+    return None if row is None else str(row[0])
+
+
+def check_clips(
+    records: Iterable[ClipRecord], folder: Path, since: str | None = None
+) -> ClipVerdict:
     """
     Compare the clips in a folder with the journal.
+
+    Args:
+        records: What the journal says.
+        folder: The folder.
+        since: The time at which the journal begins, if its oldest shoes were removed: it can say
+            nothing of earlier clips.
 
     Raises:
         OSError: The folder or a clip cannot be read.
@@ -126,13 +146,18 @@ def check_clips(records: Iterable[ClipRecord], folder: Path) -> ClipVerdict:
         if each.suffix == _CLIP_SUFFIX and not each.name.startswith(".")
     )
     known = [name for name in there if name in hashes]
+    unknown = [name for name in there if name not in hashes]
+    # 2026-11-23T21:45:00.250Z as in a name: 20261123-214500.250.
+    begin = (since or "").translate(_AS_IN_NAMES)
+    older = [name for name in unknown if name < begin]
     altered = tuple(name for name in known if _sha256(folder / name) != hashes[name])
     return ClipVerdict(
         good=len(known) - len(altered),
         removed=len(hashes) - len(known),
         missing=missing,
+        older=len(older),
         altered=altered,
-        unknown=tuple(name for name in there if name not in hashes),
+        unknown=tuple(name for name in unknown if name not in older),
     )
 
 

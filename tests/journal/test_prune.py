@@ -123,6 +123,20 @@ def test_the_rest_is_unchanged_and_proved(hall: Hall) -> None:
     assert "shoes up to 2 were removed" in journal("stats", hall.path).stdout
 
 
+def test_clips_of_removed_shoes_are_no_fault(hall: Hall, tmp_path: Path) -> None:
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    verify = ("verify", hall.path, "--clips", folder)
+    (folder / "20260102-130000.000-pit-8s-0123456789abcdef.webm").write_bytes(b"video")
+    assert journal(*verify).exit_code == 1
+    remove_old_shoes(hall.path, day(3), NOW)
+    kept = journal(*verify)
+    assert kept.exit_code == 0, kept.output
+    assert "1 are older than this journal" in kept.output
+    (folder / "20260104-130000.000-pit-8s-0123456789abcdef.webm").write_bytes(b"video")
+    assert journal(*verify).exit_code == 1
+
+
 def test_every_change_of_the_rest_is_found(hall: Hall) -> None:
     remove_old_shoes(hall.path, day(3), NOW)
     for statement in (
