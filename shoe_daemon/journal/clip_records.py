@@ -112,10 +112,10 @@ def clip_records(reader: JournalReader) -> Iterator[ClipRecord]:
 
 
 def first_kept(reader: JournalReader) -> str | None:
-    """Return the time of the first row, if the oldest shoes were removed; None otherwise."""
+    """Return the time of the first event, if the oldest shoes were removed; None otherwise."""
     if read_anchor(reader.connection) is None:
         return None
-    row = reader.connection.execute("SELECT at FROM observation ORDER BY id LIMIT 1").fetchone()
+    row = reader.connection.execute("SELECT at FROM event ORDER BY seq LIMIT 1").fetchone()
     return None if row is None else str(row[0])
 
 
