@@ -22,8 +22,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
 - `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`, `SharesFrames`: video for
-  witnesses; `VideoRing`, `Picture`, `encode_picture`: its last seconds; `ClipWriter`, `Clip`,
-  `clip_names`, `name_clip`, `find_unfinished`: clips.
+  witnesses; `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds;
+  `ClipWriter`, `Clip`, `clip_names`, `name_clip`, `find_unfinished`: clips.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from drivers.camera.sources.frame_capture import CaptureThread, Image, VideoFrame
     from drivers.camera.sources.plain_video import open_video
     from drivers.camera.sources.source_address import check_video
-    from drivers.camera.video_ring import Picture, VideoRing
+    from drivers.camera.video_ring import MAX_RING_BYTES, Picture, VideoRing
     from drivers.capture_file import (
         CAPTURE_SUFFIX,
         HEX_SUFFIX,
@@ -115,6 +115,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CAPTURE_SUFFIX",
     "HEX_SUFFIX",
+    "MAX_RING_BYTES",
     "PART_SUFFIX",
     "TEXT_SUFFIXES",
     "Anonymiser",
@@ -198,7 +199,7 @@ _NAMES_BY_MODULE: Final = {
     "camera.sources.frame_capture": ("CaptureThread", "Image", "VideoFrame"),
     "camera.sources.plain_video": ("open_video",),
     "camera.sources.source_address": ("check_video",),
-    "camera.video_ring": ("Picture", "VideoRing"),
+    "camera.video_ring": ("MAX_RING_BYTES", "Picture", "VideoRing"),
     "capture_file": (
         "CAPTURE_SUFFIX",
         "HEX_SUFFIX",

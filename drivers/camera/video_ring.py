@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 MAX_RING_BYTES: Final = 48_000_000
-"""Maximum memory of a ring; if it is reached, the oldest pictures go early."""
+"""Maximum size of the pictures of a ring; if it is reached, the oldest ones go early. As many may
+wait for the encoder."""
 
 
 class Picture(NamedTuple):

@@ -25,6 +25,7 @@ import structlog
 from msgspec import Struct
 
 from drivers import (
+    MAX_RING_BYTES,
     CaptureThread,
     Clip,
     ClipWriter,
@@ -57,8 +58,9 @@ _SILENT_AFTER_S: Final = 5.0
 _PICTURES_PER_STEP: Final = 10
 """Pictures of the ring that are encoded at a time, so that new ones are not late."""
 
-_MAX_STEPS_BEHIND: Final = 20
-"""Pictures that may be added at a time after the thread was delayed."""
+_MAX_BEHIND_S: Final = 60.0
+"""Seconds for which missing pictures are added after the thread was delayed, as by a camera that
+opens slowly; a computer that slept longer leaves a gap."""
 
 _CHECK_DISK_EVERY: Final = 25
 """Pictures between two looks at the free space."""
@@ -221,8 +223,7 @@ class Witness(WakeableThread):
         while not self._stopping.is_set():
             try:
                 self._look(due)
-                if clock() - due > _MAX_STEPS_BEHIND * step_s:
-                    due = clock()  # it stood still: that time is not in the clip
+                due = max(due, clock() - _MAX_BEHIND_S)
                 while due <= clock() and not self._stopping.is_set():
                     self._step(due)
                     due += step_s
@@ -256,9 +257,8 @@ class Witness(WakeableThread):
                     break
         except (LineError, UserError) as error:
             self._lose(str(error))
-        silent_s = clock() - self._frame_at
-        if self._source is not None and silent_s > _SILENT_AFTER_S:
-            self._fails(f"no picture for {silent_s:.0f} s")
+        if self._source is not None and clock() - self._frame_at > _SILENT_AFTER_S:
+            self._fails("it gives no pictures")
 
     def _sees(self) -> None:
         self._retry_delay.reset()
@@ -288,13 +288,15 @@ class Witness(WakeableThread):
         if self._span.is_open and self._writer is None and self._no_clip is None:
             self._begin()
         self._write(_PICTURES_PER_STEP)
+        if sum(len(each.jpeg or b"") for each in self._backlog) > MAX_RING_BYTES:
+            self._cut("the processor is too slow: expected a lower fps or width")
         end = self._span.end(self._environment.clock())
         if end is not None:
             self._close("no decision yet" if end is End.TOO_LONG else None)
         self._send()
 
     def _encode(self, due: float) -> bytes | None:
-        if self._frame is None or due - self._frame_at > _BLIND_AFTER_S:
+        if self._frame is None or abs(due - self._frame_at) > _BLIND_AFTER_S:
             return None
         if self._frame is not self._encoded_frame:  # a slow camera sends each only once
             self._encoded_frame = self._frame

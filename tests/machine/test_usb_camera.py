@@ -1,4 +1,4 @@
-"""A USB camera: pulled out while it streams, replaced by another one, in use by a program."""
+"""A USB camera: pulled out, replaced by another one, in use by a program; and clips of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 
 from drivers.simulators.camera.scene_renderer import Scene
 from tests.machine.conftest import CAMERA, CAMERA_SCENE
-from tests.machine.serial_table import UNIT, events_after, wait_for_event
+from tests.machine.serial_table import JOURNAL, SITE, TABLE, UNIT, events_after, wait_for_event
 from tests.machine.usb_camera import UsbCamera
 from tests.machine.virtual_machine import VirtualMachine
 
 SERIAL = "CAM0001"
+EVIDENCE = f"/var/lib/shoe-evidence/{SITE}.{TABLE}"
 HOLD_THE_CAMERA = f"""
 import cv2
 camera = cv2.VideoCapture({CAMERA!r}, cv2.CAP_V4L2)
@@ -78,3 +79,24 @@ def test_a_camera_in_use_by_another_program_is_taken_when_it_is_free(
         seq = wait_for_event(machine, 0, "reader_status", "down")
         machine.check("pkill -f hold.py")
         wait_for_event(machine, seq, "reader_status", "up")
+
+
+def test_a_dispute_leaves_a_clip_of_this_camera(
+    machine: VirtualMachine, frame: Callable[[], bytes]
+) -> None:
+    port = machine.open_usb_port("camera")
+    machine.check(f"systemctl start mosquitto {UNIT}")
+    with UsbCamera(port, frame, SERIAL, fps=2):
+        # The pictures are too small to read the cards.
+        wait_for_event(machine, 0, "irregularity")
+        machine.wait(f"ls -A {EVIDENCE} | grep -q 'witness.webm'")
+        machine.check(f"systemctl stop {UNIT}")
+    clips = machine.check(f"ls {EVIDENCE} | grep webm").split()
+    assert clips
+    verified = machine.check(f"shoe-daemon journal verify {JOURNAL} --refold --clips {EVIDENCE}")
+    assert f"{len(clips)} are as they were recorded" in verified
+    # The display may read it, and nobody else.
+    assert machine.check(f"stat -c '%a %G' {EVIDENCE}/{clips[0]}").split() == [
+        "640",
+        "shoe-evidence",
+    ]

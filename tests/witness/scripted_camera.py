@@ -22,6 +22,7 @@ SETTINGS = WitnessSettings(
     id="pit", source="rtsp://camera/1", before=10, after=3, longest=60, fps=2
 )
 WIDTH, HEIGHT = 320, 180
+_PERIOD_S = 0.25
 CLOSED = Cause("missing_draw", 17, 1, 4)
 
 
@@ -46,11 +47,12 @@ class ScriptedCamera:
         *,
         gone: Callable[[float], bool] = lambda _second: False,
         full: Callable[[], bool] = lambda: False,
-        period: float = 0.25,
+        opens_after_s: float = 0,
     ) -> None:
         self.now = 0.0
         self.statements: list[dict[str, Any]] = []
-        self._gone, self._full, self._period = gone, full, period
+        self._gone, self._full = gone, full
+        self._opens_after_s = opens_after_s
         self._script: list[tuple[float, Callable[[], None]]] = []
         environment = WitnessEnvironment(
             self._open,
@@ -84,6 +86,7 @@ class ScriptedCamera:
     def _open(self) -> ScriptedCamera:
         if self._gone(self.now):
             raise LineError("rtsp://camera/1: no stream comes from there")
+        self._advance(self._opens_after_s)
         return self
 
     def _advance(self, seconds: float) -> None:
@@ -94,7 +97,7 @@ class ScriptedCamera:
 
     def take(self, timeout: float) -> VideoFrame | None:
         """Return the picture of the moment; see `VideoSource`."""
-        self._advance(min(timeout, self._period))
+        self._advance(min(timeout, _PERIOD_S))
         if self._gone(self.now):
             raise LineError("rtsp://camera/1: the stream broke off")
         image = np.full((HEIGHT, WIDTH, 3), shade_of(self.now), np.uint8)

@@ -129,6 +129,29 @@ def test_a_camera_that_is_lost_leaves_grey_seconds_in_the_clip(tmp_path: Path) -
     assert abs(sum(wrong) - clip["blind_s"] * 2) <= 1  # the encoder blurs the borders
 
 
+def test_a_camera_that_opens_slowly_leaves_no_gap_in_time(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path, gone=lambda second: 20 < second < 21, opens_after_s=12)
+    camera.at(18, CLOSED, undecided=True)
+    camera.at(50)
+    (clip,) = camera.run(80)
+    begin, end = seconds(clip)
+    assert len(shades(tmp_path / clip["file"])) == round((end - begin) * 2) + 1
+    assert clip["blind_s"] == pytest.approx(13, abs=3)
+
+
+def test_an_encoder_that_is_too_slow_cuts_the_clip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness_thread, "MAX_RING_BYTES", 20_000)
+    monkeypatch.setattr(witness_thread, "_PICTURES_PER_STEP", 0)
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED, undecided=True)
+    camera.at(50)
+    (none,) = camera.run(60)
+    assert none["say"] == "no_clip"
+    assert none["cut"] == "the processor is too slow: expected a lower fps or width"
+
+
 def test_without_a_picture_there_is_no_clip_and_the_journal_says_so(tmp_path: Path) -> None:
     camera = ScriptedCamera(tmp_path, gone=lambda second: second < 100)
     camera.at(20, CLOSED)
