@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from calibration.camera.printed_boxes import propose_boxes
 from calibration.camera.reading_settings_from_shown_cards import card_with_symbol
 from calibration.camera.scripted_dialogue import (
     BackStep,
@@ -21,6 +22,7 @@ from calibration.camera.scripted_dialogue import (
 from calibration.camera.table_plane_and_places import Box, Plane, layout_named
 from calibration.camera.wizard_web_page import CardPrompt, WizardState
 from drivers.camera.profile.camera_profile import Point
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 
@@ -156,18 +158,36 @@ class PromptDialogue:
         self._ask(f"The {self._state.stages[1]}", f"Take everything {what}, hands.")
         return EmptyStep()
 
-    def layout(self, plane: Plane) -> LayoutStep:
-        """Ask for the positions of the boxes."""
-        # In a repeated step the boxes stay where they were left.
-        self._state.place_boxes(plane, self._state.boxes or layout_named(self._preset))
+    def layout(self, plane: Plane, empty: Image) -> LayoutStep:
+        """Propose the boxes that are printed on the felt, and ask for their positions."""
+        found = self._propose_boxes(plane, empty)
         self._state.reach_stage("boxes")
         text = (
             "Drag the boxes on the page onto those of the felt: one by one, or from beside them "
             "all at once."
         )
+        if found:
+            text = (
+                "The boxes of the felt were found. Look on the page whether each name is where "
+                "that card is dealt; then go on, or drag the boxes."
+            )
         self._ask(f"The boxes ({self._preset})", text, "boxes")
         x, y, turn = self._state.shift
         return LayoutStep(preset=self._preset, x=x, y=y, turn=turn, boxes=tuple(self._state.boxes))
+
+    def _propose_boxes(self, plane: Plane, empty: Image) -> bool:
+        """Show boxes on the page; return whether they are those of the felt."""
+        if self._state.boxes:
+            # In a repeated step the boxes stay where they were left.
+            self._state.place_boxes(plane, self._state.boxes)
+            return False
+        layout = layout_named(self._preset)
+        found = propose_boxes(empty, plane, layout)
+        if found is None:
+            self._state.place_boxes(plane, layout)
+        else:
+            self._state.place_boxes(plane, found.boxes, found.shift)
+        return found is not None
 
     def throat(self, plane: Plane) -> ThroatStep:
         """Ask for the direction in which cards leave, and for the leading side."""

@@ -36,6 +36,7 @@ from msgspec import Meta, Struct
 
 from calibration.camera.table_plane_and_places import Box, Plane, layout_named, leaves_along_x
 from drivers.camera.profile.camera_profile import Point, Polygon
+from drivers.camera.sources.frame_capture import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
@@ -189,9 +190,9 @@ class ScriptedDialogue:
         """Return the script's step."""
         return self._script.empty
 
-    def layout(self, plane: Plane) -> LayoutStep:
+    def layout(self, plane: Plane, empty: Image) -> LayoutStep:
         """Return the script's step, or the preset of the command line."""
-        del plane
+        del plane, empty
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
     def throat(self, plane: Plane) -> ThroatStep:

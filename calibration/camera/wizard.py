@@ -186,7 +186,7 @@ class _Wizard(NamedTuple):
                 window=window.corners, direction=window.direction, turn=window.turn
             )
         else:
-            step = self.dialogue.layout(plane)
+            step = self.dialogue.layout(plane, result.reference)
             result.plane = plane.moved(step.x, step.y, step.turn)
             result.places = places_of(step.chosen)
         # The profile's own checks: every slot has a place, and all places are in the image.

@@ -148,10 +148,14 @@ class WizardState:
         with self._lock:
             self._lines = [*self._lines, line][-_MAX_LINES:]
 
-    def place_boxes(self, plane: Plane, boxes: Sequence[Box]) -> None:
-        """Show boxes on a plane, with the shift of the previous ones."""
+    def place_boxes(
+        self, plane: Plane, boxes: Sequence[Box], shift: LayoutShift | None = None
+    ) -> None:
+        """Show boxes on a plane, with a shift; None for that of the previous ones."""
         with self._lock:
-            self._overlay = LayoutOverlay(plane, boxes, self._min_pixels, self.shift)
+            self._overlay = LayoutOverlay(
+                plane, boxes, self._min_pixels, self.shift if shift is None else shift
+            )
 
     @property
     def boxes(self) -> list[Box]:

@@ -29,6 +29,7 @@ from tests.brokers import PATIENCE
 
 SIZE = (1280, 720)
 PICTURE: Image = np.full((720, 1280, 3), 90, np.uint8)
+FELT = np.full((720, 1280, 3), (40, 90, 40), np.uint8)
 PLANE = plane_from_points([(580, 320), (700, 320), (700, 400), (580, 400)], (80, 53), SIZE)
 
 
@@ -155,7 +156,7 @@ def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
     asked, said = person(desk, lines)
     assert asked.plane().size == 90.0
     asked.empty()
-    assert asked.layout(PLANE).boxes == layout_named("six")
+    assert asked.layout(PLANE, FELT).boxes == layout_named("six")
     step = asked.card([])
     assert step is not None
     assert (step.card, step.slot) == (Card("AD"), Slot.P1)
@@ -239,12 +240,12 @@ def test_the_page_receives_the_last_step(desk: WizardState) -> None:
 
 def test_boxes_keep_their_positions_in_a_repeated_step(desk: WizardState) -> None:
     asked, _ = person(desk, ["\n", "\n"])
-    asked.layout(PLANE)
+    asked.layout(PLANE, FELT)
     desk.begin_step("The boxes", "Drag them.", "boxes")
     desk.execute(Command(do="box", index=0, x=300, y=300))
     left = list(desk.boxes)
     assert left != list(layout_named("six"))
-    assert list(asked.layout(PLANE).boxes) == left
+    assert list(asked.layout(PLANE, FELT).boxes) == left
 
 
 def test_the_direction_of_the_cards_is_asked_at_the_throat(desk: WizardState) -> None:

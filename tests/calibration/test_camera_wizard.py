@@ -291,9 +291,9 @@ class Corrected(ScriptedDialogue):
         super().__init__(script, None)
         self.planes: list[Plane] = []
 
-    def layout(self, plane: Plane) -> LayoutStep:
+    def layout(self, plane: Plane, empty: Image) -> LayoutStep:
         self.planes.append(plane)
-        right = super().layout(plane)
+        right = super().layout(plane, empty)
         return right if self.planes[1:] else LayoutStep(x=900.0, turn=20.0)
 
     def ask_retry(self, fault: str) -> bool:
