@@ -248,20 +248,25 @@ class Threshold(Struct, frozen=True):
 
 
 def best_proven_point() -> CurvePoint | None:
-    """Return the point of the curve with the smallest proven risk."""
-    return min(risk_curve(), key=lambda point: point.risk, default=None)
+    """Return the point with the smallest proven risk, from the threshold of the weights on."""
+    points = [point for point in risk_curve() if point.threshold >= WEIGHTS_INFO.threshold]
+    return min(points, key=lambda point: point.risk, default=None)
 
 
 def choose_threshold(risk: float | None) -> Threshold:
     """
     Choose the lowest threshold whose measured risk is at most the requested one.
 
-    Without a request, that of the weights is used; where the measurement is too small to
-    prove the requested risk, the strictest.
+    Without a request, that of the weights is used; if the measurement is too small to
+    prove the requested risk, the strictest. Never a lower one than that of the weights: the risk
+    was measured with ordinary decks, and below it cards of strange decks get wrong names
+    (`bench.vision.strange_decks`).
     """
     if not CURVE_FILE.is_file():
         return Threshold(WEIGHTS_INFO.threshold, risk)
-    value = WEIGHTS_INFO.threshold if risk is None else threshold_for(risk)
+    value = WEIGHTS_INFO.threshold
+    if risk is not None:
+        value = max(value, threshold_for(risk))
     for point in load_curve():
         if point.threshold == value:
             return Threshold(value, risk, point.risk, point.accepted)

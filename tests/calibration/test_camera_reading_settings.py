@@ -59,7 +59,12 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "curve.json"
-    points = [(0.8, 0.99, 9, 30000, 1 / 2000), (0.9, 0.98, 0, 29000, 1 / 9700)]
+    usual = WEIGHTS_INFO.threshold
+    points = [
+        (0.8, 0.99, 9, 30000, 1 / 2000),
+        (usual, 0.985, 4, 29500, 1 / 4000),
+        (0.995, 0.98, 0, 29000, 1 / 9700),
+    ]
     names = ("threshold", "accepted", "wrong", "cards", "risk")
     told = [dict(zip(names, point, strict=True)) for point in points]
     path.write_text(json.dumps({"curve": told}))
@@ -70,16 +75,17 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
         "threshold_for",
         lambda risk: confidence.threshold_for(risk, path),
     )
-    assert choose_threshold(1 / 1000).value == 0.8
+    # Strange decks, of which the curve knows nothing, forbid a lower one than that of the weights.
+    assert choose_threshold(1 / 1000).value == usual
     strict = choose_threshold(1 / 5000)
-    assert (strict.value, strict.is_proven) == (0.9, True)
-    assert choose_threshold(None).value == WEIGHTS_INFO.threshold
+    assert (strict.value, strict.is_proven) == (0.995, True)
+    assert choose_threshold(None).value == usual
     assert strict.summary == (
-        "0.9 for at most one wrong card in 5,000; measured: at most one in 9,700 wrong "
+        "0.995 for at most one wrong card in 5,000; measured: at most one in 9,700 wrong "
         "(95% sure), 98.0% accepted"
     )
     unproven = choose_threshold(1 / 50000)
-    assert (unproven.value, unproven.is_proven) == (0.9, False)
+    assert (unproven.value, unproven.is_proven) == (0.995, False)
 
 
 def test_cards_of_the_previous_deck_are_removed(tmp_path: Path) -> None:
