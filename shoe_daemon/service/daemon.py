@@ -43,6 +43,7 @@ from shoe_daemon.table import (
     make_detail,
 )
 from shoe_daemon.witness.clip_span import Cause
+from shoe_daemon.witness.witness_config import MISSING_VIDEO_PACKAGES
 
 if TYPE_CHECKING:
     from drivers import VideoFrame
@@ -143,6 +144,7 @@ class Daemon:
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
         self._lamps = lamps = _make_lamps(setup, self._session)
+        self._witness_alerts: tuple[str, ...] = ()
         self._witnesses = witnesses = self._make_witnesses(setup)
         self._metrics = TableMetrics(
             self.core,
@@ -194,8 +196,12 @@ class Daemon:
         config = setup.config
         if not config.witness:
             return None
-        # Tables without a witness need neither OpenCV nor its memory.
-        from shoe_daemon.witness.witness_thread import Witnesses  # noqa: PLC0415
+        try:
+            # Tables without a witness need neither OpenCV nor its memory.
+            from shoe_daemon.witness.witness_thread import Witnesses  # noqa: PLC0415
+        except ImportError:
+            self._witness_alerts = (f"no clips: {MISSING_VIDEO_PACKAGES}",)
+            return None
 
         drivers = {each.id: each.driver for each in setup.readers}
 
@@ -304,7 +310,9 @@ class Daemon:
         self._commands.check()
         self._show_lamps()
         lamp_alerts = () if self._lamps is None else self._lamps.alerts
-        witness_alerts = () if self._witnesses is None else self._witnesses.alerts
+        witness_alerts = self._witness_alerts
+        if self._witnesses is not None:
+            witness_alerts = tuple(self._witnesses.alerts)
         forward_alerts = [each.alert for each in self._forwards.values() if each.alert]
         self._state.notes = (
             *self._commands.alerts,

@@ -15,6 +15,11 @@ from msgspec import Meta, Struct
 from drivers import check_video
 from shoe_daemon.errors import UserError, errors_at
 
+MISSING_VIDEO_PACKAGES: Final = (
+    "clips need OpenCV and PyAV: expected the package shoe-daemon-camera, or "
+    "`pip install 'shoe-daemon[camera]'`"
+)
+
 _MAX_WITNESSES: Final = 4
 _SIZE: Final = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})")
 _FOLDER: Final = "evidence"
@@ -116,10 +121,7 @@ def check_video_installed(
         with tolerate(), errors_at(f"witness {witness.id!r}"):
             for module in ("cv2", "av"):
                 if find_spec(module) is None:
-                    raise UserError(
-                        "clips need OpenCV and PyAV: expected the package shoe-daemon-camera, or "
-                        "`pip install 'shoe-daemon[camera]'`"
-                    )
+                    raise UserError(MISSING_VIDEO_PACKAGES)
             if witness.source is not None:
                 check_video(witness.source, witness.username, witness.password_file, beside)
 

@@ -127,6 +127,21 @@ def test_a_camera_that_is_gone_is_in_the_status_and_the_table_goes_on(
     assert [each.say for each in records(daemon)] == ["no_clip"]
 
 
+def test_without_the_packages_the_table_goes_on_and_says_so(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
+) -> None:
+    text = '[[witness]]\nsource = "rtsp://127.0.0.1:9/1"\n'
+    config = configure(tmp_path / "t", text, port=mosquitto.port, line=shoe.link)
+    daemon = run(config, patch=f"import sys\nsys.modules['av'] = None\n{QUICK}").wait_ready()
+    wait_for(lambda: "no clips: clips need OpenCV" in daemon.manager.status, "the status")
+    shoe.wait_heard()
+    shoe.say("S")
+    shoe.draw(*NATURAL)
+    shoe.call(Outcome.PLAYER)
+    listener.wait("event/round_finished")
+    assert daemon.stop() == 0
+
+
 _ROUNDS = {
     "lawful": (NATURAL, Outcome.PLAYER),
     "excess card": ((*NATURAL, EXCESS), Outcome.PLAYER),
