@@ -8,7 +8,8 @@ its report.
 
 Baseline on the same pictures: a template matcher by normalised cross-correlation. It gets the true
 corners and the faces of the same deck as templates, and always answers. Also measured: the memory
-of a daemon with this camera (aim: 250 MB), and with a witness that writes clips too (300 MB).
+of a daemon with this camera (aim: 250 MB), and with a witness that writes clips too (300 MB),
+their processor time, and the time from the start to the first picture.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from bench.harness import percentile, process_seconds, resident_mb, running_daemon
+from bench.harness import (
+    percentile,
+    process_seconds,
+    resident_mb,
+    running_daemon,
+    wait_for,
+)
 from drivers.camera.camera_as_line import make_station
 from drivers.camera.line_messages import Say
 from drivers.camera.options import CameraOptions
@@ -41,6 +48,7 @@ from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.simulation_files import write_simulated_profile
 from drivers.simulators.card_artwork import face
 from shoe_daemon.game import DECK, Card
+from shoe_daemon.journal import JournalReader
 
 IDLE_AIM: Final = 30
 LANDING_AIM: Final = 15
@@ -225,7 +233,10 @@ def memory(settings: Settings, folder: Path) -> None:
             encoding="utf-8",
         )
         sender = RawSender(folder / "camera.sock")
+        first = next(shot.image for shot in _shots(settings) if shot.image is not None)
+        began = time.perf_counter()
         with running_daemon(config) as ready:
+            first_s = _until_seen(folder / "journal.db", sender, first, began)
             _feed(settings, sender)
             now, peak = resident_mb(ready.process), resident_mb(ready.process, peak=True)
             cpu_s = process_seconds(ready.process)
@@ -234,8 +245,21 @@ def memory(settings: Settings, folder: Path) -> None:
         about = f" and a witness with {sum(clips) / 1e6:.1f} MB of clips" if witness else ""
         print(
             f"daemon with this camera{about}: {now:.0f} MB resident, {peak:.0f} MB at most "
-            f"({_met(peak <= aim)} {aim} MB), {cpu_s:.1f} s of the processor"
+            f"({_met(peak <= aim)} {aim} MB), {cpu_s:.1f} s of the processor in {_FED:g} s; "
+            f"first picture {first_s:.1f} s after the start"
         )
+
+
+def _until_seen(journal: Path, sender: RawSender, image: Image, began: float) -> float:
+    """Send a picture until the daemon has journaled that its camera works; return the seconds."""
+
+    def seen() -> bool:
+        sender.send(image, time.monotonic())
+        with JournalReader(journal) as reader:
+            return any(each.type == "reader_status" for each in reader.events(0))
+
+    wait_for(seen, "the first picture")
+    return time.perf_counter() - began
 
 
 def _feed(settings: Settings, sender: RawSender) -> None:
