@@ -145,6 +145,7 @@ class Daemon:
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
         self._lamps = lamps = _make_lamps(setup, self._session)
         self._witness_alerts: tuple[str, ...] = ()
+        self._was_on_hold = False
         self._witnesses = witnesses = self._make_witnesses(setup)
         self._metrics = TableMetrics(
             self.core,
@@ -309,6 +310,7 @@ class Daemon:
         self._retention.check()
         self._commands.check()
         self._show_lamps()
+        self._follow_hold()
         lamp_alerts = () if self._lamps is None else self._lamps.alerts
         witness_alerts = self._witness_alerts
         if self._witnesses is not None:
@@ -425,6 +427,15 @@ class Daemon:
         self._follow_disputes(
             [Cause(each.data.kind, each.data.id, each.shoe, each.round) for each in alerts]
         )
+
+    def _follow_hold(self) -> None:
+        """Begin a clip when the table is put on hold, which is no event, and note its end."""
+        state = self.core.table.state
+        if self._witnesses is not None and state.on_hold is not self._was_on_hold:
+            self._was_on_hold = state.on_hold
+            round_ = state.round.number if state.round else None
+            cause = Cause("on_hold", state.seq, state.shoe.number if state.shoe else None, round_)
+            self._follow_disputes([cause] if state.on_hold else [])
 
     def _follow_disputes(self, causes: list[Cause]) -> None:
         if self._witnesses is not None:

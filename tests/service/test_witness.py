@@ -107,6 +107,23 @@ def test_a_dispute_leaves_a_clip_that_the_journal_proves(
     assert "1 are no longer there" in gone.output
 
 
+def test_a_table_on_hold_has_a_clip(
+    tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe, camera: NetworkCamera
+) -> None:
+    config = configure(tmp_path / "t", with_witness(camera), port=mosquitto.port, line=shoe.link)
+    daemon = run(config, patch=QUICK)
+    ready(daemon, shoe)
+    shoe.say("S")
+    shoe.draw("P1:9S")
+    wait_for(lambda: order(daemon, "hold"), "the hold")
+    assert order(daemon, "resume")
+    wait_for(lambda: records(daemon), "the record of the clip")
+    assert daemon.stop() == 0
+    (record,) = records(daemon)
+    assert [(each.kind, each.shoe, each.round) for each in record.causes] == [("on_hold", 1, 1)]
+    assert (record.say, record.cut) == ("clip", None)
+
+
 def test_a_camera_that_is_gone_is_in_the_status_and_the_table_goes_on(
     tmp_path: Path, run: Run, mosquitto: Mosquitto, listener: Listener, shoe: Shoe
 ) -> None:
