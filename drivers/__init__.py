@@ -23,7 +23,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
 - `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`, `SharesFrames`: video for
   witnesses; `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds;
-  `ClipWriter`, `Clip`, `clip_names`, `name_clip`, `find_unfinished`: clips.
+  `ClipWriter`, `Clip`, `clip_names`, `describe_clip`, `is_playable`, `find_unfinished`: clips.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
@@ -41,9 +41,10 @@ if TYPE_CHECKING:
         Clip,
         ClipWriter,
         clip_names,
+        describe_clip,
         encode_picture,
         find_unfinished,
-        name_clip,
+        is_playable,
     )
     from drivers.camera.sources.frame_capture import CaptureThread, Image, VideoFrame
     from drivers.camera.sources.plain_video import open_video
@@ -159,6 +160,7 @@ __all__ = [
     "check_video",
     "clip_names",
     "create_driver",
+    "describe_clip",
     "driver_names",
     "driver_version",
     "encode_picture",
@@ -168,12 +170,12 @@ __all__ = [
     "frames_of",
     "gpio_errors",
     "has_line_settings",
+    "is_playable",
     "load_capture",
     "load_deck_profile",
     "load_gpiod",
     "make_driver",
     "missing_cards",
-    "name_clip",
     "observations_of",
     "open_transport",
     "open_video",
@@ -194,7 +196,8 @@ _NAMES_BY_MODULE: Final = {
         "clip_names",
         "encode_picture",
         "find_unfinished",
-        "name_clip",
+        "is_playable",
+        "describe_clip",
     ),
     "camera.sources.frame_capture": ("CaptureThread", "Image", "VideoFrame"),
     "camera.sources.plain_video": ("open_video",),

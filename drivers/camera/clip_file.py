@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -48,7 +49,8 @@ class Clip(Struct, frozen=True, kw_only=True):
     A finished clip.
 
     Attributes:
-        file: Its name.
+        file: The name that it gets when it is in the journal.
+        path: Its hidden file until then.
         sha256: The hash of the file, 64 hexadecimal digits.
         bytes: The size of the file.
         begin: The time of the first picture.
@@ -57,6 +59,7 @@ class Clip(Struct, frozen=True, kw_only=True):
     """
 
     file: str
+    path: Path
     sha256: str
     bytes: int
     begin: datetime
@@ -128,7 +131,7 @@ class ClipWriter:
         self._last_seen: datetime | None = None
         self._path = folder / f".{begin:{_AT}}"[:-3]
         self._path = Path(f"{self._path}-{witness}.webm")
-        with _encoder_errors():
+        with _encoder_errors(), self._unlinked_on_error():
             self._path.touch(FILE_MODE)
             self._container = av.open(
                 str(self._path), "w", format="webm", options=_CONTAINER_OPTIONS
@@ -140,6 +143,15 @@ class ClipWriter:
             self._stream.pix_fmt = "yuv420p"
             self._stream.bit_rate = round(size[0] * size[1] * fps * _BITS_PER_PIXEL)
             self._stream.thread_count = 1
+
+    @contextlib.contextmanager
+    def _unlinked_on_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+            raise
 
     @property
     def is_blind(self) -> bool:
@@ -182,7 +194,7 @@ class ClipWriter:
 
     def finish(self) -> Clip:
         """
-        Finish the file, and give it its name.
+        Finish the file.
 
         Raises:
             OSError: The file cannot be written.
@@ -192,7 +204,7 @@ class ClipWriter:
                 self._container.mux(packet)
             self._container.close()
         blind_s = round(float(self._blind / self._fps), 1)
-        return name_clip(self._path, self._witness, self._begin, self._end, blind_s=blind_s)
+        return describe_clip(self._path, self._witness, self._begin, self._end, blind_s=blind_s)
 
     def abandon(self) -> None:
         """Remove the unfinished file; nothing is raised."""
@@ -202,14 +214,14 @@ class ClipWriter:
             self._path.unlink()
 
 
-def name_clip(
+def describe_clip(
     path: Path, witness: str, begin: datetime, end: datetime, *, blind_s: float = 0.0
 ) -> Clip:
     """
-    Give a written file its name, and return what is known of it.
+    Return what is known of a written file, and make it durable.
 
     Raises:
-        OSError: It cannot be read or renamed.
+        OSError: It cannot be read.
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -219,8 +231,22 @@ def name_clip(
     whole_seconds = int(seconds) + (seconds > int(seconds))
     at = f"{begin:{_AT}}"[:-3]
     name = f"{at}-{witness}-{whole_seconds}s-{digest[:_HASH_DIGITS]}.webm"
-    path.rename(path.with_name(name))
-    return Clip(file=name, sha256=digest, bytes=size, begin=begin, end=end, blind_s=blind_s)
+    return Clip(
+        file=name,
+        path=path,
+        sha256=digest,
+        bytes=size,
+        begin=begin,
+        end=end,
+        blind_s=blind_s,
+    )
+
+
+def is_playable(path: Path) -> bool:
+    """Return whether a file has at least one picture."""
+    with contextlib.suppress(av.FFmpegError, OSError, ValueError), av.open(str(path)) as video:
+        return next(video.decode(video=0), None) is not None
+    return False
 
 
 def find_unfinished(folder: Path, witness: str) -> list[tuple[Path, datetime]]:
@@ -230,7 +256,8 @@ def find_unfinished(folder: Path, witness: str) -> list[tuple[Path, datetime]]:
     with contextlib.suppress(OSError):
         for path in sorted(folder.iterdir()):
             parts = names.fullmatch(path.name)
-            if parts is not None and parts["half"] is not None:
+            regular = stat.S_ISREG(path.lstat().st_mode)
+            if regular and parts is not None and parts["half"] is not None:
                 with contextlib.suppress(ValueError):  # no such day
                     begin = datetime.strptime(f"{parts['half']}+0000", f"{_AT}%z")
                     found.append((path, begin.astimezone(UTC)))

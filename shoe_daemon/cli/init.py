@@ -73,7 +73,7 @@ _LANGUAGES: Final = sorted(
 @click.option(
     "--witness",
     metavar="SOURCE",
-    help="A camera whose video is kept when something is disputed: rtsp://… or a device.",
+    help="A camera whose video is kept when something is disputed: rtsp://…, a device, or none.",
 )
 @click.option(
     "--listen",

@@ -84,8 +84,14 @@ def ask_answers(given: Given, earlier: Answers | None, found: Sequence[FoundRead
         display=cast("DisplayKind", ask.choice("display", "Boards", _DISPLAYS)),
         language=given.language or (earlier.language if earlier else "en"),
         operators=_operators(given, earlier),
-        witness=given.witness or (earlier.witness if earlier and earlier.table == table else None),
+        witness=_witness(given, earlier, table),
     )
+
+
+def _witness(given: Given, earlier: Answers | None, table: str) -> str | None:
+    if given.witness is not None:
+        return None if given.witness in {"", "none"} else given.witness
+    return earlier.witness if earlier and earlier.table == table else None
 
 
 class _Asker:

@@ -134,23 +134,25 @@ def check_clips(
     Raises:
         OSError: The folder or a clip cannot be read.
     """
+    # Listed before the records are read: a clip gets its name when its record is in the journal.
+    there = sorted(
+        each.name
+        for each in folder.iterdir()
+        if each.suffix == _CLIP_SUFFIX and not each.name.startswith(".")
+    )
     hashes: dict[str, str] = {}
     missing = 0
     for record in records:
         missing += record.file is None
         if record.file is not None and record.sha256 is not None:
             hashes[record.file] = record.sha256
-    there = sorted(
-        each.name
-        for each in folder.iterdir()
-        if each.suffix == _CLIP_SUFFIX and not each.name.startswith(".")
-    )
-    known = [name for name in there if name in hashes]
+    digests = {name: _sha256(folder / name) for name in there if name in hashes}
+    known = [name for name, digest in digests.items() if digest is not None]
     unknown = [name for name in there if name not in hashes]
     # 2026-11-23T21:45:00.250Z as in a name: 20261123-214500.250.
     begin = (since or "").translate(_AS_IN_NAMES)
     older = [name for name in unknown if name < begin]
-    altered = tuple(name for name in known if _sha256(folder / name) != hashes[name])
+    altered = tuple(name for name in known if digests[name] != hashes[name])
     return ClipVerdict(
         good=len(known) - len(altered),
         removed=len(hashes) - len(known),
@@ -161,6 +163,10 @@ def check_clips(
     )
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _sha256(path: Path) -> str | None:
+    """Return the hash of a file; None if it was removed meanwhile."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None

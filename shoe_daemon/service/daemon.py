@@ -16,7 +16,7 @@ import structlog
 from drivers import Forward, Frame, FrameKind, Reader, ReaderEnvironment, SharesFrames
 from shoe_daemon.config import MetricsSettings, Reading, Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.journal.clip_records import WITNESS_PREFIX
+from shoe_daemon.journal.clip_records import WITNESS_PREFIX, is_witness
 from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
 from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
@@ -310,7 +310,7 @@ class Daemon:
         self._retention.check()
         self._commands.check()
         self._show_lamps()
-        self._follow_hold()
+        self._follow_hold()  # a button's order
         lamp_alerts = () if self._lamps is None else self._lamps.alerts
         witness_alerts = self._witness_alerts
         if self._witnesses is not None:
@@ -339,10 +339,15 @@ class Daemon:
         frames = [each for each in inputs if not isinstance(each, PendingCommand)]
         if frames:
             events = self._write(partial(self.core.process, frames))
+            if self._witnesses is not None:
+                for source, frame in frames:
+                    if is_witness(source):
+                        self._witnesses.recorded(frame.raw)
             self.core.count_rejected(frames)
             self._announce(events)
         if inputs and isinstance(last := inputs[-1], PendingCommand):
             self._announce(self._commands.judge(last))
+            self._follow_hold()
         self._inputs.mark_processed(len(inputs))
 
     def _next_inputs(self) -> list[Input]:

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from drivers import check_video
+from drivers import check_video, redact_url
 from shoe_daemon.errors import UserError, errors_at
 
 MISSING_VIDEO_PACKAGES: Final = (
@@ -103,12 +103,13 @@ def check_witnesses(
             if witness.source is None:
                 continue
             own = f"witness {witness.id!r}"
-            other = owners.setdefault(_device(witness.source), own)
+            other = owners.setdefault(_device(witness.source.removeprefix("camera:")), own)
             if other != own:
                 advice = (
                     f"; expected reader = {other[8:-1]!r}" if other.startswith("reader") else ""
                 )
-                raise UserError(f"source: {witness.source!r} is the camera of {other} too{advice}")
+                shown = redact_url(witness.source)
+                raise UserError(f"source: {shown!r} is the camera of {other} too{advice}")
 
 
 def check_video_installed(

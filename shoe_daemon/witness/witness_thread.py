@@ -34,9 +34,10 @@ from drivers import (
     VideoFrame,
     VideoRing,
     clip_names,
+    describe_clip,
     encode_picture,
     find_unfinished,
-    name_clip,
+    is_playable,
     open_video,
     redact_url,
 )
@@ -52,11 +53,11 @@ _MAX_RETRY_S: Final = 10.0
 _BLIND_AFTER_S: Final = 1.5
 """A frame that is older shows nothing of the present."""
 
+_HUNG_AFTER_S: Final = 30.0
+"""A thread that added no picture for so long hangs, as in its disk."""
+
 _SILENT_AFTER_S: Final = 5.0
 """A camera that gave no frame for so long is reported."""
-
-_PICTURES_PER_STEP: Final = 10
-"""Pictures of the ring that are encoded at a time, so that new ones are not late."""
 
 _MAX_BEHIND_S: Final = 60.0
 """Seconds for which missing pictures are added after the thread was delayed, as by a camera that
@@ -66,6 +67,9 @@ _CHECK_DISK_EVERY: Final = 25
 """Pictures between two looks at the free space."""
 
 _CLEANUP_INTERVAL_S: Final = 600.0
+_LAST_PICTURES_S: Final = 2.0
+"""Time for which a daemon that stops encodes what it has."""
+
 _STOP_TIMEOUT_S: Final = 5.0
 _NICENESS: Final = 10
 """Video waits for the processor behind the cards."""
@@ -129,6 +133,19 @@ class _Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
+class _Ending(Struct, frozen=True):
+    """
+    A clip whose last pictures are being encoded.
+
+    Attributes:
+        causes: Its causes.
+        cut: Why it ended early; None if everything was decided.
+    """
+
+    causes: tuple[Cause, ...]
+    cut: str | None
+
+
 class WitnessEnvironment(Struct, frozen=True):
     """
     Camera, clocks and waits of a witness; tests replace them.
@@ -174,7 +191,7 @@ class Witness(WakeableThread):
     ) -> None:
         super().__init__(f"witness-{settings.id}")
         self.name = settings.id
-        self.detail = ""
+        self.detail = "no picture yet"
         self._settings = settings
         self._label = f"{label}  {settings.id}"
         self._folder = EvidenceFolder(
@@ -187,10 +204,13 @@ class Witness(WakeableThread):
         self._news: queue.SimpleQueue[tuple[tuple[Cause, ...], bool]] = queue.SimpleQueue()
         self._statements: deque[bytes] = deque()
         self._backlog: deque[Picture] = deque()
+        self._unnamed: dict[bytes, Clip] = {}
         self._writer: ClipWriter | None = None
+        self._ending: _Ending | None = None
+        self._stated: set[Cause] = set()
         self._written = 0
-        self._no_clip: str | None = None
-        self._kept_part = False
+        self._trouble: str | None = None
+        self._stepped_at = environment.clock()
         self._source: VideoSource | None = None
         self._frame: VideoFrame | None = None
         self._encoded_frame: VideoFrame | None = None
@@ -207,16 +227,29 @@ class Witness(WakeableThread):
         """Note causes, and whether anything is undecided; takes microseconds, from any thread."""
         self._news.put((tuple(causes), undecided))
 
+    def recorded(self, line: bytes) -> None:
+        """Give a clip its name: the journal has its line. Any thread may call it."""
+        clip = self._unnamed.pop(line, None)
+        if clip is not None:
+            try:
+                clip.path.rename(clip.path.with_name(clip.file))
+            except OSError as error:
+                _log.warning("clip_not_named", file=clip.file, reason=one_line(error))
+
     @property
     def alert(self) -> str | None:
         """One sentence for people while there is no video or no clip; None otherwise."""
-        return f"witness {self.name}: {self.detail}" if self.detail else None
+        detail = self.detail
+        if self._environment.clock() - self._stepped_at > _HUNG_AFTER_S:
+            detail = "it hangs"
+        return f"witness {self.name}: {detail}" if detail else None
 
     def run(self) -> None:
         """Record until stopped: the body of the thread."""
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-        self._adopt_unfinished()
+        with contextlib.suppress(Exception):
+            self._adopt_unfinished()
         clock = self._environment.clock
         step_s = 1 / self._settings.fps
         due, tidied = clock(), float("-inf")
@@ -225,15 +258,15 @@ class Witness(WakeableThread):
                 self._look(due)
                 due = max(due, clock() - _MAX_BEHIND_S)
                 while due <= clock() and not self._stopping.is_set():
+                    self._look(clock())  # frames that came meanwhile
                     self._step(due)
                     due += step_s
+                self._write(until=due)
                 if clock() - tidied >= _CLEANUP_INTERVAL_S or self._folder.is_too_large:
                     self._folder.clean_up()
                     tidied = clock()
             except Exception as error:  # noqa: BLE001 - the thread must not end
-                self.detail = describe_exception(error)
-                self._unwritten.failed(clock(), reason=self.detail)
-                self._give_up(self.detail)
+                self._fail_clip(describe_exception(error))
                 self._wait(step_s)
         self._end()
 
@@ -248,13 +281,13 @@ class Witness(WakeableThread):
                     self._wait(max(0.0, min(until, self._retry_at) - clock()))
                     return
                 self._source = self._environment.open_source()
-            while (left := until - clock()) > 0 or self._frame is None:
+            left = 1.0
+            while left > 0:
+                left = until - clock()
                 frame = self._source.take(max(0.0, left))
                 if frame is not None:
                     self._frame, self._frame_at = frame, clock()
                     self._sees()
-                elif left <= 0:
-                    break
         except (LineError, UserError) as error:
             self._lose(str(error))
         if self._source is not None and clock() - self._frame_at > _SILENT_AFTER_S:
@@ -263,7 +296,7 @@ class Witness(WakeableThread):
     def _sees(self) -> None:
         self._retry_delay.reset()
         self._lost.succeeded()
-        if self._no_clip is None:
+        if self._trouble is None:
             self.detail = ""
 
     def _lose(self, reason: str) -> None:
@@ -279,20 +312,20 @@ class Witness(WakeableThread):
 
     def _step(self, due: float) -> None:
         """Add the picture of a moment to the ring and to the open clip."""
-        late = timedelta(seconds=max(0.0, self._environment.clock() - due))
+        now = self._stepped_at = self._environment.clock()
+        late = timedelta(seconds=max(0.0, now - due))
         picture = Picture(self._environment.wall() - late, self._encode(due))
         self._follow_news()
-        if self._writer is not None:
-            self._backlog.append(picture)
         self._ring.add(picture)
-        if self._span.is_open and self._writer is None and self._no_clip is None:
-            self._begin()
-        self._write(_PICTURES_PER_STEP)
+        if self._ending is None:
+            if self._writer is not None:
+                self._backlog.append(picture)
+            elif self._span.is_open and self._trouble is None:
+                self._begin()
         if sum(len(each.jpeg or b"") for each in self._backlog) > MAX_RING_BYTES:
-            self._cut("the processor is too slow: expected a lower fps or width")
-        end = self._span.end(self._environment.clock())
-        if end is not None:
-            self._close("no decision yet" if end is End.TOO_LONG else None)
+            self._fail_clip("the processor is too slow: expected a lower fps or width")
+        if self._ending is None and (end := self._span.end(now)) is not None:
+            self._end_span("no decision yet" if end is End.TOO_LONG else None)
         self._send()
 
     def _encode(self, due: float) -> bytes | None:
@@ -311,6 +344,8 @@ class Witness(WakeableThread):
         with contextlib.suppress(queue.Empty):
             while True:
                 causes, undecided = self._news.get_nowait()
+                if set(causes) - set(self._span.causes):
+                    self._trouble = None  # another dispute, another attempt
                 self._span.follow(causes, now, undecided=undecided)
 
     # Clips.
@@ -328,7 +363,7 @@ class Witness(WakeableThread):
                 pictures[0].at,
             )
         except OSError as error:
-            self._give_up(one_line(error))
+            self._fail_clip(one_line(error))
             return
         self._written = 0
         self._backlog.extend(pictures)
@@ -341,71 +376,80 @@ class Witness(WakeableThread):
         # Video has colours for blocks of two by two pixels.
         return round(width * scale) // 2 * 2, round(height * scale) // 2 * 2
 
-    def _write(self, max_pictures: int | None = None) -> None:
-        writer = self._writer
-        if writer is None:
-            return
-        try:
-            for _ in range(len(self._backlog) if max_pictures is None else max_pictures):
-                if not self._backlog:
-                    break
+    def _write(self, until: float) -> None:
+        """Encode pictures that wait: one, and further ones until a moment."""
+        while self._writer is not None and self._backlog:
+            try:
                 if self._written % _CHECK_DISK_EVERY == 0:
                     self._folder.prepare()
-                writer.add(self._backlog.popleft())
+                self._writer.add(self._backlog.popleft())
                 self._written += 1
-        except OSError as error:
-            self._cut(one_line(error))
+            except OSError as error:
+                self._fail_clip(one_line(error))
+            if self._environment.clock() >= until:
+                break
+        if self._ending is not None and not self._backlog:
+            self._finish(self._ending.causes, self._ending.cut)
+            self._ending = None
+            self._send()
 
-    def _cut(self, reason: str) -> None:
-        """End the open clip early: the disk takes no more of it."""
+    def _end_span(self, cut: str | None) -> None:
+        """The causes are decided, or it took too long: write what waits, and finish."""
+        if self._writer is not None:
+            self._ending = _Ending(self._span.causes, cut)
+        else:
+            self._say_missing(self._span.causes, self._trouble or self.detail)
+
+    def _finish(self, causes: tuple[Cause, ...], cut: str | None) -> None:
+        """Finish the file, and say for each cause whether it is in a clip."""
         writer, self._writer = self._writer, None
+        reason = self._trouble or self.detail or "the camera gave no picture"
+        try:
+            if writer is not None and not writer.is_blind:
+                self._say_clip(writer.finish(), causes, cut)
+                self._stated.update(causes)
+            elif writer is not None:
+                writer.abandon()
+        except OSError as error:
+            reason = one_line(error)
+            if writer is not None:
+                writer.abandon()
+        self._say_missing(causes, reason)
+
+    def _say_missing(self, causes: tuple[Cause, ...], reason: str) -> None:
+        """Say which causes are in no clip, at the end of their span."""
+        missing = tuple(cause for cause in causes if cause not in self._stated)
+        if missing:
+            self._say(_Statement(say="no_clip", causes=missing, cut=reason))
+        self._stated.clear()
+        self._trouble = None
+
+    def _fail_clip(self, reason: str) -> None:
+        """End the open clip early; there is no other until the next cause."""
+        self.detail = self._trouble = reason
+        self._unwritten.failed(self._environment.clock(), reason=reason)
         self._backlog.clear()
+        writer, self._writer = self._writer, None
         if writer is None:
             return
+        causes = self._span.causes if self._ending is None else self._ending.causes
         try:
-            if writer.is_blind:
-                writer.abandon()
-            else:
-                self._say_clip(writer.finish(), reason)
-                self._kept_part = True
+            if not writer.is_blind:
+                self._say_clip(writer.finish(), causes, reason)
+                self._stated.update(causes)
+                return
         except OSError:
-            writer.abandon()
-        self._give_up(reason)
+            pass
+        writer.abandon()
 
-    def _give_up(self, reason: str) -> None:
-        """Write no clip until the causes are decided."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.abandon()
-            self._backlog.clear()
-        self.detail = reason
-        self._no_clip = reason if self._span.is_open else None
-        self._unwritten.failed(self._environment.clock(), reason=reason)
-
-    def _close(self, cut: str | None) -> None:
-        """End the clip: its causes are decided, or it is too long."""
-        self._write()
-        writer, self._writer = self._writer, None
-        if writer is not None and writer.is_blind:
-            writer.abandon()
-            self._no_clip = self.detail or "the camera gave no picture"
-        elif writer is not None:
-            try:
-                self._say_clip(writer.finish(), cut)
-            except OSError as error:
-                writer.abandon()
-                self._no_clip = one_line(error)
-        if self._no_clip is not None and not self._kept_part:
-            self._say(_Statement(say="no_clip", causes=self._span.causes, cut=self._no_clip))
-        self._no_clip, self._kept_part = None, False
-
-    def _say_clip(self, clip: Clip, cut: str | None) -> None:
+    def _say_clip(self, clip: Clip, causes: tuple[Cause, ...], cut: str | None) -> None:
         self._folder.add(clip.bytes)
-        self._unwritten.succeeded()
-        self._say(
+        if cut is None:
+            self._unwritten.succeeded()
+        line = self._say(
             _Statement(
                 say="clip",
-                causes=self._span.causes,
+                causes=tuple(cause for cause in causes if cause not in self._stated),
                 file=clip.file,
                 sha256=clip.sha256,
                 bytes=clip.bytes,
@@ -415,20 +459,29 @@ class Witness(WakeableThread):
                 cut=cut,
             )
         )
+        self._unnamed[line] = clip
 
     def _adopt_unfinished(self) -> None:
-        """Name the clips of a daemon that was killed; they play up to their last second."""
+        """
+        Name the clips of a daemon that was killed: they play up to their last second. One that was
+        finished and not yet named is among them.
+        """
         for path, begin in find_unfinished(self._folder.path, self.name):
             try:
+                if not is_playable(path):
+                    path.unlink()
+                    continue
                 modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-                clip = name_clip(path, self.name, begin, max(begin, modified))
-            except OSError as error:
+                clip = describe_clip(path, self.name, begin, max(begin, modified))
+            except (OSError, ValueError, OverflowError) as error:
                 _log.warning("clip_not_adopted", file=path.name, reason=one_line(error))
             else:
-                self._say_clip(clip, "the daemon ended while it was written")
+                self._say_clip(clip, (), "the daemon ended while it was written")
 
-    def _say(self, statement: _Statement) -> None:
-        self._statements.append(_encoder.encode(statement))
+    def _say(self, statement: _Statement) -> bytes:
+        line = _encoder.encode(statement)
+        self._statements.append(line)
+        return line
 
     def _send(self) -> None:
         with contextlib.suppress(queue.Full):
@@ -437,12 +490,17 @@ class Witness(WakeableThread):
                 self._statements.popleft()
 
     def _end(self) -> None:
+        """Finish the open clip with what can be encoded in a short time."""
         with contextlib.suppress(Exception):
             self._follow_news()
-            if self._span.is_open:
-                if self._writer is None and self._no_clip is None:
+            if self._span.is_open and self._ending is None:
+                if self._writer is None and self._trouble is None:
                     self._begin()
-                self._close("the daemon stopped")
+                self._end_span("the daemon stopped")
+            self._write(until=self._environment.clock() + _LAST_PICTURES_S)
+            if self._ending is not None:
+                self._backlog.clear()
+                self._write(until=0)
         with contextlib.suppress(Exception):
             self._send()
         if self._source is not None:
@@ -491,6 +549,11 @@ class Witnesses:
         """Note what happened at the table, and whether anything is undecided."""
         for witness in self._witnesses:
             witness.follow(causes, undecided=undecided)
+
+    def recorded(self, line: bytes) -> None:
+        """Note that a line of a witness is in the journal."""
+        for witness in self._witnesses:
+            witness.recorded(line)
 
     @property
     def alerts(self) -> list[str]:

@@ -39,7 +39,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         image = np.full((180, 320, 3), (40, 90, 40), np.uint8)
         image[60:120, 20 + 10 * number : 60 + 10 * number] = 255
         writer.add(Picture(begin + timedelta(seconds=number / RATE), encode_picture(image, 320)))
-    return (folder / writer.finish().file).read_bytes()
+    return writer.finish().path.read_bytes()
 
 
 @pytest.fixture

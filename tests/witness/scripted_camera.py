@@ -38,7 +38,10 @@ class ScriptedCamera:
     Attributes:
         statements: What the witness put into the journal.
         now: Seconds since the start.
+        records: Whether the journal takes what it is given.
     """
+
+    records = True
 
     def __init__(
         self,
@@ -82,6 +85,8 @@ class ScriptedCamera:
         if self._full():
             raise queue.Full
         self.statements.append(json.loads(line))
+        if self.records:
+            self.witness.recorded(line)
 
     def _open(self) -> ScriptedCamera:
         if self._gone(self.now):

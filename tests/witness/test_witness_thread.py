@@ -66,7 +66,8 @@ def test_the_journal_has_the_hash_of_the_file(tmp_path: Path) -> None:
     content = path.read_bytes()
     assert clip["sha256"] == hashlib.sha256(content).hexdigest()
     assert clip["bytes"] == len(content)
-    assert clip["file"].endswith(f"-pit-8s-{clip['sha256'][:16]}.webm")
+    assert clip["file"].startswith("20261123-210000.")
+    assert clip["file"].endswith(f"s-{clip['sha256'][:16]}.webm")
     assert path.stat().st_mode & 0o777 == 0o640
 
 
@@ -139,17 +140,132 @@ def test_a_camera_that_opens_slowly_leaves_no_gap_in_time(tmp_path: Path) -> Non
     assert clip["blind_s"] == pytest.approx(13, abs=3)
 
 
+def slowed(monkeypatch: pytest.MonkeyPatch, camera: ScriptedCamera, cost_s: float) -> None:
+    """Let the encoding of each picture take some time."""
+    add = ClipWriter.add
+
+    def slowly(writer: ClipWriter, picture: Picture) -> None:
+        camera.now += cost_s
+        add(writer, picture)
+
+    monkeypatch.setattr(ClipWriter, "add", slowly)
+
+
+@pytest.mark.parametrize("cost_s", [0.1, 0.3, 0.45])
+def test_a_slow_encoder_loses_no_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cost_s: float
+) -> None:
+    camera = ScriptedCamera(tmp_path)
+    slowed(monkeypatch, camera, cost_s)
+    camera.at(30, CLOSED, undecided=True)
+    camera.at(60)
+    (clip,) = camera.run(200)
+    begin, end = seconds(clip)
+    assert "blind_s" not in clip
+    assert "cut" not in clip
+    assert (begin, end) == pytest.approx((20, 63), abs=1.1)
+    seen = shades(tmp_path / clip["file"])
+    wanted = [shade_of(begin + number / 2) for number in range(len(seen))]
+    assert len(seen) == round((end - begin) * 2) + 1
+    assert max(abs(was - is_) for was, is_ in zip(wanted, seen, strict=True)) <= 5
+
+
+def test_a_dispute_while_the_last_clip_is_still_encoded_has_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    camera = ScriptedCamera(tmp_path)
+    slowed(monkeypatch, camera, 0.45)
+    camera.at(30, CLOSED)
+    camera.at(36, replace(CLOSED, seq=18))
+    first, second = camera.run(300)
+    assert [each["seq"] for each in first["causes"]] == [17]
+    assert [each["seq"] for each in second["causes"]] == [18]
+    assert seconds(second)[0] < 36 < seconds(second)[1]
+
+
 def test_an_encoder_that_is_too_slow_cuts_the_clip(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness_thread, "MAX_RING_BYTES", 20_000)
-    monkeypatch.setattr(witness_thread, "_PICTURES_PER_STEP", 0)
+    monkeypatch.setattr(witness_thread, "MAX_RING_BYTES", 60_000)
     camera = ScriptedCamera(tmp_path)
+    slowed(monkeypatch, camera, 3)
     camera.at(20, CLOSED, undecided=True)
-    camera.at(50)
+    camera.at(100)
+    (clip,) = camera.run(120)
+    assert clip["say"] == "clip"
+    assert clip["cut"] == "the processor is too slow: expected a lower fps or width"
+
+
+def test_a_slow_computer_that_stops_keeps_what_it_encodes_in_two_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    camera = ScriptedCamera(tmp_path)
+    slowed(monkeypatch, camera, 0.6)
+    camera.at(20, CLOSED, undecided=True)
+    stopped_at: list[float] = []
+    camera.call(24, lambda: stopped_at.append(camera.now))
+    (clip,) = camera.run(24)
+    assert clip["cut"] == "the daemon stopped"
+    assert 4 <= len(shades(tmp_path / clip["file"])) <= 16
+    assert camera.now - stopped_at[0] < 6
+
+
+def test_a_clip_has_its_name_when_the_journal_has_its_line(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path)
+    camera.records = False
+    camera.at(20, CLOSED)
+    (clip,) = camera.run(40)
+    assert not (tmp_path / clip["file"]).exists()
+    assert len(list(tmp_path.glob(".*.webm"))) == 1
+    # The daemon was killed before the line was durable: the next one says it again.
+    (again,) = ScriptedCamera(tmp_path).run(1)
+    assert again["sha256"] == clip["sha256"]
+    assert clips(tmp_path) == [again["file"]]
+
+
+def test_each_cause_is_in_a_clip_or_said_to_be_in_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    camera = ScriptedCamera(tmp_path)
+    free = {"bytes": 10**9}
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: _Usage(10**9, 0, free["bytes"]))
+    camera.at(20, CLOSED, undecided=True)
+    camera.call(35, lambda: free.update(bytes=0))
+    camera.at(45, replace(CLOSED, seq=18), undecided=True)
+    camera.call(55, lambda: free.update(bytes=10**9))
+    camera.at(58, replace(CLOSED, seq=19), undecided=True)
+    camera.at(60)
+    found = camera.run(90)
+    said = {each["seq"]: one["say"] for one in found for each in one["causes"]}
+    assert said == {17: "clip", 18: "clip", 19: "clip"}
+    assert [len(each["causes"]) for each in found] == [1, 2]
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_disk_that_fails_at_the_end_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: float
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(ClipWriter, "finish", fails)
+    camera = ScriptedCamera(tmp_path, replace(SETTINGS, after=after))
+    camera.at(20, CLOSED)
     (none,) = camera.run(60)
-    assert none["say"] == "no_clip"
-    assert none["cut"] == "the processor is too slow: expected a lower fps or width"
+    assert (none["say"], none["cut"]) == ("no_clip", "Input/output error")
+    assert not list(tmp_path.iterdir())
+
+
+def test_strange_files_do_not_stop_a_witness(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".20261123-210000.000-pit.webm")
+    (tmp_path / ".20261123-210000.001-pit.webm").symlink_to("/dev/zero")
+    (tmp_path / ".20261123-210000.002-pit.webm").write_bytes(b"")
+    (tmp_path / ".20261123-210000.003-pit.webm").write_bytes(b"no video")
+    (tmp_path / ".20261399-210000.003-pit.webm").write_bytes(b"no day")
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED)
+    (clip,) = camera.run(40)
+    assert clip["say"] == "clip"
 
 
 def test_without_a_picture_there_is_no_clip_and_the_journal_says_so(tmp_path: Path) -> None:
@@ -294,7 +410,7 @@ def test_a_picture_of_another_size_fits_the_clip(tmp_path: Path) -> None:
         writer.add(Picture(START, frame))
     writer.add(Picture(START, b"\xff\xd8 torn"))
     clip = writer.finish()
-    assert len(shades(tmp_path / clip.file)) == 4
+    assert len(shades(clip.path)) == 4
     assert clip.blind_s == pytest.approx(0.2)
 
 
