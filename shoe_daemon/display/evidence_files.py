@@ -48,6 +48,9 @@ AFTER_US: Final = 5_000_000
 MAX_CLIP_S: Final = 86_400
 """A name with a longer time is not that of a clip."""
 
+MAX_CLIP_BYTES: Final = 1_000_000_000
+"""Size beyond which a clip is not read: an hour of video has less."""
+
 MAX_CHECKED_CLIPS: Final = 4096
 CHUNK_BYTES: Final = 256 * 1024
 _SECOND_US: Final = 1_000_000
@@ -239,6 +242,8 @@ class EvidenceFiles:
         """
         try:
             with self.open_file(table, clip.name) as file:
+                if os.fstat(file.fileno()).st_size > MAX_CLIP_BYTES:
+                    return ClipState.UNREADABLE  # nothing that a witness wrote
                 found = self._hash(table, clip.name, file)
         except FileNotFoundError:
             return None

@@ -95,6 +95,16 @@ def test_a_clip_that_cannot_be_read_is_neither_intact_nor_changed(
     assert EvidenceFiles(tmp_path).check(TABLE, clip) is ClipState.UNREADABLE
 
 
+def test_a_file_that_no_witness_wrote_is_not_read(tmp_path: Path) -> None:
+    name = f"20261123-214500.000-pit-8s-{'0' * 16}.webm"
+    clip = parse_clip(name)
+    assert clip is not None
+    (tmp_path / TABLE).mkdir()
+    with (tmp_path / TABLE / name).open("wb") as file:
+        file.truncate(10**12)  # sparse: to read it would take an hour
+    assert EvidenceFiles(tmp_path).check(TABLE, clip) is ClipState.UNREADABLE
+
+
 def test_a_decision_after_the_round_is_a_time_of_it() -> None:
     entry = {"at": AT + 1_000_000, "closed": AT + 900_000_000}
     found = {
