@@ -37,16 +37,14 @@ def test_a_working_camera_and_its_evidence_folder_pass(
     (tmp_path / "evidence" / "20250101-120000.000-P1-AS.jpg").write_bytes(b"x")
     (opened, kept) = _findings(tmp_path)["reader eye"]
     assert opened[0] == kept[0] == "good"
-    assert kept[1] == f"keeps pictures of what it reads in {tmp_path}/evidence: 1 there"
+    assert kept[1] == f"keeps pictures and clips in {tmp_path}/evidence: 1 there"
 
 
 def test_an_impossible_evidence_folder_fails(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     verdict, text = _findings(tmp_path, 'evidence = "file/below"')["reader eye"][1]
     assert verdict == "bad"
-    assert text == (
-        f"cannot keep pictures of what it reads: {tmp_path}/file is no folder that can be written"
-    )
+    assert text == (f"cannot keep pictures: {tmp_path}/file is no folder that can be written")
 
 
 def test_disabled_evidence_is_reported(tmp_path: Path) -> None:
