@@ -107,14 +107,20 @@ def test_a_dispute_leaves_a_clip_that_the_journal_proves(
     assert "1 are no longer there" in gone.output
 
 
-def test_a_table_on_hold_has_a_clip(
-    tmp_path: Path, run: Run, mosquitto: Mosquitto, shoe: Shoe, camera: NetworkCamera
+def test_a_table_on_hold_has_a_clip(  # noqa: PLR0913, PLR0917 - fixtures
+    tmp_path: Path,
+    run: Run,
+    mosquitto: Mosquitto,
+    listener: Listener,
+    shoe: Shoe,
+    camera: NetworkCamera,
 ) -> None:
     config = configure(tmp_path / "t", with_witness(camera), port=mosquitto.port, line=shoe.link)
     daemon = run(config, patch=QUICK)
     ready(daemon, shoe)
     shoe.say("S")
     shoe.draw("P1:9S")
+    listener.wait("event/card_dealt")
     wait_for(lambda: order(daemon, "hold"), "the hold")
     assert order(daemon, "resume")
     wait_for(lambda: records(daemon), "the record of the clip")
