@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +73,7 @@ def clip_names(witness: str) -> re.Pattern[str]:
     own = re.escape(witness)
     return re.compile(
         rf"(?P<at>\d{{8}}-\d{{6}}\.\d{{3}})-{own}-\d+s-[0-9a-f]{{{_HASH_DIGITS}}}\.webm"
-        rf"|\.(?P<half>\d{{8}}-\d{{6}}\.\d{{3}})-{own}\.webm"
+        rf"|\.(?P<half>\d{{8}}-\d{{6}}\.\d{{3}})-{own}(-\d+)?\.webm"
     )
 
 
@@ -129,10 +130,8 @@ class ClipWriter:
         self._size = size
         self._blind = self._count = 0
         self._last_seen: datetime | None = None
-        self._path = folder / f".{begin:{_AT}}"[:-3]
-        self._path = Path(f"{self._path}-{witness}.webm")
+        self._path = _new_file(folder, f".{begin:{_AT}}"[:-3] + f"-{witness}")
         with _encoder_errors(), self._unlinked_on_error():
-            self._path.touch(FILE_MODE)
             self._container = av.open(
                 str(self._path), "w", format="webm", options=_CONTAINER_OPTIONS
             )
@@ -212,6 +211,16 @@ class ClipWriter:
             self._container.close()
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+def _new_file(folder: Path, stem: str) -> Path:
+    """Create a hidden file. The last clip may begin with the same picture and have no name yet."""
+    for number in count(1):
+        path = folder / (f"{stem}.webm" if number == 1 else f"{stem}-{number}.webm")
+        with contextlib.suppress(FileExistsError):
+            path.touch(FILE_MODE, exist_ok=False)
+            return path
+    raise AssertionError
 
 
 def describe_clip(

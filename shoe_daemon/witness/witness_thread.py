@@ -67,8 +67,8 @@ _CHECK_DISK_EVERY: Final = 25
 """Pictures between two looks at the free space."""
 
 _CLEANUP_INTERVAL_S: Final = 600.0
-_LAST_PICTURES_S: Final = 2.0
-"""Time for which a daemon that stops encodes what it has."""
+_LAST_PICTURES_S: Final = 1.5
+"""Time for which a daemon that stops encodes what it has of a clip."""
 
 _STOP_TIMEOUT_S: Final = 5.0
 _NICENESS: Final = 10
@@ -489,18 +489,22 @@ class Witness(WakeableThread):
                 self._record(self._statements[0])
                 self._statements.popleft()
 
+    def _finish_ending(self) -> None:
+        if self._ending is not None:
+            self._write(until=self._environment.clock() + _LAST_PICTURES_S)
+            self._backlog.clear()
+            self._write(until=0)
+
     def _end(self) -> None:
         """Finish the open clip with what can be encoded in a short time."""
         with contextlib.suppress(Exception):
             self._follow_news()
-            if self._span.is_open and self._ending is None:
+            self._finish_ending()
+            if self._span.is_open:
                 if self._writer is None and self._trouble is None:
                     self._begin()
                 self._end_span("the daemon stopped")
-            self._write(until=self._environment.clock() + _LAST_PICTURES_S)
-            if self._ending is not None:
-                self._backlog.clear()
-                self._write(until=0)
+                self._finish_ending()
         with contextlib.suppress(Exception):
             self._send()
         if self._source is not None:

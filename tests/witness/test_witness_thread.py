@@ -196,7 +196,7 @@ def test_an_encoder_that_is_too_slow_cuts_the_clip(
     assert clip["cut"] == "the processor is too slow: expected a lower fps or width"
 
 
-def test_a_slow_computer_that_stops_keeps_what_it_encodes_in_two_seconds(
+def test_a_slow_computer_that_stops_keeps_what_it_can_encode(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     camera = ScriptedCamera(tmp_path)
@@ -208,6 +208,30 @@ def test_a_slow_computer_that_stops_keeps_what_it_encodes_in_two_seconds(
     assert clip["cut"] == "the daemon stopped"
     assert 4 <= len(shades(tmp_path / clip["file"])) <= 16
     assert camera.now - stopped_at[0] < 6
+
+
+def test_a_stop_while_the_last_clip_is_still_encoded_says_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    camera = ScriptedCamera(tmp_path)
+    slowed(monkeypatch, camera, 0.45)
+    camera.at(30, CLOSED)
+    camera.at(36, replace(CLOSED, seq=18), undecided=True)
+    first, second = camera.run(38)
+    assert [each["seq"] for each in first["causes"]] == [17]
+    assert [each["seq"] for each in second["causes"]] == [18]
+    assert [each["say"] for each in (first, second)] == ["clip", "clip"]
+
+
+def test_clips_that_begin_with_the_same_picture_are_two_files(tmp_path: Path) -> None:
+    camera = ScriptedCamera(tmp_path, replace(SETTINGS, after=0))
+    camera.records = False
+    for second in (4, 6, 8):  # within the seconds before
+        camera.at(second, Cause("card_corrected", second))
+    found = camera.run(20)
+    assert len(found) == 3
+    hidden = {hashlib.sha256(each.read_bytes()).hexdigest() for each in tmp_path.glob(".*.webm")}
+    assert hidden == {each["sha256"] for each in found}
 
 
 def test_a_clip_has_its_name_when_the_journal_has_its_line(tmp_path: Path) -> None:
