@@ -68,7 +68,7 @@ class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class PlaneStep(_Step, frozen=True):
     """
-    How the table's plane is found.
+    The step that finds the table's plane.
 
     Attributes:
         size: Side of the markers' black edge in millimetres.

@@ -107,7 +107,7 @@ class Clip(NamedTuple):
 
 
 class ClipState(StrEnum):
-    """What a clip is worth as evidence."""
+    """The result of comparing a clip with the hash in its name."""
 
     INTACT = "intact"
     """Its SHA-256 begins with the digits in its name."""

@@ -1,5 +1,5 @@
 """
-What the journal says of video clips: one JSON line of a witness for each clip.
+The records of video clips in a journal: one JSON line of a witness for each clip.
 
 Such a line is stored as bytes of the source ``witness/ID`` without observations: it changes no
 table, but the hash chain protects it, and with it the hash of the clip.
@@ -45,7 +45,7 @@ class ClipCause(Struct, frozen=True):
 
 class ClipRecord(Struct, frozen=True):
     """
-    What became of one clip.
+    The record of one clip, or of a dispute without one.
 
     Attributes:
         say: ``clip``, or ``no_clip`` if there is none.

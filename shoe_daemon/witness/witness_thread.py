@@ -2,8 +2,8 @@
 The thread of a witness: pictures into the ring, and clips out of it.
 
 On any failure of its camera it is closed, logged, and opened again after 0.5 to 10 seconds. A
-clip that is being written goes on meanwhile, with grey pictures that say so. What became of each
-clip goes into the journal as one JSON line.
+clip that is being written goes on meanwhile, with grey pictures that say so. Each clip is recorded
+in the journal as one JSON line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 import structlog
@@ -26,7 +26,6 @@ from msgspec import Struct
 
 from drivers import (
     MAX_RING_BYTES,
-    CaptureThread,
     Clip,
     ClipWriter,
     LineError,
@@ -38,7 +37,6 @@ from drivers import (
     encode_picture,
     find_unfinished,
     is_playable,
-    open_video,
     redact_url,
 )
 from shoe_daemon.errors import UserError, describe_exception, one_line
@@ -46,6 +44,7 @@ from shoe_daemon.evidence_folder import EvidenceFolder
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
 from shoe_daemon.thread_wakeup import WakeableThread
 from shoe_daemon.witness.clip_span import Cause, ClipSpan, End
+from shoe_daemon.witness.video_sources import VideoSource, source_of
 from shoe_daemon.witness.witness_config import WitnessSettings
 
 _MIN_RETRY_S: Final = 0.5
@@ -77,47 +76,8 @@ _NICENESS: Final = 10
 _log = structlog.get_logger(__name__)
 
 
-class VideoSource(Protocol):
-    """An open camera, for one thread."""
-
-    def take(self, timeout: float) -> VideoFrame | None:
-        """
-        Return the next frame; None if none arrived in time.
-
-        Raises:
-            LineError: The camera is lost.
-        """
-
-    def stop(self) -> None:
-        """Close it; nothing is raised."""
-
-
-class SharedFrames:
-    """The frames of a reader that is a camera; any thread offers them."""
-
-    def __init__(self) -> None:
-        self._newest: queue.Queue[VideoFrame] = queue.Queue(1)
-
-    def offer(self, frame: VideoFrame) -> None:
-        """Replace the frame that waits; returns at once."""
-        with contextlib.suppress(queue.Empty):
-            self._newest.get_nowait()
-        with contextlib.suppress(queue.Full):
-            self._newest.put_nowait(frame)
-
-    def take(self, timeout: float) -> VideoFrame | None:
-        """Return the next frame; None if none arrived in time."""
-        try:
-            return self._newest.get(timeout=timeout)
-        except queue.Empty:
-            return None
-
-    def stop(self) -> None:
-        """Do nothing: the reader has the camera."""
-
-
 class _Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a clip, for the journal; times are in UTC."""
+    """The record of a clip, for the journal; times are in UTC."""
 
     say: str
     causes: tuple[Cause, ...] = ()
@@ -538,7 +498,7 @@ class Witnesses:
         self._witnesses = []
         beside, journal = places
         for each in settings:
-            environment = WitnessEnvironment(_source_of(each, beside, share_frames))
+            environment = WitnessEnvironment(source_of(each, beside, share_frames))
             folder = each.clip_folder(beside, journal)
             self._witnesses.append(
                 Witness(each, folder, label, _recorder(record, each.id), environment)
@@ -580,27 +540,3 @@ class Witnesses:
 
 def _recorder(record: Callable[[str, bytes], None], name: str) -> Callable[[bytes], None]:
     return lambda line: record(name, line)
-
-
-def _source_of(
-    settings: WitnessSettings,
-    beside: Path,
-    share_frames: Callable[[str, Callable[[VideoFrame], None]], None],
-) -> Callable[[], VideoSource]:
-    if settings.reader is not None:
-        shared = SharedFrames()
-        share_frames(settings.reader, shared.offer)
-        return lambda: shared
-    return lambda: _open_camera(settings, beside)
-
-
-def _open_camera(settings: WitnessSettings, beside: Path) -> CaptureThread:
-    capture = open_video(
-        settings.source or "",
-        settings.frame_size,
-        settings.username,
-        settings.password_file,
-        beside,
-    )
-    capture.start()
-    return capture

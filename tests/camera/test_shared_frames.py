@@ -9,7 +9,7 @@ import numpy as np
 from drivers import SharesFrames, VideoFrame, create_driver
 from drivers.camera.camera_as_line import CameraLine
 from drivers.camera.line_messages import Statement
-from shoe_daemon.witness.witness_thread import SharedFrames
+from shoe_daemon.witness.video_sources import SharedFrames
 
 FRAMES = [
     VideoFrame(np.full((4, 4, 3), number, np.uint8), number / 10, number) for number in (1, 2)
