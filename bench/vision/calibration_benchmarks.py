@@ -3,7 +3,7 @@ Accuracy of a camera's calibration, and faults found by its check.
 
 `python -m bench.vision.calibration_benchmarks`
 
-Simulated tables, each with its own camera, lens, lamps, felt and deck. Three parts, by name or all
+Simulated tables, each with its own camera, lens, lamps, felt and deck. Four parts, by name or all
 of them:
 
     plane   error of the plane in millimetres at the card places, found by markers placed at
@@ -12,6 +12,7 @@ of them:
             lamps; and its false alarms
     deck    how often cards of another deck pass, by number of cards; and how often cards of the
             same deck fail
+    window  cards of strange decks accepted with the default index window and with the fitted one
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Final
 import cv2
 
 from bench.vision.calibration_plane import measure_plane
+from bench.vision.calibration_window import measure_window
 from bench.vision.changed_deck_detection import measure_deck
 from bench.vision.shoe_start_check_alarms import measure_check
 
@@ -31,6 +33,7 @@ _PARTS: Final[dict[str, Callable[[argparse.Namespace], bool]]] = {
     "plane": lambda given: measure_plane(given.tables),
     "check": lambda given: measure_check(given.tables, given.checks),
     "deck": lambda given: measure_deck(given.decks),
+    "window": lambda given: measure_window(given.decks),
 }
 """The parts by name; each returns whether its aim was met."""
 

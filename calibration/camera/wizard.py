@@ -211,6 +211,7 @@ class _Wizard(NamedTuple):
         result.threshold = choose_threshold(self.wanted.risk)
         self.dialogue.show(f"threshold: {result.threshold.summary}")
         if result.shown and self.wanted.reader is None:
+            self.dialogue.show("index window: trying some sizes and positions, some seconds …")
             result.fit = fit_window(Recogniser(), result.shown)
             self.dialogue.show(f"index window: {result.fit.summary}")
         reader = self._load_recogniser(result)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from calibration.camera import reading_settings_from_shown_cards as shown_cards
 from calibration.camera.calibration_output import write_together
@@ -22,7 +23,7 @@ from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition import confidence
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, Recogniser
 from drivers.simulators.card_artwork import Style, face, styles
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import DECK, Card
 
 CARDS = ("AS", "10H", "KD")
 
@@ -40,19 +41,37 @@ def shown(name: str, style: Style, shrunk: float = 1.0) -> ShownCard:
     return ShownCard(Card(name), "P1", drawn, corners)
 
 
-def test_a_fitting_window_is_unchanged() -> None:
+def test_a_fitting_window_reads_every_card() -> None:
     style = next(islice(styles(), 1, None))
     fit = fit_window(Recogniser(), [shown(name, style) for name in CARDS])
-    assert fit.fitted >= fit.usual > 0.8
-    assert 0.7 < fit.across < 1.45
+    assert fit.cards == fit.fitted == fit.usual == len(CARDS)
+    assert fit.summary.endswith("3 of 3 cards certain") == (fit.window == IndexWindow())
 
 
 def test_the_best_window_is_never_worse_than_the_usual_one() -> None:
     style = next(islice(styles(), 2, None))
-    reader = Recogniser()
-    fit = fit_window(reader, [shown(name, style, 0.8) for name in CARDS])
+    fit = fit_window(Recogniser(), [shown(name, style, 0.8) for name in CARDS])
     assert fit.fitted >= fit.usual
-    assert fit.window == IndexWindow().scaled(fit.across, fit.along)
+
+
+def test_an_index_far_from_the_edges_gets_a_window_further_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shown_cards, "_SHIFTS", (0.0, 0.08))
+    style = replace(next(islice(styles(), 2, None)), left=0.12, top=0.12, rank_height=0.1)
+    recogniser = Recogniser()
+    fit = fit_window(recogniser, [shown(name, style) for name in (*CARDS, "5D", "9S", "QH")])
+    assert fit.window.x > 0
+    assert fit.window.y > 0
+    others = [shown(str(card), style) for card in DECK[3::5]]
+    accepted = {}
+    for window in (IndexWindow(), fit.window):
+        recogniser.window = window
+        read = [recogniser.read(each.image, np.asarray(each.quad, np.float32)) for each in others]
+        assert all(got.card in (None, each.card) for got, each in zip(read, others, strict=True))
+        accepted[window] = sum(each.card is not None for each in read)
+    assert accepted[IndexWindow()] < len(others) / 3
+    assert accepted[fit.window] >= len(others) - 1
 
 
 def test_the_threshold_is_the_lowest_that_the_risk_allows(

@@ -100,6 +100,36 @@ def test_blur_makes_fewer_readings_but_no_wrong_ones(recogniser: Recogniser) -> 
             assert recogniser.read(image, quad).card in {None, card}, (blur, seed)
 
 
+@pytest.mark.parametrize(
+    ("lamp", "share"),
+    [((0.125, 0.125, 0.125), 0.9), ((0.02, 0.45, 1.0), 0.2)],
+    ids=["an eighth of the light", "sodium"],
+)
+def test_poor_light_is_not_taken_for_blur(
+    recogniser: Recogniser, lamp: tuple[float, float, float], share: float
+) -> None:
+    accepted, cards = 0, DECK[::3]
+    for seed, card in enumerate(cards):
+        deck = DECKS[seed % len(DECKS)]
+        image, quad = photo(face(card, deck, 160), deck, seed)
+        noise = np.random.default_rng(seed).normal(0, 1.5, image.shape)
+        dim = np.clip(image * np.array(lamp) / image.max() * 230 + noise, 0, 255)
+        reading = recogniser.read(dim.astype(np.uint8), quad)
+        assert reading.card in {None, card}, seed
+        assert reading.is_clear, seed
+        accepted += reading.card is not None
+    assert accepted >= share * len(cards)
+
+
+def test_noise_does_not_make_a_soft_card_clear(recogniser: Recogniser) -> None:
+    for seed, card in enumerate(DECK[::5]):
+        deck = DECKS[seed % len(DECKS)]
+        soft, quad = photo(face(card, deck, 160), deck, seed, blur=6)
+        noise = np.random.default_rng(seed).normal(0, 12, soft.shape)
+        noisy = np.clip(soft + noise, 0, 255).astype(np.uint8)
+        assert not recogniser.read(noisy, quad).is_clear, seed
+
+
 def test_frames_of_one_card_are_combined(recogniser: Recogniser) -> None:
     deck, card = DECKS[1], Card("9D")
     pictures = [photo(face(card, deck, 160), deck, seed) for seed in range(3)]

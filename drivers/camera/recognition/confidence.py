@@ -228,18 +228,23 @@ def crop_card(
     )
 
 
+_MIN_CONTRAST: Final = 8.0
+"""Range from ink to paper below which no print is visible, or no light."""
+
+_MIN_GREY_SHARE: Final = 0.5
+"""Range in grey as a share of the best channel's, below which that channel is used."""
+
+
 def measure_blur(card: Image) -> float:
     """
     Return the blur of an upright card: the spread of an edge as a share of the card's width,
     in the worse direction; 1 where no print is visible.
     """
-    grey = cv2.cvtColor(card, cv2.COLOR_BGR2GRAY)
-    low, high = np.percentile(grey, (1, 99))
-    height = float(high - low)
-    if height < 20:  # noqa: PLR2004 - grey values: no print, or no light
+    shown, height = _grey_image(card)
+    if height < _MIN_CONTRAST:
         return 1.0
     # Noise has slopes too, but over three pixels smaller ones than print.
-    smooth = cv2.GaussianBlur(grey, (3, 3), 0.8)
+    smooth = cv2.GaussianBlur(shown, (3, 3), 0.8)
     worst: float = 0.0
     for dx, dy in ((1, 0), (0, 1)):
         slope = np.abs(cv2.Scharr(smooth, cv2.CV_32F, dx, dy)) / 32.0
@@ -248,3 +253,17 @@ def measure_blur(card: Image) -> float:
     # Spread added by the smoothing and by Scharr's filter.
     own = 1.1
     return math.sqrt(max(0.0, worst**2 - own**2)) / int(card.shape[1])
+
+
+def _grey_image(card: Image) -> tuple[Image, float]:
+    """
+    Return a card in grey, and the range from ink to paper. Under a lamp of one colour, of which
+    little is left in grey, it is the channel that shows the most: compression blurs colours.
+    """
+    grey = np.asarray(cv2.cvtColor(card, cv2.COLOR_BGR2GRAY), np.uint8)
+    low, high = np.percentile(np.dstack([card, grey]).reshape(-1, 4), (1, 99), axis=0)
+    *ranges, height = (float(each) for each in high - low)
+    best = int(np.argmax(ranges))
+    if height < _MIN_GREY_SHARE * ranges[best]:
+        return np.ascontiguousarray(card[:, :, best]), ranges[best]
+    return grey, height

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -130,8 +131,15 @@ WEIGHTS_FILE: Final = _FOLDER / "index.onnx"
 _WINDOW_SCALES: Final = (0.84, 1.19, 1.5)
 """Scales of the windows through which each index is read: decks have different index sizes."""
 
-_MIN_CONTRAST: Final = 28.0
-"""Grey range from ink to paper below which a patch is empty."""
+_MIN_CONTRAST: Final = 8.0
+"""Range from ink to paper in the channel that shows the most, below which a patch is empty."""
+
+_MIN_SECOND_CHANNEL: Final = 0.2
+"""Range in the second best channel as a share of the best one's: each ink shows in two channels of
+white light."""
+
+_NOISE_RATIO: Final = 3.82
+"""Of noise alone, the slope at the 98th percentile as a multiple of the one at the 25th."""
 
 _SQRT_TAU: Final = float(np.sqrt(2 * np.pi))
 
@@ -321,12 +329,20 @@ def _measure_sharpness(patch: Image) -> float:
     """
     Return the sharpness of a patch: 1 over the spread of its steepest edges in pixels.
 
-    An edge of height h with a slope of g a pixel was smeared by h / (g * sqrt(2 pi)).
+    An edge of height h with a slope of g a pixel was smeared by h / (g * sqrt(2 pi)). It is
+    measured in the channel that shows the most: sodium light has no blue. Slopes of noise, which
+    the bare paper has too, do not count as edges. It is 0 where only one channel shows the print:
+    red ink in red light is white.
     """
-    grey = cv2.GaussianBlur(patch[:72, :36].min(axis=2), (3, 3), 0)
-    low, high = np.percentile(grey[::2, ::2], (2, 98))
-    if high - low < _MIN_CONTRAST:
+    smooth = cv2.GaussianBlur(patch[:72, :36], (3, 3), 0)
+    low, high = np.percentile(smooth[::2, ::2].reshape(-1, 3), (2, 98), axis=0)
+    ranges = high - low
+    _, second, contrast = (float(each) for each in np.sort(ranges))
+    if contrast < _MIN_CONTRAST or second < _MIN_SECOND_CHANNEL * contrast:
         return 0.0
-    across, along = (cv2.Sobel(grey, cv2.CV_32F, dx, 1 - dx, scale=1 / 8) for dx in (1, 0))
-    steepest = float(np.percentile(np.maximum(np.abs(across), np.abs(along)), 98))
-    return steepest * _SQRT_TAU / float(high - low)
+    shown = np.ascontiguousarray(smooth[:, :, int(ranges.argmax())])
+    across, along = (cv2.Sobel(shown, cv2.CV_32F, dx, 1 - dx, scale=1 / 8) for dx in (1, 0))
+    slopes = np.maximum(np.abs(across), np.abs(along))
+    steepest, quiet = (float(each) for each in np.percentile(slopes, (98, 25)))
+    edges = math.sqrt(max(0.0, steepest**2 - (_NOISE_RATIO * quiet) ** 2))
+    return edges * _SQRT_TAU / contrast
