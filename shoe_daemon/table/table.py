@@ -305,7 +305,9 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     ),
     observations.CutCardSeen: lambda context, _obs: round_boundaries.apply_cut_card(context),
     observations.Booted: reader_faults.apply_boot,
-    observations.TableCleared: lambda context, _obs: round_boundaries.clear_table(context),
+    observations.TableCleared: lambda context, obs: round_boundaries.clear_table(
+        context, obs.source
+    ),
     observations.Result: round_boundaries.apply_result,
     observations.DeviceError: reader_faults.apply_device_error,
     observations.DeviceErrorCleared: reader_faults.clear_device_error,

@@ -65,6 +65,7 @@ class ReaderState(Struct):
     Attributes:
         errors: The causes that it has reported and that have not ended.
         places: It is a camera, which sees where cards lie.
+        sees_cards: It is a camera that has seen a card since it last reported a cleared table.
         unread_at: The number of cards out of the shoe before the card that it reported as
             unread.
     """
@@ -74,6 +75,7 @@ class ReaderState(Struct):
     errors: list[str] = []
     locked: bool = False
     places: bool = False
+    sees_cards: bool = False
     unread_at: int | None = None
 
 

@@ -215,6 +215,8 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
     """Apply a change of the connection to a reader; a replacement may be out of step."""
     reader_state.update_reader(context, source, link="up" if up else "down")
+    if not up:
+        reader_state.get_reader(context, source).sees_cards = False  # it cannot say when they go
     if not up and main_reader_replacement.is_replacement_out_of_step(context, source):
         _mark_round_torn(context)
         context.state.unsynced = True

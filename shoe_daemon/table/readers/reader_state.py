@@ -79,7 +79,15 @@ def mark_readers_in_sync(context: TableContext) -> None:
 def mark_readers_restarted(context: TableContext) -> None:
     """Reset all readers after a restart of the daemon: link unknown, ``partial``, no errors."""
     for source in context.state.readers:
-        update_reader(context, source, link="unknown", locked=False, partial=True, errors=[])
+        update_reader(
+            context,
+            source,
+            link="unknown",
+            locked=False,
+            partial=True,
+            errors=[],
+            sees_cards=False,
+        )
     context.state.unsynced = True
 
 

@@ -226,7 +226,8 @@ def apply_placed_card(
     has drawn.
     """
     if source is not None:
-        reader_state.get_reader(context, source).places = True
+        reader = reader_state.get_reader(context, source)
+        reader.places = reader.sees_cards = True
     alone = context.state.placing or main_reader_replacement.is_only_reader_up(context, source)
     round_ = next_card.round_in_progress(context)
     if alone and round_ is not None and round_.cleared:

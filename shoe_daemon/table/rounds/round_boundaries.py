@@ -73,8 +73,17 @@ def open_betting(context: TableContext) -> None:
     context.state.betting = "open"
 
 
-def clear_table(context: TableContext) -> None:
-    """Record that the cards were taken off the table: the round is over."""
+def clear_table(context: TableContext, source: str | None) -> None:
+    """
+    Record that the cards were taken off the table: the round is over.
+
+    Each of several cameras may see only some of the places: the last one to report it counts.
+    """
+    camera = context.state.readers.get(source or "")
+    if camera is not None and camera.places:
+        camera.sees_cards = False
+        if any(reader.sees_cards for reader in context.state.readers.values()):
+            return
     round_ = next_card.round_in_progress(context)
     if round_ is not None and not round_.partial and _is_unpublished(context, round_):
         lifecycle.reveal_faces(context, round_)
