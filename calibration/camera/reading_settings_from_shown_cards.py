@@ -58,7 +58,7 @@ _SUIT_SYMBOLS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 _MAX_STRAY_MM: Final = 28.0
 """Maximum distance of a shown card from its place."""
 
-_MIN_DIFFERENCE: Final = 28
+_MIN_DIFFERENCE: Final = 20
 _MIN_DIFFERENT_SHARE: Final = 0.4
 """Grey difference from the empty table, and the share of a card's surface that has to have it."""
 

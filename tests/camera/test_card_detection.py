@@ -7,6 +7,7 @@ from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from drivers.camera.profile.camera_profile import Place
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.card_outline_search import CardBounds, find_card
 from drivers.camera.recognition.table_projection import (
+    Floats,
     Patch,
     TableProjection,
     max_stray_mm,
@@ -36,7 +38,8 @@ from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
-from shoe_daemon.game.cards import Card
+from drivers.simulators.card_artwork import face, styles
+from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from tests.camera.profiles import simulated_profile
 from tests.volume import sample, volume
@@ -45,6 +48,8 @@ Way = tuple[Slot, float, float, float]
 
 _NEAR = 10
 """Maximum error, in pixels, of a face-down card."""
+
+_UNIT = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 
 _LIKE_THE_FELT = (5009, 5035, 5112)
 """Seeds whose backs are thin lines on the felt's own colour."""
@@ -168,3 +173,59 @@ def test_backs_are_found_by_an_oblique_camera(
     backs = Backs(2, tmp_path_factory.mktemp("table"))
     states = [backs.state(way, push) for way in islice(_ways(), volume(4, 10))]
     assert states == ["down"] * len(states)
+
+
+def _laid_on(tone: Floats, seed: int) -> tuple[Image, Image, Floats]:
+    """Lay a card on a plain table; return the table with it and without, and its corners."""
+    chance = np.random.default_rng(seed)
+    scale, side = 1.7, 255
+    size = np.array([63.0, 88.0]) * scale
+    turn = chance.normal(0, 0.08)
+    spin = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    quad = ((_UNIT - 0.5) * size) @ spin.T + side / 2 + chance.normal(0, 6, 2)
+    drawn = face(DECK[seed % len(DECK)], next(islice(styles(), seed % 8, None)), 200)
+    corners = _UNIT * np.array(drawn.shape[1::-1], np.float32)
+    plane = cv2.getPerspectiveTransform(corners, quad.astype(np.float32))
+    empty = tone + chance.normal(0, 4, (side, side, 1))
+    laid = np.asarray(cv2.warpPerspective(drawn, plane, (side, side)), np.float32) * 0.9
+    there = np.asarray(cv2.warpPerspective(np.ones(drawn.shape[:2]), plane, (side, side)))
+    shadow = np.asarray(cv2.GaussianBlur(np.roll(there, (2, 2), (0, 1)), (0, 0), 2))
+    there, shadow = there[..., None], shadow[..., None]
+
+    def seen(scene: Floats) -> Image:
+        soft = cv2.GaussianBlur(scene, (0, 0), 0.7) + chance.normal(0, 2, scene.shape)
+        return np.clip(soft, 0, 255).astype(np.uint8)
+
+    shaded = empty * (1 - 0.15 * shadow)
+    return seen(shaded * (1 - there) + laid * there), seen(empty), quad
+
+
+@pytest.mark.parametrize(("contrast", "share"), [(18, 0.8), (30, 1.0)])
+def test_a_card_on_a_table_nearly_as_pale_is_found(contrast: int, share: float) -> None:
+    seeds, count = range(volume(12, 48)), 0
+    for seed in seeds:
+        paper = np.array(next(islice(styles(), seed % 8, None)).paper) * 0.9
+        image, empty, quad = _laid_on(paper - contrast * np.array([1.2, 1.0, 0.8]), seed)
+        found = find_card(image, empty, CardBounds(1.7, (63.0, 88.0)))
+        if found is None:
+            continue  # a printed frame is stronger than the card's edge
+        count += 1
+        error = min(float(np.abs(np.roll(found.quad, turn, 0) - quad).max()) for turn in (0, 2))
+        assert error < 0.04 * 63 * 1.7, seed
+    assert count >= share * len(seeds)
+
+
+def test_a_shadow_is_no_card() -> None:
+    for seed in range(volume(6, 30)):
+        chance = np.random.default_rng(seed)
+        empty = np.full((255, 255, 3), (150.0, 170.0, 180.0)) + chance.normal(0, 4, (255, 255, 1))
+        shade = np.zeros((255, 255), np.float32)
+        low, high = chance.integers(40, 90, 2), chance.integers(150, 220, 2)
+        shade[low[0] : high[0], low[1] : high[1]] = 1
+        soft = np.asarray(cv2.GaussianBlur(shade, (0, 0), chance.uniform(4, 10)))[..., None]
+        dark = empty * (1 - chance.uniform(0.1, 0.3) * soft)
+        image, before = (
+            np.clip(each + chance.normal(0, 2, each.shape), 0, 255).astype(np.uint8)
+            for each in (dark, empty)
+        )
+        assert find_card(image, before, CardBounds(1.7, (63.0, 88.0))) is None, seed

@@ -127,21 +127,39 @@ def _find_smoothed(
     patch: Image, empty: Image, bounds: CardBounds, gain: float
 ) -> FittedCard | None:
     """
-    Find a slight but even difference: a back of thin lines on felt of its own colour.
+    Find a slight but even difference: a back of thin lines on felt of its own colour, or a card on
+    a table nearly as pale.
 
     A shadow, or a dimmed lamp, makes such a difference too: the outline has to be a card's.
+    """
+    for scene in _smoothed_scenes(patch, empty, bounds, gain):
+        found = _best_fit(scene, _propose_from_shapes(scene))
+        if found is not None and found.is_whole:
+            return found
+    return None
+
+
+def _smoothed_scenes(
+    patch: Image, empty: Image, bounds: CardBounds, gain: float
+) -> Iterator[PatchScene]:
+    """
+    Yield the even differences, with two kinds of edges: their own, and those of the patch in the
+    channel that differs most.
     """
     wide = _SMOOTHING_MM * bounds.scale
     now, before = (
         np.asarray(cv2.GaussianBlur(each, (0, 0), wide), np.uint8) for each in (patch, empty)
     )
-    for least in _MIN_SMOOTHED_DIFFERENCES:
-        mask = _fill_holes(difference_mask(now, before, gain, least))
-        scene = PatchScene(_blurred_mask(mask), mask, *bounds)
-        found = _best_fit(scene, _propose_from_shapes(scene))
-        if found is not None and found.is_whole:
-            return found
-    return None
+    masks = [
+        _fill_holes(difference_mask(now, before, gain, least))
+        for least in _MIN_SMOOTHED_DIFFERENCES
+    ]
+    for mask in masks:
+        yield PatchScene(_blurred_mask(mask), mask, *bounds)
+    channel = int(np.argmax(cv2.mean(cv2.absdiff(patch, empty))[:3]))
+    edges = cv2.GaussianBlur(np.ascontiguousarray(patch[:, :, channel]), (3, 3), 0)
+    for mask in masks:
+        yield PatchScene(np.asarray(edges, np.float32), mask, *bounds)
 
 
 def _blurred_mask(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
