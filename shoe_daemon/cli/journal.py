@@ -1,13 +1,15 @@
 """
-`shoe-daemon journal`: verify, export, count and report what a table's journal holds.
+`shoe-daemon journal`: verify, export, count and report what a table's journal holds; back it up,
+restore it, and remove old shoes.
 
-These commands only read the journal, and may be used while the daemon writes.
+All commands but `restore` and `prune` may be used while the daemon writes.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,7 +18,6 @@ from typing import IO, TYPE_CHECKING, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.journal_copies import backup, prune, restore
 from shoe_daemon.cli.shared_options import FILE, FOLDER, JSON_OBJECT
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
 from shoe_daemon.errors import UserError, one_line
@@ -223,11 +224,6 @@ def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     ctx.exit(0 if found.clean else 1)
 
 
-command.add_command(backup)
-command.add_command(restore)
-command.add_command(prune)
-
-
 def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
     yield f"{file}: {summary.site}/{summary.table}"
     yield ""
@@ -295,3 +291,78 @@ def _size(size: int) -> str:
         if size >= amount:
             return f"{size / amount:.1f} {unit}"
     return f"{size} bytes"
+
+
+@command.command()
+@_JOURNAL
+@click.argument("target", type=click.Path(path_type=Path))
+def backup(file: Path, target: Path) -> None:
+    """
+    Copy FILE to TARGET while the daemon runs, and verify the copy.
+
+    TARGET is a new file, or a folder for a file named by table and time. It appears only
+    when it is complete, verified and on the disk. Ends with 1 if the copy is not valid.
+    """
+    from shoe_daemon.journal.backup import back_up
+
+    with progress_display("verifying the copy") as progress:
+        path, head = back_up(file, target, progress)
+    click.echo(f"{path}: good, up to event {head.seq:,}, head {head.hash.hex()}")
+
+
+@command.command()
+@click.argument("backup_file", metavar="BACKUP", type=FILE)
+@_JOURNAL
+@click.option(
+    "--published",
+    type=click.IntRange(min=0),
+    metavar="SEQ",
+    help="The last event that any subscriber has seen, where the clock cannot tell.",
+)
+def restore(backup_file: Path, file: Path, published: int | None) -> None:
+    """
+    Put BACKUP in the place of the lost journal FILE. The daemon must not run.
+
+    Events after the backup are lost, but others have seen their numbers. Therefore the
+    next event gets a number that none of them can have: ten for each second since the
+    backup, or more than --published.
+    """
+    from shoe_daemon.journal.backup import restore as put_back
+
+    with progress_display("verifying the backup") as progress:
+        done = put_back(backup_file, file, published, progress)
+    click.echo(
+        f"{file}: restored up to event {done.head.seq:,} of {done.at}; the next event is"
+        f" {done.next_seq:,}. The numbers between them stay unused: the lost journal may have"
+        " published them."
+    )
+
+
+@command.command()
+@_JOURNAL
+@click.option(
+    "--older-than", "age", required=True, metavar="DAYS", help="Such as 400d: the age of an end."
+)
+@click.option("--compact", is_flag=True, help="Make the file smaller; needs room for a copy.")
+def prune(file: Path, age: str, *, compact: bool) -> None:
+    """
+    Remove the shoes of FILE that ended more than DAYS ago. The daemon must not run.
+
+    The rest stays provable: FILE notes where it begins, and keeps all signatures. The last
+    shoe, and events that the broker has not acknowledged, are never removed.
+    """
+    from shoe_daemon.journal.prune import remove_old_shoes
+    from shoe_daemon.table import from_microseconds
+
+    now = time.time_ns() // 1000
+    before = from_microseconds(now - _days(age) * 86_400_000_000)
+    done = remove_old_shoes(file, before, from_microseconds(now), compact=compact)
+    begins = "" if done.anchor is None else f"; it begins after event {done.anchor.seq:,}"
+    click.echo(f"{file}: {done.shoes:,} shoes removed that ended before {before}{begins}")
+
+
+def _days(age: str) -> int:
+    found = re.fullmatch(r"(\d{1,5})d?", age)
+    if found is None or int(found[1]) == 0:
+        raise UserError(f"--older-than {age}: expected a number of days, such as 400d")
+    return int(found[1])
