@@ -40,8 +40,8 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.corner_index_reader import Recogniser, crop_window, window_quads
-from drivers.camera.sources.frame_capture import Image, VideoFrame
-from drivers.simulators.camera.deck_images import choose_deck
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
+from drivers.simulators.camera.card_images_laid_on_table import choose_deck
 from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.simulators.camera.scene_renderer import CardTruth, Scene, Shot
 from drivers.simulators.camera.scene_settings import SceneFault, Settings

@@ -38,7 +38,7 @@ from bench.harness import (
     percentile,
     wait_for,
 )
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
 from shoe_daemon.journal.journal_database import schemas
 
 AIM: Final = 1.5

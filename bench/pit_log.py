@@ -26,7 +26,7 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon import __version__
 from shoe_daemon.display.history_queries import LogFilter, LogReader, open_log

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from shoe_daemon.game import DEALING_ORDER, DECK, FIRST_CARDS, Card, Coup, Slot
-from shoe_daemon.mqtt import document_and_reply_types, topics
+from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.table import (
     Event,
     Options,
@@ -64,8 +64,8 @@ class Step(NamedTuple):
 
 def status() -> Message:
     """Return the birth message."""
-    online = document_and_reply_types.Status(seq=0, session=SESSION, state="online")
-    return Message(topics.STATUS, document_and_reply_types.encode_message(online))
+    online = document_contents.Status(seq=0, session=SESSION, state="online")
+    return Message(topics.STATUS, document_contents.encode_message(online))
 
 
 def simulated_steps(seed: int) -> Iterator[Step]:
@@ -142,22 +142,23 @@ class _Table:
         public, who = self._table.public(), {"seq": seq, "session": SESSION}
         yield Message(
             topics.STATE,
-            document_and_reply_types.state(
+            document_contents.state(
                 public, session=SESSION, alarm=None, heartbeat=_HEARTBEAT, published=at
             ),
         )
-        yield self._changed(
-            topics.ALERTS, public.alerts, document_and_reply_types.active_alerts, **who
-        )
+        yield self._changed(topics.ALERTS, public.alerts, document_contents.active_alerts, **who)
         history = self._table.history()
-        yield self._changed(topics.HISTORY, history, document_and_reply_types.history, **who)
-        options = document_and_reply_types.RoadOptions(
+        yield self._changed(topics.HISTORY, history, document_contents.history, **who)
+        options = document_contents.RoadOptions(
             leading_ties=self._table.state.session.options.leading_ties,
             tail=self._table.state.session.options.tail,
         )
         drawn = {"options": options, "shoe": history.shoe, **who}
         yield self._changed(
-            topics.ROADS, self._table.results(), document_and_reply_types.road_map, **drawn
+            topics.ROADS,
+            self._table.results(),
+            document_contents.road_map,
+            **drawn,
         )
 
     def _changed(self, suffix: str, what: Any, encode: Any, **who: Any) -> Message | None:  # noqa: ANN401 - any document

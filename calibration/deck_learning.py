@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from calibration.serial_line_speed import toml_table
+from calibration.serial_ports_and_speed_search import toml_table
 from drivers import PART_SUFFIX, DeckProfile, Driver, LineSettings, table_hash
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import CARDS_PER_DECK, MAX_DECKS, RANKS, SUITS, Card

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from calibration.labelled_photo_reading import Label, read_label, read_labels
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 
 __all__ = ["Report", "Tally", "evaluate"]

@@ -25,7 +25,12 @@ from typing import Any, Final
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
-from calibration.serial_line_speed import MIN_VALID_FRAMES, SPEEDS, speeds_of, stable_name
+from calibration.serial_ports_and_speed_search import (
+    MIN_VALID_FRAMES,
+    SPEEDS,
+    speeds_of,
+    stable_name,
+)
 from drivers import (
     Driver,
     Frame,

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
         find_unfinished,
         is_playable,
     )
-    from drivers.camera.sources.frame_capture import CaptureThread, Image, VideoFrame
-    from drivers.camera.sources.plain_video import open_video
-    from drivers.camera.sources.source_address import check_video
+    from drivers.camera.sources.frame_capture_and_checks import CaptureThread, Image, VideoFrame
+    from drivers.camera.sources.source_address_and_open_failures import check_video
+    from drivers.camera.sources.witness_video import open_video
     from drivers.camera.video_ring import MAX_RING_BYTES, Picture, VideoRing
-    from drivers.capture_file import (
+    from drivers.capture_file_and_anonymising import (
         CAPTURE_SUFFIX,
         HEX_SUFFIX,
         TEXT_SUFFIXES,
@@ -199,11 +199,11 @@ _NAMES_BY_MODULE: Final = {
         "is_playable",
         "describe_clip",
     ),
-    "camera.sources.frame_capture": ("CaptureThread", "Image", "VideoFrame"),
-    "camera.sources.plain_video": ("open_video",),
-    "camera.sources.source_address": ("check_video",),
+    "camera.sources.frame_capture_and_checks": ("CaptureThread", "Image", "VideoFrame"),
+    "camera.sources.witness_video": ("open_video",),
+    "camera.sources.source_address_and_open_failures": ("check_video",),
     "camera.video_ring": ("MAX_RING_BYTES", "Picture", "VideoRing"),
-    "capture_file": (
+    "capture_file_and_anonymising": (
         "CAPTURE_SUFFIX",
         "HEX_SUFFIX",
         "TEXT_SUFFIXES",

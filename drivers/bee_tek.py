@@ -24,9 +24,16 @@ from typing import ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 
-from drivers.capture_file import blank
+from drivers.capture_file_and_anonymising import blank
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
-from drivers.text_lines import LOST, UNPRINTABLE, LineDecoder, card_named, noise, other_name
+from drivers.text_lines_and_card_tables import (
+    LOST,
+    UNPRINTABLE,
+    LineDecoder,
+    card_named,
+    noise,
+    other_name,
+)
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
     CardDrawn,

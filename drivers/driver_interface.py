@@ -256,7 +256,8 @@ class RecognisesFrames(Protocol):
 #   maturity: Maturity    shown by `check-config` and `doctor`
 #   frame_bytes: int      the usual length of a frame, for `calibrate serial`; 8 if missing
 #   likely_options: tuple of dict    options that `calibrate serial` tries; the defaults if missing
-#   simulator: str        "module:Class", a `drivers.simulators.scenario_playback.Simulator`
+#   simulator: str        "module:Class", a
+#                         `drivers.simulators.simulator_interface_and_playback.Simulator`
 
 
 @runtime_checkable

@@ -40,9 +40,9 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct
 
-from drivers.capture_file import blank
+from drivers.capture_file_and_anonymising import blank
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
-from drivers.text_lines import (
+from drivers.text_lines_and_card_tables import (
     LOST,
     UNPRINTABLE,
     CardTableDriver,

@@ -30,7 +30,7 @@ from msgspec import Meta, Struct
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from drivers.capture_file import blank
+from drivers.capture_file_and_anonymising import blank
 from drivers.driver_interface import (
     Decoder,
     Frame,
@@ -40,7 +40,7 @@ from drivers.driver_interface import (
     Transport,
 )
 from drivers.mqtt_line import CONNECT_TIMEOUT_S, RETAINED, BrokerTopic, MqttLine, parse_topic_url
-from drivers.text_lines import (
+from drivers.text_lines_and_card_tables import (
     LOST,
     CardTableDriver,
     CardTableOptions,
@@ -49,7 +49,7 @@ from drivers.text_lines import (
     noise,
     other_name,
 )
-from shoe_daemon.configured_files import find_file, read_secret
+from shoe_daemon.configured_files_and_credentials import find_file, read_secret
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
 from shoe_daemon.table.observations import (
@@ -306,7 +306,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
     name: ClassVar[str] = "mqtt-camera"
     line: ClassVar[LineSettings] = LineSettings()
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
-    simulator: ClassVar[str] = "drivers.simulators.simulated_recogniser:SimulatedRecogniser"
+    simulator: ClassVar[str] = "drivers.simulators.simulated_mqtt_recogniser:SimulatedRecogniser"
     signals: ClassVar[tuple[Signal, ...]] = (Signal.PLACEMENT, Signal.CLEARED)
     options_type: ClassVar[type[Struct]] = MqttCameraOptions
 

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 import serial
 
-from drivers.capture_file import read_capture
+from drivers.capture_file_and_anonymising import read_capture
 from drivers.driver_interface import LineSettings, Transport
 from drivers.gpio_line import GpioButtons, check_gpiod, line_of
 from drivers.keyboard_line import KeyboardLine

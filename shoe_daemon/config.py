@@ -34,7 +34,11 @@ from shoe_daemon.config_sections import (
     check_seats,
     check_sections,
 )
-from shoe_daemon.configured_files import find_credential, note_fault, note_missing_credential
+from shoe_daemon.configured_files_and_credentials import (
+    find_credential,
+    note_fault,
+    note_missing_credential,
+)
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer

@@ -18,7 +18,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.configured_files import find_credential
+from shoe_daemon.configured_files_and_credentials import find_credential
 from shoe_daemon.errors import UserError
 from shoe_daemon.password_hashes_and_throttle import (
     LoginThrottle,

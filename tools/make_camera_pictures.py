@@ -22,7 +22,7 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.simulation_files import write_simulated_profile

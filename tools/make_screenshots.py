@@ -21,7 +21,7 @@ from typing import Final
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from drivers.simulators.angel_eye_dealing import Scene, Settings
+from drivers.simulators.angel_eye_with_mistakes import Scene, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.display.languages import languages
 from shoe_daemon.game.coup import Outcome

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
-from drivers.simulators.angel_eye_dealing import Mode, Settings
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS

@@ -18,15 +18,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from drivers.simulators.angel_eye_dealing import Mode
+from drivers.simulators.angel_eye_with_mistakes import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
 from shoe_daemon.demo.display_process import end_child, start_child
 from shoe_daemon.demo.mqtt_clients import SupervisorClient
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.result_check_and_summary import ResultCheck
+from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
 from shoe_daemon.logging_setup import configure_logging
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from calibration.camera.calibration_output import CalibrationResult
-from calibration.camera.practice_on_simulated_table import layout_position
+from calibration.camera.practice_videos_and_live_pictures import layout_position
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -21,7 +21,7 @@ from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, Ta
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 

@@ -22,7 +22,7 @@ from calibration.camera.deck_comparison import (
     print_of,
 )
 from calibration.camera.simulated_table import SimulatedTable
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import RANKS, Card
 

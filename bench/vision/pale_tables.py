@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.recognition.card_outline_search import CardBounds, find_card
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.card_artwork import face, outline, styles
 from shoe_daemon.game import DECK, Card
 

@@ -18,12 +18,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from calibration.camera.profile_check import FindingKind
+from calibration.camera.comparison_with_reference_image import FindingKind
 from calibration.camera.shoe_start_check import check_profile
 from drivers.camera.camera_as_line import load_recogniser
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.find_and_read_card import CardRecogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.animated_round import AnimatedRound, Effect, scene_state
 from drivers.simulators.camera.camera_projection import create_camera
 from drivers.simulators.camera.light_and_sensor import Sensor

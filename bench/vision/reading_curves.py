@@ -22,7 +22,7 @@ from calibration.training.accuracy_chart import Panel, Point, draw_chart
 from calibration.training.process_pool import together
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.card_artwork import ASPECT, Style, face, outline, styles
 from shoe_daemon.game import DECK, Card
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.vision.calibration_table import FEW, calibrated, reader, table
 from calibration.camera.calibration_output import write_result
-from calibration.camera.profile_check import FindingKind
+from calibration.camera.comparison_with_reference_image import FindingKind
 from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import SimulatedTable, TableState
 from drivers.camera.profile.profile_file import load_profile

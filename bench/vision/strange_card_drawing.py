@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.corner_index_reader import Quad
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 __all__ = [
     "EMBLEMS",

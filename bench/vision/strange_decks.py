@@ -30,7 +30,7 @@ from bench.vision.strange_card_drawing import (
 from calibration.training.process_pool import together
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.stations.slot_tracker import SlotChange, SlotTracker
 from shoe_daemon.game import DECK, RANKS, SUITS, Card
 

@@ -33,7 +33,7 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.find_and_read_card import CardRecogniser
-from drivers.camera.sources.frame_capture import FrameCheck, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import FrameCheck, VideoFrame
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.simulation_files import write_simulated_profile
 

@@ -8,9 +8,9 @@ Calibration of a camera: the wizard, the check at the start of a shoe, printed m
     printed_markers                              markers: printed, and found in an image
     image_measures reading_settings_from_shown_cards  sharpness, cards, threshold, index window
     calibration_output html_report               results, files written together, report
-    shoe_start_check profile_check               changes since the calibration
+    shoe_start_check comparison_with_reference_image  changes since the calibration
     image_registration deck_comparison           shift of the table, comparison of the deck
-    simulated_table practice_on_simulated_table  a simulated table to practise with
+    simulated_table practice_videos_and_live_pictures  a simulated table to practise with
 
 OpenCV is imported by most modules; nothing is imported here.
 """

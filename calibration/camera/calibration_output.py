@@ -17,11 +17,11 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from calibration.camera.camera_control_locks import ControlLock
+from calibration.camera.comparison_with_reference_image import flicker_finding
 from calibration.camera.deck_comparison import BACK_NAME, card_files
 from calibration.camera.frame_source import encode_png
 from calibration.camera.image_measures import Flicker
 from calibration.camera.printed_markers import Marker
-from calibration.camera.profile_check import flicker_finding
 from calibration.camera.reading_settings_from_shown_cards import (
     ShownCard,
     ShownReading,
@@ -34,7 +34,7 @@ from drivers.camera.profile import camera_profile as kept
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.profile.profile_file import load_profile, profile_text
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError, one_line
 
 __all__ = [

@@ -14,12 +14,12 @@ from typing import Final, Protocol
 import cv2
 from msgspec import Struct
 
-from calibration.camera.profile_check import Finding, FindingKind
+from calibration.camera.comparison_with_reference_image import Finding, FindingKind
 from drivers import LineError, redact_url
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import opencv_video
 from drivers.camera.sources.opencv_video import configure_opencv
-from drivers.camera.sources.source_address import Address, SourceKind
+from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
 from shoe_daemon.errors import UserError
 from shoe_daemon.toml_validation import convert_toml, plain_error
 

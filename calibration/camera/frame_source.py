@@ -20,9 +20,9 @@ import numpy as np
 from drivers import EndOfCaptureError, LineError
 from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture import Image, Source
+from drivers.camera.sources.frame_capture_and_checks import Image, Source
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.source_address import Address
+from drivers.camera.sources.source_address_and_open_failures import Address
 from shoe_daemon.errors import UserError
 
 __all__ = [

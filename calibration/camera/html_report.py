@@ -22,10 +22,10 @@ from calibration.camera.reading_settings_from_shown_cards import (
     risk_curve,
 )
 from calibration.camera.table_plane_and_places import projection_of
-from drivers.camera.recognition.confidence import CurvePoint
+from drivers.camera.recognition.confidence_and_blur import CurvePoint
 from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 __all__ = ["render_report", "write_report"]
 

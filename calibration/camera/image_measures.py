@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 __all__ = ["Flicker", "mean_brightness", "mean_image", "measure_flicker", "measure_sharpness"]
 

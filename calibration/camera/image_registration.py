@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 __all__ = ["TableShift", "find_table_shift", "is_mirrored", "max_recognised_shift_mm"]
 

@@ -22,7 +22,7 @@ from calibration.camera.scripted_dialogue import (
 from calibration.camera.table_plane_and_places import Box, Plane, layout_named
 from calibration.camera.wizard_web_page import CardPrompt, WizardState
 from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 

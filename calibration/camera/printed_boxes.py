@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from calibration.camera.table_plane_and_places import Box, LayoutShift, Plane, projection_of
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 __all__ = ["BoxProposal", "propose_boxes"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError, one_line
 
 __all__ = ["DICTIONARY", "Marker", "SheetPage", "draw_sheets", "find_markers", "write_sheets"]

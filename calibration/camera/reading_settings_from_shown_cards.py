@@ -21,7 +21,7 @@ from calibration.camera.table_plane_and_places import (
 )
 from drivers.camera.profile.camera_profile import CardSize, IndexWindow, Place
 from drivers.camera.recognition.card_outline_search import CardBounds, find_card
-from drivers.camera.recognition.confidence import (
+from drivers.camera.recognition.confidence_and_blur import (
     CURVE_FILE,
     CurvePoint,
     combine_ends,
@@ -33,7 +33,7 @@ from drivers.camera.recognition.confidence import (
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
 from drivers.camera.recognition.find_and_read_card import CardRecogniser
 from drivers.camera.recognition.table_projection import Floats, TableProjection, place_patch
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import RANKS, SUITS, Card
 
 __all__ = [

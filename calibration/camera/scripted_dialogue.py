@@ -36,7 +36,7 @@ from msgspec import Meta, Struct
 
 from calibration.camera.table_plane_and_places import Box, Plane, layout_named, leaves_along_x
 from drivers.camera.profile.camera_profile import Point, Polygon
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml

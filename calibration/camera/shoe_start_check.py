@@ -12,6 +12,12 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.calibration_output import card_folder
+from calibration.camera.comparison_with_reference_image import (
+    Finding,
+    FindingKind,
+    brightness_gain,
+    compare_with_profile,
+)
 from calibration.camera.deck_comparison import (
     Certainty,
     FaceUpCard,
@@ -21,19 +27,13 @@ from calibration.camera.deck_comparison import (
 )
 from calibration.camera.image_measures import Flicker, mean_image, measure_flicker
 from calibration.camera.image_registration import find_table_shift
-from calibration.camera.profile_check import (
-    Finding,
-    FindingKind,
-    brightness_gain,
-    compare_with_profile,
-)
 from calibration.camera.reading_settings_from_shown_cards import find_card_on
 from calibration.camera.table_plane_and_places import watched_places
 from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.confidence import crop_card
+from drivers.camera.recognition.confidence_and_blur import crop_card
 from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 
 __all__ = ["CheckResult", "check_profile"]

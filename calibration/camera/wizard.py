@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from calibration.camera.calibration_output import CalibrationResult, draft_profile
 from calibration.camera.camera_control_locks import ControlLock
+from calibration.camera.comparison_with_reference_image import brightness_gain
 from calibration.camera.image_measures import (
     mean_brightness,
     mean_image,
@@ -21,7 +22,6 @@ from calibration.camera.image_measures import (
 from calibration.camera.person_dialogue import PromptDialogue
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
 from calibration.camera.printed_markers import Marker, find_markers
-from calibration.camera.profile_check import brightness_gain
 from calibration.camera.reading_settings_from_shown_cards import (
     ShownCard,
     ShownReading,
@@ -47,11 +47,11 @@ from calibration.camera.table_plane_and_places import (
 )
 from drivers.camera.profile.camera_profile import Camera, IndexWindow, Place, Profile, Throat
 from drivers.camera.profile.profile_file import write_profile
-from drivers.camera.recognition.confidence import CARD_WIDTH_PX, crop_card
+from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX, crop_card
 from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot

@@ -35,7 +35,7 @@ from calibration.camera.table_plane_and_places import (
 )
 from drivers.camera.preview.loopback_server import LoopbackHandler, LoopbackServer
 from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 __all__ = ["CardPrompt", "Command", "LivePage", "WizardState"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibration.training.readable_conditions import LIMITS, Limits
 from calibration.training.rendered_test import Results
-from drivers.camera.recognition.confidence import CurvePoint, single_index_threshold
+from drivers.camera.recognition.confidence_and_blur import CurvePoint, single_index_threshold
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO
 
 __all__ = ["accepted", "at_most", "curve_of", "readable", "shipped_threshold"]

@@ -22,9 +22,9 @@ from calibration.training.photo_effects import chosen, photograph
 from calibration.training.process_pool import together
 from calibration.training.readable_conditions import within
 from calibration.training.training_card_faces import Chance, Source, draw_face
-from drivers.camera.recognition.confidence import count_visible_ends
+from drivers.camera.recognition.confidence_and_blur import count_visible_ends
 from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import DECK, Card
 
 __all__ = [

@@ -25,7 +25,7 @@ from drivers.camera.recognition.corner_index_reader import (
     crop_window,
     window_quads,
 )
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.card_artwork.card_drawing import Place
 from shoe_daemon.game import RANKS, SUITS
 

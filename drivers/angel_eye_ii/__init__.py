@@ -34,7 +34,7 @@ class AngelEyeII:
         Signal.CUT_CARD,
     )
     maturity: ClassVar[Maturity] = Maturity.PROVEN
-    simulator: ClassVar[str] = "drivers.simulators.angel_eye_dealing:SimulatedAngelEye"
+    simulator: ClassVar[str] = "drivers.simulators.angel_eye_with_mistakes:SimulatedAngelEye"
     options_type: ClassVar[type[Struct]] = AngelOptions
 
     def __init__(self, options: Struct | None = None) -> None:

@@ -6,8 +6,8 @@ captures frames from a source, and a station that turns them into JSON lines, on
 card (`line_messages`). A `profile`, made by `shoe-daemon calibrate camera`, describes where
 the places are in the frame.
 
-    sources → frame_capture ┬→ overhead_station: slot_tracker → find_and_read_card
-                            └→ throat_station: throat_card_track → throat_window_and_index_vote
+    sources → frame_capture_and_checks → overhead_station: slot_tracker → find_and_read_card
+                         or → throat_station: throat_card_track → throat_window_and_index_vote
     Both read an index with corner_index_reader.
 
     camera_driver options camera_as_line line_messages configuration, the line, its JSON

@@ -17,7 +17,7 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.recognition.find_and_read_card import CardReader, CardRecogniser
-from drivers.camera.sources.frame_capture import (
+from drivers.camera.sources.frame_capture_and_checks import (
     CapturePace,
     CaptureThread,
     FrameCheck,
@@ -25,7 +25,7 @@ from drivers.camera.sources.frame_capture import (
     VideoFrame,
 )
 from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
-from drivers.camera.sources.source_address import Address, SourceKind
+from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
 from drivers.camera.stations.overhead_station import OverheadStation
 from drivers.camera.stations.throat_station import ThroatStation
 from drivers.transport import READ_TIMEOUT_S, EndOfCaptureError, LineError

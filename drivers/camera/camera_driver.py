@@ -14,7 +14,11 @@ from drivers.camera.line_messages import CameraDecoder
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.source_address import Address, add_login, parse_address
+from drivers.camera.sources.source_address_and_open_failures import (
+    Address,
+    add_login,
+    parse_address,
+)
 from drivers.driver_interface import Decoder, LineSettings, Transport
 from drivers.url_redaction_and_error_location import redact_url
 from shoe_daemon.errors import UserError

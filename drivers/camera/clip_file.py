@@ -25,7 +25,7 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.video_ring import Picture
 from shoe_daemon.evidence_folder import FILE_MODE
 

@@ -22,8 +22,14 @@ from drivers.bee_tek import BeeTek
 from drivers.driver_interface import Driver
 from drivers.json_lines import JsonLines
 from drivers.line_scanner import LineScanner, built_in_codes, framing_of
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, SimulatedTable, scenes
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step, Wire
+from drivers.simulators.angel_eye_with_mistakes import (
+    Mode,
+    Scene,
+    Settings,
+    SimulatedTable,
+    scenes,
+)
 from drivers.simulators.simulated_shoe import Excess, Fault, Placed, coup_of
 from shoe_daemon.game import DECK, Card, Outcome, Slot
 from shoe_daemon.table.observations import Role

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from calibration.evaluate_recogniser import Report, Tally
     from calibration.labelled_photo_reading import Label
     from calibration.line_identification import Candidate, Identification
-    from calibration.serial_line_speed import Finding, Port
+    from calibration.serial_ports_and_speed_search import Finding, Port
     from drivers import Driver, LineSettings
     from drivers.camera.recognition.corner_index_reader import CardReading
 
@@ -78,7 +78,12 @@ def serial(
     valid. With --driver only speeds are tried, and every frame is shown. It ends
     with status 1 where nothing fits.
     """
-    from calibration.serial_line_speed import configuration, list_ports, listen, silence_hints
+    from calibration.serial_ports_and_speed_search import (
+        configuration,
+        list_ports,
+        listen,
+        silence_hints,
+    )
     from drivers import create_driver
 
     if driver_name is None and driver_options:
@@ -104,7 +109,7 @@ def serial(
 def _identify(port: str, seconds: float, reader_id: str) -> None:
     """Identify the reader, and print its configuration, or what came instead."""
     from calibration.line_identification import identify, line_text
-    from calibration.serial_line_speed import Finding, configuration, silence_hints
+    from calibration.serial_ports_and_speed_search import Finding, configuration, silence_hints
 
     with stop_on_signals() as stopping:
         found = identify(port, seconds, click.echo, stopping)
@@ -293,7 +298,7 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     if (out is None) == (live is None):
         raise UserError("expected either --out FILE or --live ADDRESS")
     with camera_extra():
-        from calibration.camera.practice_on_simulated_table import play_live, record_video
+        from calibration.camera.practice_videos_and_live_pictures import play_live, record_video
         from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable
         from drivers.simulators.camera.scene_settings import Settings, Station
 

@@ -146,7 +146,7 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     from calibration.camera.shoe_start_check import check_profile
     from drivers.camera.camera_as_line import load_recogniser
     from drivers.camera.profile.profile_file import load_profile
-    from drivers.camera.sources.source_address import parse_source
+    from drivers.camera.sources.source_address_and_open_failures import parse_source
 
     if path is None:
         raise UserError("--check: --profile is missing; expected the profile to compare with")
@@ -184,7 +184,7 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     from calibration.camera.scripted_dialogue import load_script
     from calibration.camera.table_plane_and_places import layout_named
     from calibration.camera.wizard import calibrate
-    from drivers.camera.sources.source_address import parse_source
+    from drivers.camera.sources.source_address_and_open_failures import parse_source
 
     for path in (out, report):
         check_writable(path)

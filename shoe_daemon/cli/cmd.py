@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shoe_daemon.config import Config
-    from shoe_daemon.mqtt.document_and_reply_types import Preview, Reply
+    from shoe_daemon.mqtt.document_contents import Preview, Reply
 
 _NUMBER: Final = click.IntRange(min=1)
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
@@ -115,7 +115,7 @@ def _known_verb(verb: str | None) -> str:
 
 def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     from shoe_daemon.mqtt.command_client import send_command
-    from shoe_daemon.mqtt.document_and_reply_types import decode_reply
+    from shoe_daemon.mqtt.document_contents import decode_reply
     from shoe_daemon.mqtt.topics import Topics
 
     config = _config(given)

@@ -127,7 +127,7 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     require_modules(
         ("amqtt", "rich"), "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'"
     )
-    from drivers.simulators.angel_eye_dealing import Mode
+    from drivers.simulators.angel_eye_with_mistakes import Mode
     from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings
     from shoe_daemon.demo.run_demo import run_demo
 

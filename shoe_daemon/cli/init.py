@@ -108,7 +108,7 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     or to change an answer.
     """
     from shoe_daemon.installation.answers import check_answers
-    from shoe_daemon.installation.credentials import can_encrypt
+    from shoe_daemon.installation.encrypted_credentials import can_encrypt
     from shoe_daemon.installation.file_writing import read_record
     from shoe_daemon.installation.installation_changes import prepare
 

@@ -98,7 +98,7 @@ def shift(  # noqa: PLR0913 - as many as there are options
     if as_json:
         click.echo(msgspec.json.encode(report, order="sorted"))
     elif as_csv or html is None:
-        from shoe_daemon.report.shift_text import shift_csv, shift_text
+        from shoe_daemon.report.shift_text_and_csv import shift_csv, shift_text
 
         text = shift_csv(report) if as_csv else shift_text(report, period.zone)
         click.echo(text, nl=not as_csv)

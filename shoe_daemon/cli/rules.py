@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli import house_text, policy_text
+from shoe_daemon.cli import house_text, policy_text_and_differences
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
     HOUSE_IDS,
@@ -142,21 +142,21 @@ def _print_policy(policy: Policy, *, json: bool) -> None:
     if json:
         _print_json(policy_to_mapping(policy))
     else:
-        click.echo(policy_text.policy_sheet(policy))
+        click.echo(policy_text_and_differences.policy_sheet(policy))
 
 
 def _print_differences(one: Policy, other: Policy, *, json: bool) -> None:
     if json:
         _print_json(_differences(one, other))
     else:
-        click.echo(policy_text.difference_table(one, other))
+        click.echo(policy_text_and_differences.difference_table(one, other))
 
 
 def _print_policies(policies: list[Policy], *, json: bool) -> None:
     if json:
         _print_json([_in_short(each) for each in policies])
     else:
-        click.echo(policy_text.policy_list(policies))
+        click.echo(policy_text_and_differences.policy_list(policies))
 
 
 def _in_short(policy: Policy) -> dict[str, object]:
@@ -177,15 +177,15 @@ def _differences(one: Policy, other: Policy) -> dict[str, object]:
         "policies": [each.id for each in both],
         "rulings": {
             situation: [_actions(each, situation) for each in both]
-            for situation in policy_text.differing_situations(one, other)
+            for situation in policy_text_and_differences.differing_situations(one, other)
         },
         "severity": {
             kind: [each.severity(kind) for each in both]
-            for kind in policy_text.differing_severities(one, other)
+            for kind in policy_text_and_differences.differing_severities(one, other)
         },
         "false_draw_passes_shoe": {
             kind: [each.passes_shoe(kind) for each in both]
-            for kind in policy_text.differing_false_draws(one, other)
+            for kind in policy_text_and_differences.differing_false_draws(one, other)
         },
     }
 

@@ -27,8 +27,8 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from drivers.simulators.angel_eye_dealing import Scene as DealtScene
-    from drivers.simulators.angel_eye_dealing import Settings as ShoeSettings
+    from drivers.simulators.angel_eye_with_mistakes import Scene as DealtScene
+    from drivers.simulators.angel_eye_with_mistakes import Settings as ShoeSettings
 
     _Dealt = tuple[str, ShoeSettings, dict[str, Any], Iterator[DealtScene]]
     """A reader, what is dealt, the driver's options, and the scenes that follow from them."""
@@ -57,7 +57,7 @@ class _Simulators(click.Group):
     """A command for each driver that names a simulator, and one for cameras."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from drivers.simulators.scenario_playback import simulator_names
+        from drivers.simulators.simulator_interface_and_playback import simulator_names
 
         return sorted({*super().list_commands(ctx), *simulator_names()})
 
@@ -77,7 +77,7 @@ def command() -> None:
 
 def _reader_command(name: str) -> click.Command:
     """Return the command of a reader on a line, with the modes and faults that it has."""
-    from drivers.simulators.scenario_playback import find_simulator
+    from drivers.simulators.simulator_interface_and_playback import find_simulator
 
     kind = find_simulator(name)
     modes, faults = [mode.value for mode in kind.modes], [fault.value for fault in kind.faults]
@@ -168,7 +168,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
     **settings: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     from drivers import create_driver
-    from drivers.simulators.scenario_playback import find_simulator
+    from drivers.simulators.simulator_interface_and_playback import find_simulator
 
     if sum(where is not None for where in (link, listen, capture)) > 1:
         raise UserError("--link, --listen and --capture exclude one another")
@@ -195,7 +195,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
 
 
 def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
-    from drivers.simulators.angel_eye_dealing import Mode, Settings
+    from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 
     if options["seed"] is None:
         options["seed"] = random.randrange(1_000_000)
@@ -222,7 +222,7 @@ def _play_line(
     pace: tuple[float, int],
     ledger: _DealtLog,
 ) -> None:
-    from drivers.simulators.scenario_playback import Pace, play
+    from drivers.simulators.simulator_interface_and_playback import Pace, play
 
     name, settings, _, scenes = what
     with stop_on_signals() as stopping, contextlib.closing(open_line()) as line:

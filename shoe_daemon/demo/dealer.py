@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_dealing import Scene, Settings, SimulatedAngelEye
 from drivers.simulators.angel_eye_faulty_line import Step
-from drivers.simulators.scenario_playback import Pace, Simulator, play
+from drivers.simulators.angel_eye_with_mistakes import Scene, Settings, SimulatedAngelEye
 from drivers.simulators.serial_servers import Line, PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
+from drivers.simulators.simulator_interface_and_playback import Pace, Simulator, play
 from shoe_daemon.config import ReaderSettings
 from shoe_daemon.demo.display_process import HOST, free_port
 from shoe_daemon.demo.options_and_simulated_shoe import QUIET_S, shortened
-from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.result_check_and_summary import ResultCheck
 
 if TYPE_CHECKING:
     from drivers.simulators.camera.scene_settings import Settings as CameraScene

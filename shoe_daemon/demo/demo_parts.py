@@ -13,10 +13,9 @@ from typing import Final, Self
 from msgspec import Struct
 
 from drivers import create_driver
-from drivers.simulators.scenario_playback import Simulator
 from drivers.simulators.serial_servers import Line, PtyLine
+from drivers.simulators.simulator_interface_and_playback import Simulator
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
-from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.dealer import (
     CameraDealer,
     CountingLine,
@@ -33,7 +32,8 @@ from shoe_daemon.demo.options_and_simulated_shoe import (
     shoe_of,
     simulator_of,
 )
-from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.result_check_and_summary import ResultCheck
+from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
 from shoe_daemon.demo.view_model import NO_BOARD, Addresses, Health
 from shoe_daemon.game import House
 from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker

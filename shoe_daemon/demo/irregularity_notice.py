@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.demo.auto_supervisor import OPERATOR
+from shoe_daemon.demo.supervisor_decisions import OPERATOR
 from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, name_of
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.text_layout import line, line_with_end

@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Struct
 from paho.mqtt import client as paho
 
-from shoe_daemon.demo.auto_supervisor import AutoSupervisor, Case, Order
+from shoe_daemon.demo.supervisor_decisions import AutoSupervisor, Case, Order
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.document_and_reply_types import Reply, decode_reply
+from shoe_daemon.mqtt.document_contents import Reply, decode_reply
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_connection import create_client
 from shoe_daemon.mqtt.topics import Topics

@@ -10,10 +10,10 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, scenario
 from drivers.simulators.angel_eye_faulty_line import Step
-from drivers.simulators.scenario_playback import Simulator, find_simulator
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenario
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
+from drivers.simulators.simulator_interface_and_playback import Simulator, find_simulator
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Action, House, IrregularityKind, Policy, find_house, find_policy
 

@@ -17,7 +17,7 @@ import structlog
 
 from shoe_daemon.demo.demo_parts import DemoRunner, News
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, simulator_of
-from shoe_daemon.demo.result_check import Summary
+from shoe_daemon.demo.result_check_and_summary import Summary
 from shoe_daemon.demo.view import BROKER_LIMITS, draw
 from shoe_daemon.demo.view_model import Health, RecentEvents, order_line
 from shoe_daemon.display.terminal.screen import Screen

@@ -6,7 +6,7 @@ passes the messages to the event loop; `message_validation` checks them; `floor_
 `table_model` are the model; `json_views` encodes documents; `browser_streams` pushes changed
 documents to the browsers.
 
-`http_app` serves pages, streams and files (`page_rendering`, `languages`); `pit_auth` protects
-the pit; `display_server` runs everything as `display_config` says. `terminal` draws the same
-model in a terminal. Browsers never connect to the broker, and no message can become markup.
+`http_app` serves pages, streams and files (`pages_and_static_files`, `languages`); `pit_auth`
+protects the pit; `display_server` runs everything as `display_config` says. `terminal` draws the
+same model in a terminal. Browsers never connect to the broker, and no message can become markup.
 """

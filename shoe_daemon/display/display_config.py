@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.configured_files import (
+from shoe_daemon.configured_files_and_credentials import (
     find_file,
     note_fault,
     note_missing_credential,

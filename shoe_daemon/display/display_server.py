@@ -23,13 +23,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryRequests
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.display.mqtt_feed import MqttFeed
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue
-from shoe_daemon.display.page_rendering import pages_version
+from shoe_daemon.display.pages_and_static_files import pages_version
 from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts

@@ -44,7 +44,7 @@ from shoe_daemon.display.history_queries import (
     SearchTimeoutError,
     open_log,
 )
-from shoe_daemon.display.history_recorder import HistoryStatus
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryStatus
 from shoe_daemon.display.history_store import is_damage
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
 from shoe_daemon.game import IrregularityKind, Outcome

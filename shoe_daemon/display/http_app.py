@@ -28,10 +28,15 @@ from shoe_daemon.display.display_config import (
     OrderSettings,
 )
 from shoe_daemon.display.history_pages import HistoryPages
-from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryStatus
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryStatus
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
-from shoe_daemon.display.page_rendering import STATIC, FileCache, PageTemplates, data_block
+from shoe_daemon.display.pages_and_static_files import (
+    STATIC,
+    FileCache,
+    PageTemplates,
+    data_block,
+)
 from shoe_daemon.display.pit_auth import PitAuth
 from shoe_daemon.http_security import (
     LOOPBACK_HOSTS,

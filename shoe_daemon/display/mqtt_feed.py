@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from shoe_daemon.display.history_recorder import HistoryRecorder
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import UserError

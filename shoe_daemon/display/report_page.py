@@ -30,7 +30,6 @@ from shoe_daemon.display.history_store import (
 from shoe_daemon.errors import UserError
 from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.report.fold_shift_events import fold_table_events, report_on_shift
-from shoe_daemon.report.shift_figures import ShiftReport, TableEvents
 from shoe_daemon.report.shift_html import shift_page, style_of
 from shoe_daemon.report.shift_period import (
     Period,
@@ -38,7 +37,8 @@ from shoe_daemon.report.shift_period import (
     first_event_at,
     parse_period,
 )
-from shoe_daemon.report.shift_text import shift_csv
+from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
+from shoe_daemon.report.shift_text_and_csv import shift_csv
 from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds
 
 __all__ = ["read_shift_from_log", "shift_report"]

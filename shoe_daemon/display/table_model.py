@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct, field
 
 from shoe_daemon.display.message_validation import Document, InvalidMessage
-from shoe_daemon.mqtt.document_and_reply_types import NotifierStatus
+from shoe_daemon.mqtt.document_contents import NotifierStatus
 from shoe_daemon.table import to_microseconds
 
 __all__ = [

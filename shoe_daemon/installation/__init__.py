@@ -7,7 +7,7 @@ Guided installation of tables, a broker and a display on one computer: `shoe-dae
 | `questions` | asks for the answers in the terminal |
 | `reader_search` | finds serial adapters and cameras, and listens to a line |
 | `planned_files` | the files that follow from the answers; pure |
-| `broker_accounts` | passwords, and their hashes for mosquitto |
+| `mosquitto_passwords` | passwords, and their hashes for mosquitto |
 | `certificates` | the site's authority, and the broker's certificate |
 | `file_writing` | shows and writes files; keeps a file that a person edited |
 | `service_start` | starts the services, examines them, and waits for a test round |

@@ -8,12 +8,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.configured_files import ENCRYPTED_SUFFIX
+from shoe_daemon.configured_files_and_credentials import ENCRYPTED_SUFFIX
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.installation.answers import Answers, check_password
-from shoe_daemon.installation.broker_accounts import add_accounts, new_password
-from shoe_daemon.installation.credentials import CredentialFolder
+from shoe_daemon.installation.encrypted_credentials import CredentialFolder
 from shoe_daemon.installation.file_writing import Change, Record, compare, description, write
+from shoe_daemon.installation.mosquitto_passwords import add_accounts, new_password
 from shoe_daemon.installation.planned_files import (
     CERTIFICATES,
     CONFIGS,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from shoe_daemon.configured_files import ENCRYPTED_SUFFIX
+from shoe_daemon.configured_files_and_credentials import ENCRYPTED_SUFFIX
 from shoe_daemon.installation.answers import ANGEL_EYE, SIMULATED, Answers, split_address
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.start_after_pruning import read_anchor
 
 WITNESS_PREFIX: Final = "witness/"
 """Before the id of a witness, in the source of a capture; no reader's id has a slash."""

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, StoredEvent
+from shoe_daemon.journal.start_after_pruning import read_anchor
 from shoe_daemon.table import AnyObservation, Command, Table, decode_observation, is_staff
 
 _PAGE = 500

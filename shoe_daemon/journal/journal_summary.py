@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.journal_database import wal_of
 from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.start_after_pruning import read_anchor
 
 
 class Counter(Struct, frozen=True):

@@ -12,8 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.anchor import Anchor, read_anchor
 from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
+from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
 from shoe_daemon.journal.writer_lock import WriterLock
 
 _STARTS: Final = """

@@ -13,8 +13,8 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal.anchor import read_anchor
 from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
+from shoe_daemon.journal.start_after_pruning import read_anchor
 
 SIGNATURE_SCHEMA: Final = "1.0"
 

@@ -10,7 +10,6 @@ from typing import Final, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal.anchor import Anchor, read_anchor
 from shoe_daemon.journal.entries_and_hash_chain import (
     Identity,
     capture_hash,
@@ -19,6 +18,7 @@ from shoe_daemon.journal.entries_and_hash_chain import (
     observation_hash,
 )
 from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
 
 _CAPTURES: Final = "SELECT id, at, source, bytes, after, hash FROM capture ORDER BY id"
 _OBSERVATIONS: Final = (

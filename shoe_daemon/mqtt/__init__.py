@@ -2,7 +2,7 @@
 MQTT: publishes a table's events and retained documents, and receives commands.
 
 `Publisher` is the entry point: one thread, at least once, in order. `Topics` has
-all topics, `document_and_reply_types` all retained documents; `embedded_broker` is for the demo.
+all topics, `document_contents` all retained documents; `embedded_broker` is for the demo.
 
     connection                  one connection: paho behind `poll` and `publish`
     broker_session              what is sent over one connection, from login to `offline`

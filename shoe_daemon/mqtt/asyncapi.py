@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
-from shoe_daemon.mqtt.document_and_reply_types import DOCUMENTS
+from shoe_daemon.mqtt.document_contents import DOCUMENTS
 from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
 from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, STATE_EXPIRY_HEARTBEATS, MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff

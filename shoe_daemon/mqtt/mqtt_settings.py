@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from shoe_daemon.configured_files import find_file, path_of, read_secret
+from shoe_daemon.configured_files_and_credentials import find_file, path_of, read_secret
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 

@@ -17,7 +17,7 @@ from shoe_daemon.mqtt.document_and_reply_queues import (
     ReplyQueue,
     RetainedQueue,
 )
-from shoe_daemon.mqtt.document_and_reply_types import Status, encode_message
+from shoe_daemon.mqtt.document_contents import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.outgoing_queue import EventQueue, OutgoingQueue
 from shoe_daemon.mqtt.paho_connection import MessageReceived

@@ -13,7 +13,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.configured_files import note_fault, note_missing_credential, read_secret
+from shoe_daemon.configured_files_and_credentials import (
+    note_fault,
+    note_missing_credential,
+    read_secret,
+)
 from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import is_loopback

@@ -15,13 +15,13 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.configured_files import replace_file
+from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.display.message_validation import InvalidMessage, decode, parse_topic
 from shoe_daemon.display.mqtt_feed import Announcement, MqttFeed
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
 from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import describe_exception
-from shoe_daemon.mqtt.document_and_reply_types import (
+from shoe_daemon.mqtt.document_contents import (
     NotifierStatus,
     RecipientStatus,
     notifier_status,

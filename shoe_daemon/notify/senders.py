@@ -21,7 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon import __version__
-from shoe_daemon.configured_files import read_secret
+from shoe_daemon.configured_files_and_credentials import read_secret
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.notify.decisions import FAILED, DueAlert, Failure, Notification
 from shoe_daemon.notify.notify_config import RecipientSettings

@@ -32,7 +32,8 @@ from shoe_daemon.report.rounds_and_incidents import (
     compare_with_odds,
     count_rounds,
 )
-from shoe_daemon.report.shift_figures import (
+from shoe_daemon.report.shift_period import Period
+from shoe_daemon.report.shift_report_model import (
     CHARTED_BY_HOUR_S,
     PAUSE_S,
     Availability,
@@ -47,7 +48,6 @@ from shoe_daemon.report.shift_figures import (
     TableEvents,
     TableShift,
 )
-from shoe_daemon.report.shift_period import Period
 from shoe_daemon.table import Event, events, from_microseconds, to_microseconds
 
 _SECOND: Final = 1_000_000

@@ -16,7 +16,7 @@ from shoe_daemon.game import CARDS_PER_DECK
 from shoe_daemon.journal.journal_reader import JournalReader, open_read_only
 from shoe_daemon.report.cards_in_drawn_order import CARD_EVENTS, CardFold, DrawnCard
 from shoe_daemon.report.find_repeats_and_factory_runs import Place, Repeat, repeats, runs_in
-from shoe_daemon.report.journal_events import ShoeSpan, events_in, shoe_spans
+from shoe_daemon.report.journal_events_and_commands import ShoeSpan, events_in, shoe_spans
 from shoe_daemon.report.past_shoe_search_report import (
     CardRange,
     Finding,

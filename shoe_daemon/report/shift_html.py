@@ -17,7 +17,7 @@ from shoe_daemon.report.html_report import (
     proof_block,
     signatures,
 )
-from shoe_daemon.report.shift_figures import (
+from shoe_daemon.report.shift_report_model import (
     Figures,
     ShiftExpectation,
     ShiftIncident,

@@ -12,10 +12,10 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.report.fold_shift_events import FoldedTable, fold_table_events, report_on_shift
-from shoe_daemon.report.journal_events import ShoeSpan, events_in, shoe_spans
+from shoe_daemon.report.journal_events_and_commands import ShoeSpan, events_in, shoe_spans
 from shoe_daemon.report.report_model import Proof
-from shoe_daemon.report.shift_figures import ShiftReport, TableEvents
 from shoe_daemon.report.shift_period import Period, first_event_at
+from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
 from shoe_daemon.report.shoe_report import Progress, prove
 from shoe_daemon.table import DealerChanged, ReaderStatus, to_microseconds
 

@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from shoe_daemon.report import wording
-from shoe_daemon.report.shift_figures import (
+from shoe_daemon.report.shift_report_model import (
     CHARTED_BY_HOUR_S,
     Availability,
     DealerShift,

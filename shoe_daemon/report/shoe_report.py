@@ -18,7 +18,7 @@ from shoe_daemon.journal.signatures import last_signature
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.report.cards_in_drawn_order import CardFold, DrawnCard
 from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.journal_events import ShoeSpan, events_in, find_span
+from shoe_daemon.report.journal_events_and_commands import ShoeSpan, events_in, find_span
 from shoe_daemon.report.report_model import (
     Incident,
     Pause,

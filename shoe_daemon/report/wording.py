@@ -18,7 +18,7 @@ from shoe_daemon.report.report_model import (
     ShoeReport,
     Tempo,
 )
-from shoe_daemon.report.shift_figures import Figures
+from shoe_daemon.report.shift_report_model import Figures
 from shoe_daemon.report.shoe_composition import Composition
 from shoe_daemon.table import HandResult, to_microseconds
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand, parse_command
-from shoe_daemon.mqtt.document_and_reply_types import (
+from shoe_daemon.mqtt.document_contents import (
     Earlier,
     Preview,
     Reply,

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from drivers import Forward, Reader
 from shoe_daemon import __version__
-from shoe_daemon.configured_files import replace_file
+from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit

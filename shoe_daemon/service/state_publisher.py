@@ -9,7 +9,7 @@ from typing import Final, Literal
 import structlog
 
 from drivers import Reader
-from shoe_daemon.mqtt import document_and_reply_types, topics
+from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, make_detail
@@ -77,7 +77,7 @@ class StatePublisher:
         seq, session, alarm = table.seq, self._session, self.alarm
         publisher.retain(
             topics.STATE,
-            lambda published: document_and_reply_types.state(
+            lambda published: document_contents.state(
                 table,
                 session=session,
                 alarm=alarm,
@@ -87,16 +87,16 @@ class StatePublisher:
             seq,
         )
         if self._has_changed(topics.RESULT, table.last_result):
-            result = document_and_reply_types.ResultLast(
+            result = document_contents.ResultLast(
                 result=table.last_result, seq=seq, session=session
             )
-            publisher.retain(topics.RESULT, document_and_reply_types.encode_message(result), seq)
+            publisher.retain(topics.RESULT, document_contents.encode_message(result), seq)
         if self._has_changed(topics.ALERTS, table.alerts):
-            alerts = document_and_reply_types.active_alerts(table.alerts, seq=seq, session=session)
+            alerts = document_contents.active_alerts(table.alerts, seq=seq, session=session)
             publisher.retain(topics.ALERTS, alerts, seq)
         staff_alerts = self._core.table.staff_alerts()
         if self._has_changed(topics.STAFF_ALERTS, staff_alerts):
-            alerts = document_and_reply_types.staff_alerts(staff_alerts, seq=seq, session=session)
+            alerts = document_contents.staff_alerts(staff_alerts, seq=seq, session=session)
             publisher.retain(topics.STAFF_ALERTS, alerts, seq)
         self._publish_roads_and_history(publisher, seq)
         self._publish_signature(publisher)
@@ -106,14 +106,14 @@ class StatePublisher:
         """Publish the last signature of the journal, if it has one."""
         last = self._core.journal.signature
         if last is not None and self._has_changed(topics.SIGNATURE, last):
-            signature = document_and_reply_types.SignatureLast(
+            signature = document_contents.SignatureLast(
                 key=last.key.hex(),
                 seq=last.seq,
                 session=self._session,
                 signature=last.signature.hex(),
                 signed=last.body.decode(),
             )
-            message = document_and_reply_types.encode_message(signature)
+            message = document_contents.encode_message(signature)
             publisher.retain(topics.SIGNATURE, message, last.seq)
 
     def _has_changed(self, suffix: str, content: object) -> bool:
@@ -127,9 +127,7 @@ class StatePublisher:
         """Publish roads and history if past rounds have changed."""
         table, session = self._core.table, self._session
         shoe, options = table.state.shoe, table.state.session.options
-        drawn = document_and_reply_types.RoadOptions(
-            leading_ties=options.leading_ties, tail=options.tail
-        )
+        drawn = document_contents.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
         number = None if shoe is None else shoe.number
         rounds = (
             number,
@@ -144,14 +142,14 @@ class StatePublisher:
         results, past = table.results(), table.history()
         publisher.retain(
             topics.ROADS,
-            lambda _published: document_and_reply_types.road_map(
+            lambda _published: document_contents.road_map(
                 results, drawn, shoe=number, seq=seq, session=session
             ),
             seq,
         )
         publisher.retain(
             topics.HISTORY,
-            lambda _published: document_and_reply_types.history(past, seq=seq, session=session),
+            lambda _published: document_contents.history(past, seq=seq, session=session),
             seq,
         )
 
@@ -201,8 +199,8 @@ class StatePublisher:
 
     def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
         ages, counts = reader.ages, reader.counts
-        return document_and_reply_types.encode_message(
-            document_and_reply_types.Device(
+        return document_contents.encode_message(
+            document_contents.Device(
                 byte_age=_age(ages.last_byte, now),
                 bytes=counts.bytes,
                 event_age=_age(ages.last_event, now),

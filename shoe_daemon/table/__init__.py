@@ -32,7 +32,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 |---|---|
 | premature_draw | rounds.lifecycle |
 | player_third_unauthorised | rounds.placement, commands.dispatch |
-| excess_card | rounds.placement, rounds.checks_awaiting_faces, commands.past_corrections, readers.reader_faults |
+| excess_card | rounds.placement, rounds.checks_under_hidden_faces, commands.past_corrections, readers.reader_faults |
 | missing_draw | rounds.lifecycle, commands.past_corrections, commands.corrections |
 | wrong_hand | rounds.placement |
 | result_mismatch | rounds.round_result, rounds.round_boundaries |
@@ -54,7 +54,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | device_fault | readers.reader_faults |
 | manual_void | commands.dispatch |
 
-`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.checks_awaiting_faces`
+`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.checks_under_hidden_faces`
 raises the kinds of `rounds.placement` for staff only. `alerts` opens, joins and closes alerts.
 `public_documents` makes the public documents from `table_state`.
 """  # noqa: E501 - a row of the map is one line

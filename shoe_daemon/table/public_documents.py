@@ -25,7 +25,7 @@ from shoe_daemon.table.public_document_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.readers.reader_state import reader_status
+from shoe_daemon.table.readers.reader_status import reader_status
 from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 

@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from shoe_daemon.mqtt import document_and_reply_types
+from shoe_daemon.mqtt import document_contents
 from shoe_daemon.table import Event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import Detail
@@ -86,32 +86,30 @@ class FoldedTable(Dealer):
         """
         table = self.table.public()
         which: dict[str, Any] = {"seq": self.table.state.seq, "session": "s1"}
-        options = document_and_reply_types.RoadOptions(
+        options = document_contents.RoadOptions(
             leading_ties=self.table.state.session.options.leading_ties,
             tail=self.table.state.session.options.tail,
         )
-        result = document_and_reply_types.ResultLast(result=table.last_result, **which)
+        result = document_contents.ResultLast(result=table.last_result, **which)
         shoe = None if table.shoe is None else table.shoe.number
         documents = {
-            "state": document_and_reply_types.state(
+            "state": document_contents.state(
                 table,
                 session="s1",
                 alarm=self._alarm,
                 heartbeat=600,
                 published=datetime.now(UTC).isoformat(timespec="milliseconds"),
             ),
-            "alert/active": document_and_reply_types.active_alerts(table.alerts, **which),
-            "staff/alert/active": document_and_reply_types.staff_alerts(
+            "alert/active": document_contents.active_alerts(table.alerts, **which),
+            "staff/alert/active": document_contents.staff_alerts(
                 self.table.staff_alerts(), **which
             ),
-            "result/last": document_and_reply_types.encode_message(result),
-            "roads": document_and_reply_types.road_map(
-                self.table.results(), options, shoe=shoe, **which
-            ),
-            "history": document_and_reply_types.history(self.table.history(), **which),
+            "result/last": document_contents.encode_message(result),
+            "roads": document_contents.road_map(self.table.results(), options, shoe=shoe, **which),
+            "history": document_contents.history(self.table.history(), **which),
             "device/shoe": json.dumps(_device(**which)).encode(),
-            "status": document_and_reply_types.encode_message(
-                document_and_reply_types.Status(name=table.name, state=status, **which)
+            "status": document_contents.encode_message(
+                document_contents.Status(name=table.name, state=status, **which)
             ),
         }
         if expired:

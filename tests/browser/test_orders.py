@@ -17,11 +17,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, Route
 
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, scenes
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.result_check_and_summary import ResultCheck
 from shoe_daemon.game import Action, IrregularityKind, Slot
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader

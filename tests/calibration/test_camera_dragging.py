@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.table_plane_and_places import layout_named, projection_of
 from calibration.camera.wizard_web_page import LivePage, WizardState
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
 SIZE = (1280, 720)

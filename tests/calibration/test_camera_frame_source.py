@@ -18,8 +18,8 @@ import pytest
 from calibration.camera.camera_control_locks import lock_device, port_text
 from calibration.camera.frame_source import LiveFrames, open_frames, take_frames
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture import Image
-from drivers.camera.sources.source_address import parse_source
+from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.source_address_and_open_failures import parse_source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from tests.camera.fake_cameras import BOUNDARY, NetworkCamera, Visit

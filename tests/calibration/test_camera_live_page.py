@@ -21,7 +21,7 @@ from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.scripted_dialogue import ThroatStep
 from calibration.camera.table_plane_and_places import layout_named, projection_of
 from calibration.camera.wizard_web_page import Command, LivePage, WizardState
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

@@ -22,7 +22,7 @@ from calibration.camera.table_plane_and_places import (
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.simulation_files import write_simulated_profile
 from shoe_daemon.game import Slot

@@ -20,7 +20,7 @@ from calibration.camera.reading_settings_from_shown_cards import (
     min_index_pixels,
 )
 from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition import confidence
+from drivers.camera.recognition import confidence_and_blur
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, Recogniser
 from drivers.simulators.card_artwork import Style, face, styles
 from shoe_daemon.game import DECK, Card
@@ -88,11 +88,11 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     told = [dict(zip(names, point, strict=True)) for point in points]
     path.write_text(json.dumps({"curve": told}))
     monkeypatch.setattr(shown_cards, "CURVE_FILE", path)
-    monkeypatch.setattr(shown_cards, "load_curve", lambda: confidence.load_curve(path))
+    monkeypatch.setattr(shown_cards, "load_curve", lambda: confidence_and_blur.load_curve(path))
     monkeypatch.setattr(
         shown_cards,
         "threshold_for",
-        lambda risk: confidence.threshold_for(risk, path),
+        lambda risk: confidence_and_blur.threshold_for(risk, path),
     )
     # Strange decks, of which the curve knows nothing, forbid a lower one than that of the weights.
     assert choose_threshold(1 / 1000).value == usual

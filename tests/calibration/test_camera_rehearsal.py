@@ -17,13 +17,17 @@ from click.testing import CliRunner, Result
 
 from calibration.camera.frame_source import open_frames
 from calibration.camera.plane_fitting import plane_from_markers
-from calibration.camera.practice_on_simulated_table import layout_position, play_live, record_video
+from calibration.camera.practice_videos_and_live_pictures import (
+    layout_position,
+    play_live,
+    record_video,
+)
 from calibration.camera.printed_markers import find_markers
 from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
 from calibration.camera.table_plane_and_places import projection_of
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.source_address import parse_source
+from drivers.camera.sources.source_address_and_open_failures import parse_source
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from calibration.camera.calibration_output import list_faults, write_result
+from calibration.camera.comparison_with_reference_image import FindingKind
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.image_measures import mean_image
 from calibration.camera.image_registration import find_table_shift
-from calibration.camera.profile_check import FindingKind
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -30,7 +30,7 @@ from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,

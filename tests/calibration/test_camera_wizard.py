@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from calibration.camera.calibration_output import list_faults, reader_configuration, write_result
+from calibration.camera.comparison_with_reference_image import FindingKind
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.html_report import render_report
-from calibration.camera.profile_check import FindingKind
 from calibration.camera.reading_settings_from_shown_cards import (
     best_proven_point,
     choose_threshold,
@@ -46,7 +46,7 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import CardSize, Throat
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config import ReaderSettings

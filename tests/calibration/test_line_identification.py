@@ -28,8 +28,8 @@ from calibration.line_identification import (
     likely_candidates,
 )
 from drivers import CaptureLine, LineSettings, create_driver, write_capture
-from drivers.simulators.angel_eye_dealing import Settings
-from drivers.simulators.scenario_playback import find_simulator
+from drivers.simulators.angel_eye_with_mistakes import Settings
+from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon.cli import main
 from shoe_daemon.config import ReaderSettings
 

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from calibration import line_identification
-from calibration import serial_line_speed as calibration
-from calibration.serial_line_speed import (
+from calibration import serial_ports_and_speed_search as calibration
+from calibration.serial_ports_and_speed_search import (
     SPEEDS,
     ByteLog,
     Finding,
@@ -32,9 +32,9 @@ from calibration.serial_line_speed import (
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Driver, Frame, LineSettings
 from drivers.driver_registry import create_driver
-from drivers.simulators.angel_eye_dealing import Settings, scenario
-from drivers.simulators.scenario_playback import find_simulator
+from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
+from drivers.simulators.simulator_interface_and_playback import find_simulator
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.config import ReaderSettings

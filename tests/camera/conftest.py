@@ -8,11 +8,11 @@ import pytest
 
 from drivers.camera import camera_as_line
 from drivers.camera.sources import (
-    frame_capture,
+    frame_capture_and_checks,
     mjpeg_stream,
     open_source,
     opencv_video,
-    source_address,
+    source_address_and_open_failures,
 )
 from tests.camera import overhead_scene
 from tests.camera.known_deck_recogniser import ByHeart
@@ -28,14 +28,14 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short timeouts, for a camera of which nothing comes in any time."""
     for module, name in (
-        (frame_capture, "_SILENCE_LIMIT_S"),
-        (frame_capture, "_RELEASE_TIMEOUT_S"),
+        (frame_capture_and_checks, "_SILENCE_LIMIT_S"),
+        (frame_capture_and_checks, "_RELEASE_TIMEOUT_S"),
         (mjpeg_stream, "_FRAME_TIMEOUT_S"),
         (mjpeg_stream, "_OPEN_TIMEOUT_S"),
         (open_source, "_OPEN_TIMEOUT_S"),
         (open_source, "READ_TIMEOUT_S"),
         (opencv_video, "READ_TIMEOUT_S"),
-        (source_address, "_RTSP_PROBE_TIMEOUT_S"),
+        (source_address_and_open_failures, "_RTSP_PROBE_TIMEOUT_S"),
     ):
         monkeypatch.setattr(module, name, 1.0)
 

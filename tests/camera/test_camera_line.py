@@ -19,8 +19,13 @@ import pytest
 from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import open_source
-from drivers.camera.sources.frame_capture import CapturePace, CaptureThread, FrameCheck, Image
-from drivers.camera.sources.source_address import parse_address
+from drivers.camera.sources.frame_capture_and_checks import (
+    CapturePace,
+    CaptureThread,
+    FrameCheck,
+    Image,
+)
+from drivers.camera.sources.source_address_and_open_failures import parse_address
 from drivers.driver_interface import Frame, Transport
 from drivers.driver_registry import create_driver
 from drivers.reader_thread import Reader
@@ -219,7 +224,7 @@ class Hanging:
 def test_a_hanging_source_is_abandoned_without_blocking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("drivers.camera.sources.frame_capture._SILENCE_LIMIT_S", 0.3)
+    monkeypatch.setattr("drivers.camera.sources.frame_capture_and_checks._SILENCE_LIMIT_S", 0.3)
     source = Hanging()
     capture = CaptureThread(
         "cam", lambda: source, FrameCheck("cam", (1280, 720)), CapturePace(live=True)

@@ -23,7 +23,7 @@ from drivers.camera.recognition.table_projection import (
     max_stray_mm,
     place_patch,
 )
-from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.simulators.camera.animated_round import (
     AnimatedRound,
     CardTrack,
@@ -33,7 +33,7 @@ from drivers.simulators.camera.animated_round import (
     scene_state,
 )
 from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.deck_images import card_quad
+from drivers.simulators.camera.card_images_laid_on_table import card_quad
 from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_image import TableImage

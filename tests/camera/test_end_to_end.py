@@ -12,7 +12,7 @@ import pytest
 from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture import FrameCheck, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import FrameCheck, VideoFrame
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.transport import LineError

@@ -16,7 +16,7 @@ from drivers.camera.camera_as_line import make_station
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.options import CameraOptions
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.transport import LineError
 from tests.camera.known_deck_recogniser import ByHeart
 from tests.camera.overhead_scene import CENTRES, Scene, deck, loaded, on

@@ -24,7 +24,7 @@ from drivers.camera.preview.loopback_server import parse_listen_address
 from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
 from drivers.camera.preview.previewed_station import PreviewedStation
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture import VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import VideoFrame
 from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

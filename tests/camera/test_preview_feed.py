@@ -26,8 +26,8 @@ from calibration.camera.image_registration import find_table_shift
 from drivers.camera.preview.preview_server import FrameFeed, PlaceOverlay, PreviewServer
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.frame_capture import Image
-from drivers.camera.sources.source_address import parse_address
+from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.source_address_and_open_failures import parse_address
 from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.transport import LineError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.simulators import angel_eye_dealing as dealing
-from drivers.simulators.camera.deck_images import choose_deck
+from drivers.simulators import angel_eye_with_mistakes as dealing
+from drivers.simulators.camera.card_images_laid_on_table import choose_deck
 from drivers.simulators.camera.scene_renderer import CardTruth, Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.card_artwork import ASPECT, face

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.camera.recognition.confidence import Belief, PooledLooks
+from drivers.camera.recognition.confidence_and_blur import Belief, PooledLooks
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.stations.overhead_station import DealOrder
 from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.source_address import (
+from drivers.camera.sources.source_address_and_open_failures import (
     Address,
     SourceKind,
     add_login,

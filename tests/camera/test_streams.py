@@ -16,8 +16,8 @@ import pytest
 from drivers.camera import camera_as_line
 from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.camera.sources import frame_capture, mjpeg_stream
-from drivers.camera.sources.source_address import SourceKind
+from drivers.camera.sources import frame_capture_and_checks, mjpeg_stream
+from drivers.camera.sources.source_address_and_open_failures import SourceKind
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -55,7 +55,7 @@ def _drawn() -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long timeouts: a busy machine is not a silent camera."""
     for module, name in (
-        (frame_capture, "_SILENCE_LIMIT_S"),
+        (frame_capture_and_checks, "_SILENCE_LIMIT_S"),
         (mjpeg_stream, "_FRAME_TIMEOUT_S"),
         (mjpeg_stream, "_OPEN_TIMEOUT_S"),
     ):

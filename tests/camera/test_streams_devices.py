@@ -17,10 +17,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.opencv_video import V4l2Device, configure_opencv
-from drivers.camera.sources.source_address import Address, SourceKind
+from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

@@ -19,7 +19,7 @@ import cv2
 import pytest
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Mosquitto, mosquitto, wait_for
 from tests.camera import overhead_scene

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.stations.throat_card_track import CardTrack, Extent
 from drivers.camera.stations.throat_window_and_index_vote import covered_extents
 from tests.camera import throat_images

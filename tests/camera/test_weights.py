@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from drivers.camera.recognition.confidence import (
+from drivers.camera.recognition.confidence_and_blur import (
     Belief,
     belief_of,
     combine_ends,

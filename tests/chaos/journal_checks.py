@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from drivers.simulators.angel_eye_dealing import Scenario
+from drivers.simulators.angel_eye_with_mistakes import Scenario
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.public_document_types import encode_public_table

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from calibration.camera import html_report
 from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

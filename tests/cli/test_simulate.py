@@ -20,9 +20,9 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture_file import observations_of, read_capture
+from drivers.capture_file_and_anonymising import observations_of, read_capture
 from drivers.driver_registry import create_driver
-from drivers.simulators.scenario_playback import simulator_names
+from drivers.simulators.simulator_interface_and_playback import simulator_names
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Placed, Result

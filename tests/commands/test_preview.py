@@ -19,9 +19,9 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from shoe_daemon.journal import Journal
-from shoe_daemon.mqtt import document_and_reply_types, json_schemas
+from shoe_daemon.mqtt import document_contents, json_schemas
 from shoe_daemon.mqtt.commands import OrderMessage
-from shoe_daemon.mqtt.document_and_reply_types import SIZE_LIMIT
+from shoe_daemon.mqtt.document_contents import SIZE_LIMIT
 from shoe_daemon.table import (
     COMMANDS,
     Event,
@@ -186,10 +186,10 @@ class Run:
 
 def rounds(table: Table) -> Rounds:
     """Return the rounds of this shoe as the documents on MQTT show them, by shoe and number."""
-    published = document_and_reply_types.state(
+    published = document_contents.state(
         table.public(), session="s", alarm=None, heartbeat=10, published=""
     )
-    history = json.loads(document_and_reply_types.history(table.history(), seq=1, session="s"))
+    history = json.loads(document_contents.history(table.history(), seq=1, session="s"))
     rows = {row["round"]: row for row in history["rounds"]}
     view = json.loads(published)["round"]
     views = {} if view is None else {view["number"]: view}
@@ -341,17 +341,17 @@ def test_cards_that_lie_face_down_are_not_shown(tables: OpenPit) -> None:
 def test_a_long_preview_is_cut() -> None:
     data = [RoundReleased("Maria", "x" * 200), RoundHeld((1,), None, "y" * 900)] * 20
     events = [Event("", each, n, "1.0", n, 1, "s", "t", each.type) for n, each in enumerate(data)]
-    preview = document_and_reply_types.Preview(
+    preview = document_contents.Preview(
         after=None,
         before=None,
-        events=document_and_reply_types.previewed_events(events),
+        events=document_contents.previewed_events(events),
         faces_hidden=False,
         seq=7,
     )
-    message = document_and_reply_types.Reply(
+    message = document_contents.Reply(
         id="x", name="resume", ok=True, preview=preview, refused=None, seq=7, session="s"
     )
-    payload = document_and_reply_types.reply(message)
+    payload = document_contents.reply(message)
     told = json.loads(payload)["preview"]
     longest = max(len(encode_event(each)) for each in events)
     assert SIZE_LIMIT - longest - 200 < len(payload) < SIZE_LIMIT

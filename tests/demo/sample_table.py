@@ -11,17 +11,17 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
-from shoe_daemon.demo.auto_supervisor import AutoSupervisor
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.demo_parts import NAME, SITE, TABLE
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder
+from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
 from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvents
 from shoe_daemon.display.table_model import Freshness, Link
 from shoe_daemon.display.terminal.board import TableView
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
-from shoe_daemon.mqtt.document_and_reply_types import (
+from shoe_daemon.mqtt.document_contents import (
     History,
     RoadOptions,
     RoadsNow,
@@ -31,7 +31,7 @@ from shoe_daemon.mqtt.document_and_reply_types import (
     history,
     road_map,
 )
-from shoe_daemon.mqtt.document_and_reply_types import state as encode_state
+from shoe_daemon.mqtt.document_contents import state as encode_state
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
 from shoe_daemon.table import (
     Event,

@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Excess, Fault
-from shoe_daemon.demo.auto_supervisor import OPERATOR
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.result_check import ResultCheck
+from shoe_daemon.demo.result_check_and_summary import ResultCheck
+from shoe_daemon.demo.supervisor_decisions import OPERATOR
 from shoe_daemon.game.irregularity_rulings import POLICY_IDS
 from shoe_daemon.table import IrregularityClosed
 from tests import volume

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pytest
 
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario, scenes
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario, scenes
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of, shortened
 from shoe_daemon.errors import UserError

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drivers.simulators.angel_eye_dealing import Mode
+from drivers.simulators.angel_eye_with_mistakes import Mode
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.result_check import ResultCheck, Summary
+from shoe_daemon.demo.result_check_and_summary import ResultCheck, Summary
 from shoe_daemon.demo.view_model import Health
 from shoe_daemon.table import Irregularity
 from tests.demo.test_auto_supervisor import ROUNDS, performed, settings

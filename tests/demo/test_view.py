@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from drivers.simulators.angel_eye_dealing import Mode, Settings
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.view import draw
 from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, RecentEvents

@@ -12,7 +12,7 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Change, Message, Moment
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt.document_and_reply_types import (
+from shoe_daemon.mqtt.document_contents import (
     ActiveAlerts,
     Device,
     History,

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.display import history_recorder
+from shoe_daemon.display import history_recorder_and_gap_requests
 from shoe_daemon.display.history_queries import missing_ranges
-from shoe_daemon.display.history_recorder import HistoryRecorder, HistoryRequests
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.history_store import HistoryStore, connect_read_only
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.journal import JournalReader
@@ -187,7 +187,7 @@ def test_a_loss_ends_the_range(feed: Feed, loss: str, monkeypatch: pytest.Monkey
         feed.recorder.connected()
         feed.say(*heard(7))
     else:
-        monkeypatch.setattr(history_recorder, "MAX_QUEUED", 2)
+        monkeypatch.setattr(history_recorder_and_gap_requests, "MAX_QUEUED", 2)
         feed.say(*heard(4, 5, 6, 7))
         assert feed.say(*heard(8)) == [(6, 8)]
     assert feed.say(state(9))[-1][0] == (4 if loss == "lost" else 6)
@@ -219,7 +219,7 @@ def test_a_full_disk_is_reported_and_stops_nothing(
     feed: Feed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed.say(state(0), *heard(1))
-    monkeypatch.setattr(history_recorder, "MIN_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr(history_recorder_and_gap_requests, "MIN_FREE_BYTES", 1 << 60)
     feed.say(*heard(2))
     assert "free" in (feed.recorder.status.failure or "")
     monkeypatch.undo()
@@ -236,10 +236,10 @@ class Table:
         self.sent: list[int] = []
         self.requests = HistoryRequests(feed.recorder, MqttSettings())
         self._feed = feed
-        monkeypatch.setattr(history_recorder, "send_command", self._send)
-        monkeypatch.setattr(history_recorder, "PROGRESS_TIMEOUT_S", 0.0)
-        monkeypatch.setattr(history_recorder, "FIRST_RETRY_S", 0.0)
-        monkeypatch.setattr(history_recorder, "MAX_RETRY_S", 0.0)
+        monkeypatch.setattr(history_recorder_and_gap_requests, "send_command", self._send)
+        monkeypatch.setattr(history_recorder_and_gap_requests, "PROGRESS_TIMEOUT_S", 0.0)
+        monkeypatch.setattr(history_recorder_and_gap_requests, "FIRST_RETRY_S", 0.0)
+        monkeypatch.setattr(history_recorder_and_gap_requests, "MAX_RETRY_S", 0.0)
 
     def ask(self) -> None:
         """Let the display look for what is missing, once."""
@@ -298,7 +298,7 @@ def test_a_refusal_is_reported_and_proves_nothing(
 def test_the_newest_events_are_requested_first(
     feed: Feed, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_recorder, "REPLAYED_EVENTS", 4)
+    monkeypatch.setattr(history_recorder_and_gap_requests, "REPLAYED_EVENTS", 4)
     table.answer |= {"replayed": 4, "replayed_public": 0}
     for _ in range(2):
         table.ask()
@@ -312,8 +312,8 @@ def test_the_newest_events_are_requested_first(
 def test_a_table_that_is_back_is_asked_at_once(
     feed: Feed, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_recorder, "FIRST_RETRY_S", 3600.0)
-    monkeypatch.setattr(history_recorder, "MAX_RETRY_S", 3600.0)
+    monkeypatch.setattr(history_recorder_and_gap_requests, "FIRST_RETRY_S", 3600.0)
+    monkeypatch.setattr(history_recorder_and_gap_requests, "MAX_RETRY_S", 3600.0)
     table.answer |= {"ok": False, "refused": "not now"}
     table.requests._request_missing()  # noqa: SLF001
     table.requests._request_missing()  # noqa: SLF001

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.page_rendering import PAGES, STATIC
+from shoe_daemon.display.pages_and_static_files import PAGES, STATIC
 
 PALETTE_FILE = STATIC / "palette.css"
 LITERAL = re.compile(

@@ -16,16 +16,16 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser
 
-from drivers.simulators.angel_eye_dealing import Mode, Settings
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.cli.journals_into_log import import_journal
 from shoe_daemon.display.history_store import HistoryStore
 from shoe_daemon.display.report_page import MAX_DAYS, read_shift_from_log
 from shoe_daemon.errors import UserError
 from shoe_daemon.password_hashes_and_throttle import hash_password
-from shoe_daemon.report.shift_figures import ShiftReport
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
+from shoe_daemon.report.shift_report_model import ShiftReport
 from shoe_daemon.table.observations import Gap, GapDetail, Link
 from tests.brokers import free_port
 from tests.browser.chrome import browse, watch

@@ -12,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.page_rendering import PAGES, STATIC, FileCache, PageTemplates, data_block
+from shoe_daemon.display.pages_and_static_files import (
+    PAGES,
+    STATIC,
+    FileCache,
+    PageTemplates,
+    data_block,
+)
 from tests.display.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"

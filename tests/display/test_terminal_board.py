@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from drivers.simulators.angel_eye_dealing import Mode, Settings
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.display.message_validation import InvalidMessage, TopicParts, decode
 from shoe_daemon.display.table_model import Freshness, Link
@@ -23,8 +23,8 @@ from shoe_daemon.display.terminal.screen import Rows, render_rows
 from shoe_daemon.display.terminal.screen import text_of as text_of_row
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import document_and_reply_types
-from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow, State
+from shoe_daemon.mqtt import document_contents
+from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.table import observations
 from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, folded_down, public_cards
@@ -89,13 +89,11 @@ def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
 def seen_of(dealer: Dealer) -> TableView:
     """Return what a terminal sees of a table dealt by hand."""
     told: dict[str, Any] = {"session": "s1", "alarm": None, "heartbeat": 10, "published": ""}
-    state = msgspec.json.decode(
-        document_and_reply_types.state(dealer.table.public(), **told), type=State
-    )
+    state = msgspec.json.decode(document_contents.state(dealer.table.public(), **told), type=State)
     which: dict[str, Any] = {"seq": state.seq, "session": "s1"}
-    past = document_and_reply_types.history(dealer.table.history(), **which)
-    options = document_and_reply_types.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
-    roads = document_and_reply_types.road_map(dealer.table.results(), options, shoe=1, **which)
+    past = document_contents.history(dealer.table.history(), **which)
+    options = document_contents.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    roads = document_contents.road_map(dealer.table.results(), options, shoe=1, **which)
     return TableView(
         name="table",
         broker="broker:1883",

@@ -21,7 +21,7 @@ from drivers import driver_names
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
 from drivers.angel_eye_ii.decoder import face_code
 from drivers.angel_eye_ii.frame_codec import Report, block_check
-from drivers.capture_file import (
+from drivers.capture_file_and_anonymising import (
     TEXT_SUFFIXES,
     Anonymiser,
     Capture,
@@ -38,7 +38,7 @@ from drivers.capture_file import (
 )
 from drivers.driver_interface import AnonymisesCards, AnonymisesOptions, Driver, Frame, FrameKind
 from drivers.driver_registry import create_driver
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.capture_file import load_capture, write_hex
+from drivers.capture_file_and_anonymising import load_capture, write_hex
 from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings
 from drivers.driver_registry import driver_names

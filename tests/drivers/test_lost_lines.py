@@ -19,10 +19,10 @@ from structlog.testing import capture_logs
 from drivers.driver_interface import Frame
 from drivers.driver_registry import create_driver
 from drivers.reader_thread import Reader, ReaderEnvironment
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings
-from drivers.simulators.scenario_playback import find_simulator
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
 from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
 from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon.game import Card
 from shoe_daemon.table import Event, Options, RoundEnd, RoundFinished, Session
 from shoe_daemon.table.observations import Command, Gap, Link, Observation, Tick

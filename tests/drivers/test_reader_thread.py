@@ -26,7 +26,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame, FrameKind
 from drivers.driver_registry import create_driver
 from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
-from drivers.simulators.angel_eye_dealing import Settings, scenario
+from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Observation

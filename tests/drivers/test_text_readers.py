@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from drivers.driver_interface import Decoder, Frame
 from drivers.driver_registry import create_driver
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings
-from drivers.simulators.scenario_playback import find_simulator
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
 from drivers.simulators.simulated_shoe import DealtRound, Fault
+from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.table import Event, Options, ResultOn, RoundEnd, RoundFinished, Session
 from shoe_daemon.table.observations import (

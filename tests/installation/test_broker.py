@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.cli.init import command
 from shoe_daemon.config import load_config
 from shoe_daemon.doctor import table_broker
-from shoe_daemon.installation.broker_accounts import add_accounts
+from shoe_daemon.installation.mosquitto_passwords import add_accounts
 from shoe_daemon.mqtt.mqtt_settings import TlsSettings
 from tests.brokers import Mosquitto, free_port
 

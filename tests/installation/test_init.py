@@ -16,15 +16,15 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from drivers import create_driver
-from drivers.simulators.angel_eye_dealing import Settings
-from drivers.simulators.scenario_playback import Pace, find_simulator, play
+from drivers.simulators.angel_eye_with_mistakes import Settings
 from drivers.simulators.serial_servers import TcpLine
+from drivers.simulators.simulator_interface_and_playback import Pace, find_simulator, play
 from shoe_daemon.cli.init import command
 from shoe_daemon.cli.samples_and_schema import sample_files
 from shoe_daemon.config import load_config
 from shoe_daemon.display.display_config import load_display
 from shoe_daemon.installation.answers import Answers
-from shoe_daemon.installation.credentials import can_encrypt
+from shoe_daemon.installation.encrypted_credentials import can_encrypt
 from shoe_daemon.installation.file_writing import Record
 from shoe_daemon.installation.installation_changes import prepare
 from shoe_daemon.installation.reader_search import IdentifiedReader

@@ -20,8 +20,8 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, prune
-from shoe_daemon.journal.anchor import Anchor
 from shoe_daemon.journal.prune import remove_old_shoes
+from shoe_daemon.journal.start_after_pruning import Anchor
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
 from shoe_daemon.service.journal_retention import JournalRetention

@@ -18,16 +18,16 @@ from msgspec.structs import replace
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report
 from drivers.driver_interface import Frame, FrameKind
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenario
-from drivers.simulators.scenario_playback import find_simulator
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon import __version__
 from shoe_daemon.cli import journal_verify, main
 from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
-from shoe_daemon.journal import refold as refolding
+from shoe_daemon.journal import decode_and_fold_again as refolding
 from shoe_daemon.journal.journal_reader import Capture
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from drivers.simulators.angel_eye_dealing import Mode, Scenario, Settings, scenario
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
 from tests.brokers import wait_for
 from tests.machine.virtual_machine import VirtualMachine
 from tests.service.daemon_process import simulated_shoe

@@ -10,7 +10,7 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from shoe_daemon.mqtt import json_schemas
-from shoe_daemon.mqtt.document_and_reply_types import SIZE_LIMIT
+from shoe_daemon.mqtt.document_contents import SIZE_LIMIT
 from shoe_daemon.mqtt.home_assistant import MAX_STATE, discovery_document
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from tests.brokers import Listener, Mosquitto, mosquitto, wait_for

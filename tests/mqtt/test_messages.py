@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_daemon.mqtt import document_and_reply_types
-from shoe_daemon.mqtt.document_and_reply_types import (
+from shoe_daemon.mqtt import document_contents
+from shoe_daemon.mqtt.document_contents import (
     SIZE_LIMIT,
     Device,
     ResultLast,
@@ -35,9 +35,9 @@ SENTENCE = "The Banker drew although the Player's natural ended the round. Ãœ â€
 
 
 ADDING = {
-    document_and_reply_types.State,
-    document_and_reply_types.RoadsNow,
-    document_and_reply_types.History,
+    document_contents.State,
+    document_contents.RoadsNow,
+    document_contents.History,
 }
 """They add to what the table says; their encoder sorts."""
 
@@ -69,13 +69,13 @@ def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:
 
 
 def state(alerts: tuple[Alert, ...] = ()) -> bytes:
-    return document_and_reply_types.state(
+    return document_contents.state(
         table(alerts), session="start-1", alarm=None, heartbeat=10, published="now"
     )
 
 
 @pytest.mark.parametrize(
-    "kind", [*document_and_reply_types.DOCUMENTS.values(), *EVENT_TYPES.values(), Event]
+    "kind", [*document_contents.DOCUMENTS.values(), *EVENT_TYPES.values(), Event]
 )
 def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> None:
     for struct in structs(kind):
@@ -83,10 +83,10 @@ def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> Non
             assert list(struct.__struct_fields__) == sorted(struct.__struct_fields__), struct
 
 
-@pytest.mark.parametrize("name", document_and_reply_types.DOCUMENTS)
+@pytest.mark.parametrize("name", document_contents.DOCUMENTS)
 @pytest.mark.parametrize("example", [least, most])
 def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    kind = document_and_reply_types.DOCUMENTS[name]
+    kind = document_contents.DOCUMENTS[name]
     payload = encode_message(msgspec.convert(example(kind), kind))
     assert payload == _sorted_and_dense(payload)
     assert {"schema", "seq", "session"} <= json.loads(payload).keys()
@@ -125,7 +125,10 @@ def test_however_many_alerts_there_are_the_limit_holds(count: int) -> None:
     alerts = tuple(alert(number) for number in range(count))
     for payload, omitted in (
         (state(alerts), "alerts_omitted"),
-        (document_and_reply_types.active_alerts(alerts, seq=9, session="start-1"), "omitted"),
+        (
+            document_contents.active_alerts(alerts, seq=9, session="start-1"),
+            "omitted",
+        ),
     ):
         assert len(payload) < SIZE_LIMIT
         told = json.loads(payload)
@@ -169,16 +172,14 @@ def test_the_small_ones_are_what_the_documentation_shows() -> None:
         b'{"byte_age":12,"bytes":4096,"event_age":null,"frame_age":12,"frames":100,"noise":0,'
         b'"repeats":60,"schema":"1.0","seq":7,"session":"start-1","state":"connected"}'
     )
-    assert document_and_reply_types.active_alerts((), seq=7, session="start-1") == (
+    assert document_contents.active_alerts((), seq=7, session="start-1") == (
         b'{"alerts":[],"omitted":0,"schema":"1.0","seq":7,"session":"start-1"}'
     )
 
 
 def test_no_public_document_can_hold_what_is_for_staff() -> None:
     public = [
-        kind
-        for name, kind in document_and_reply_types.DOCUMENTS.items()
-        if not name.startswith("staff/")
+        kind for name, kind in document_contents.DOCUMENTS.items() if not name.startswith("staff/")
     ]
     for kind in public:
         for struct in structs(kind):

@@ -13,15 +13,15 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import document_and_reply_types, json_schemas
-from shoe_daemon.mqtt.document_and_reply_types import LONG_LIMIT
+from shoe_daemon.mqtt import document_contents, json_schemas
+from shoe_daemon.mqtt.document_contents import LONG_LIMIT
 from shoe_daemon.table.public_document_types import PastRound, PastShoe, PublicHistory
 from tests.game.reference_roads import reference_roads
 from tests.mqtt.generated_messages import most
 
 ROADS = ("bead", "big", "big_eye", "cockroach", "small")
 OPTIONS = [
-    document_and_reply_types.RoadOptions(leading_ties=ties, tail=tail)
+    document_contents.RoadOptions(leading_ties=ties, tail=tail)
     for ties in LeadingTies
     for tail in Tail
 ]
@@ -38,15 +38,13 @@ SHOES = {
 """Longer than any shoe, and as long as a table may have that shuffles after every hand."""
 
 
-def payload(sequence: str, options: document_and_reply_types.RoadOptions = OPTIONS[0]) -> bytes:
-    return document_and_reply_types.road_map(
+def payload(sequence: str, options: document_contents.RoadOptions = OPTIONS[0]) -> bytes:
+    return document_contents.road_map(
         parse_sequence(sequence), options, shoe=10**6, seq=10**9, session="0123abcd"
     )
 
 
-def read(
-    sequence: str, options: document_and_reply_types.RoadOptions = OPTIONS[0]
-) -> dict[str, Any]:
+def read(sequence: str, options: document_contents.RoadOptions = OPTIONS[0]) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(payload(sequence, options))
     Draft202012Validator(json_schemas.schema_of("roads")).validate(told)
     return told
@@ -54,7 +52,7 @@ def read(
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda each: f"{each.leading_ties}-{each.tail}")
 def test_roads_are_what_the_contract_shows_and_who_says_it(
-    options: document_and_reply_types.RoadOptions,
+    options: document_contents.RoadOptions,
 ) -> None:
     sequence = "TTBBBBBBBBBPPPPPPPPPPTBpPbnBPBn"
     expected = reference_roads(sequence, leading_ties=options.leading_ties, tail=options.tail)
@@ -69,9 +67,7 @@ def test_roads_are_what_the_contract_shows_and_who_says_it(
 
 
 def test_before_the_first_shoe_there_are_empty_roads() -> None:
-    told = json.loads(
-        document_and_reply_types.road_map([], OPTIONS[0], shoe=None, seq=0, session="s")
-    )
+    told = json.loads(document_contents.road_map([], OPTIONS[0], shoe=None, seq=0, session="s"))
     assert told["shoe"] is None
     assert all(told[road] == [] for road in ROADS)
     assert told["ask"]["banker"] == {
@@ -83,7 +79,7 @@ def test_before_the_first_shoe_there_are_empty_roads() -> None:
 @pytest.mark.parametrize("kind", SHOES)
 @pytest.mark.parametrize("options", OPTIONS[::3], ids=["defaults", "others"])
 def test_however_long_a_shoe_is_the_limit_holds(
-    kind: str, options: document_and_reply_types.RoadOptions
+    kind: str, options: document_contents.RoadOptions
 ) -> None:
     sequence = SHOES[kind]
     for length in (60, 90, 120, 200, LONG):
@@ -155,7 +151,7 @@ def past_rounds(count: int) -> tuple[PastRound, ...]:
 
 def history(rounds: int, shoes: int) -> tuple[bytes, dict[str, Any]]:
     told = PublicHistory(past_rounds(rounds), 13, past_shoes(shoes))
-    wire = document_and_reply_types.history(told, seq=10**9, session="0123abcd")
+    wire = document_contents.history(told, seq=10**9, session="0123abcd")
     read: dict[str, Any] = json.loads(wire)
     Draft202012Validator(json_schemas.schema_of("history")).validate(read)
     return wire, read

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import document_and_reply_types, json_schemas
+from shoe_daemon.mqtt import document_contents, json_schemas
 from shoe_daemon.table import EVENT_TYPES, Event, encode_event, is_staff
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
 from shoe_daemon.table.table import Table
@@ -62,14 +62,14 @@ def test_every_event_passes(event_type: str, example: Any) -> None:  # noqa: ANN
     check(event_schema(event_type), encode_event(event))
 
 
-@pytest.mark.parametrize("name", document_and_reply_types.DOCUMENTS)
+@pytest.mark.parametrize("name", document_contents.DOCUMENTS)
 @pytest.mark.parametrize("example", [least, most])
 def test_every_document_passes(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    document = {**example(document_and_reply_types.DOCUMENTS[name]), "schema": "1.0"}
+    document = {**example(document_contents.DOCUMENTS[name]), "schema": "1.0"}
     check(
         name,
-        document_and_reply_types.encode_message(
-            msgspec.convert(document, document_and_reply_types.DOCUMENTS[name])
+        document_contents.encode_message(
+            msgspec.convert(document, document_contents.DOCUMENTS[name])
         ),
     )
 
@@ -92,7 +92,7 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
             seen.add(event.type)
             check(event_schema(event.type), encode_event(event))
         if number % 10 == 0:
-            payload = document_and_reply_types.state(
+            payload = document_contents.state(
                 table.public(),
                 session="s",
                 alarm=None,
@@ -116,8 +116,8 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
     ],
 )
 def test_what_is_wrong_does_not_pass(name: str, change: dict[str, Any]) -> None:
-    if name in document_and_reply_types.DOCUMENTS:
-        right = {**most(document_and_reply_types.DOCUMENTS[name]), "schema": "1.0"}
+    if name in document_contents.DOCUMENTS:
+        right = {**most(document_contents.DOCUMENTS[name]), "schema": "1.0"}
     else:
         data = most(EVENT_TYPES[name.removeprefix("event/")])
         right = {**least(Event), "data": data, "schema": "1.0", "type": "card_dealt"}

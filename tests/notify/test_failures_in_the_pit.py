@@ -18,7 +18,7 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.languages import languages
 from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
 from shoe_daemon.display.table_model import Link, Message
-from shoe_daemon.mqtt.document_and_reply_types import (
+from shoe_daemon.mqtt.document_contents import (
     SIZE_LIMIT,
     NotifierStatus,
     RecipientStatus,

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt.document_and_reply_types import ActiveAlerts, Status, encode_message
+from shoe_daemon.mqtt.document_contents import ActiveAlerts, Status, encode_message
 from shoe_daemon.notify.notify_config import is_notify, load_notify
 from shoe_daemon.notify.notify_service import topic_filters
 from tests.brokers import PATIENCE, Listener, Mosquitto, mosquitto, wait_for

@@ -9,7 +9,7 @@ from typing import Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_dealing import Mode, Settings, scenes
+from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon import __version__
 from shoe_daemon.game.house_rules import house_to_mapping, load_house

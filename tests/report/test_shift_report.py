@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from click.testing import CliRunner, Result
 
-from drivers.simulators.angel_eye_dealing import Mode
+from drivers.simulators.angel_eye_with_mistakes import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
@@ -24,11 +24,11 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.irregularities import IrregularityKind
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.expected_counts import confidence_interval
-from shoe_daemon.report.shift_figures import PAUSE_S, ShiftReport
 from shoe_daemon.report.shift_html import shift_page
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
-from shoe_daemon.report.shift_text import shift_csv, shift_text
+from shoe_daemon.report.shift_report_model import PAUSE_S, ShiftReport
+from shoe_daemon.report.shift_text_and_csv import shift_csv, shift_text
 from shoe_daemon.report.text_report import COLUMNS
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Lock
 from shoe_daemon.table.options import RoundEnd

@@ -8,7 +8,7 @@ from pathlib import Path
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
-from drivers.simulators.angel_eye_dealing import Settings, scenario
+from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
 from shoe_daemon.service import Daemon

@@ -29,7 +29,7 @@ from drivers.camera.preview.loopback_server import (
     LoopbackServer,
     parse_listen_address,
 )
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import Card
 
 Corner = tuple[float, float]

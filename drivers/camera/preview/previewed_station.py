@@ -9,7 +9,7 @@ from drivers.camera.line_messages import Say, Statement, Station
 from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.frame_capture import VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import VideoFrame
 from shoe_daemon.game import Card, Slot
 
 _THROAT_CARD_SHOWN_S: Final = 1.5

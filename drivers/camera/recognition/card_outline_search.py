@@ -31,7 +31,7 @@ from drivers.camera.recognition.outline_fitting import (
     sample_points,
 )
 from drivers.camera.recognition.table_projection import MAX_STRAY_MM, Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 _MIN_DIFFERENCE: Final = 26
 _MIN_SMOOTHED_DIFFERENCES: Final = (9, 15)

@@ -21,14 +21,14 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.confidence import (
+from drivers.camera.recognition.confidence_and_blur import (
     Belief,
     accepted_card,
     belief_of,
     combine_ends,
     pool_beliefs,
 )
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.card_outline_search import CardBounds, find_card
-from drivers.camera.recognition.confidence import (
+from drivers.camera.recognition.confidence_and_blur import (
     CARD_WIDTH_PX,
     Belief,
     crop_card,
@@ -21,7 +21,7 @@ from drivers.camera.recognition.confidence import (
 )
 from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import NO_SHIFT, Floats, Patch, PixelShift
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import Card
 
 _MIN_PAPER_SHARE: Final = 0.45

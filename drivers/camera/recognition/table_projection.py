@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import CardSize, Place, Point, Profile
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 
 Floats = NDArray[np.float64]
 PixelShift = tuple[int, int]

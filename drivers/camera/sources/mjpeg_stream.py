@@ -35,8 +35,13 @@ from urllib.request import (
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_capture import Image
-from drivers.camera.sources.source_address import Address, error_text, no_stream_text, status_text
+from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.source_address_and_open_failures import (
+    Address,
+    error_text,
+    no_stream_text,
+    status_text,
+)
 from drivers.transport import LineError
 
 _OPEN_TIMEOUT_S: Final = 4.0

@@ -2,7 +2,7 @@
 Sources of frames: devices, streams, files, folders, a simulator.
 
 A source is used by one thread, which may hang in it: OpenCV's reads can block for ever, or
-go on after an unplug as if nothing had happened. `frame_capture` handles both.
+go on after an unplug as if nothing had happened. `frame_capture_and_checks` handles both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture import Image, Source
+from drivers.camera.sources.frame_capture_and_checks import Image, Source
 from drivers.camera.sources.mjpeg_stream import open_mjpeg
 from drivers.camera.sources.opencv_video import (
     READ_TIMEOUT_S,
@@ -27,7 +27,12 @@ from drivers.camera.sources.opencv_video import (
     V4l2Device,
     configure_opencv,
 )
-from drivers.camera.sources.source_address import Address, SourceKind, no_stream_text, probe_rtsp
+from drivers.camera.sources.source_address_and_open_failures import (
+    Address,
+    SourceKind,
+    no_stream_text,
+    probe_rtsp,
+)
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import one_line
 

@@ -24,7 +24,7 @@ import cv2
 import structlog
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.source_address import Address
+from drivers.camera.sources.source_address_and_open_failures import Address
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, one_line
 

@@ -30,7 +30,7 @@ from drivers.camera.recognition.table_projection import (
     place_patch,
     places_raster,
 )
-from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.camera.stations.pose_and_light_check import (
     ColourCheck,
     LightingMonitor,

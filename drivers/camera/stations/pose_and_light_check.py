@@ -20,7 +20,7 @@ from drivers.camera.recognition.table_projection import (
     Raster,
     TableProjection,
 )
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.transport import LineError
 
 MAX_CAMERA_SHIFT_MM: Final = 15.0

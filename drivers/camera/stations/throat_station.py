@@ -18,7 +18,7 @@ from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.find_and_read_card import CardReader
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.camera.stations.pose_and_light_check import (
     ColourCheck,
     LightingMonitor,

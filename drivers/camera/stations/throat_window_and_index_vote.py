@@ -24,7 +24,7 @@ from drivers.camera.recognition.outline_fitting import (
     fit_card,
 )
 from drivers.camera.recognition.table_projection import Floats, Patch, Raster, TableProjection
-from drivers.camera.sources.frame_capture import Image, VideoFrame
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.camera.stations.throat_card_track import MIN_EXTENT_MM, Extent
 from shoe_daemon.game import Card
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
-from drivers.simulators import angel_eye_dealing as dealing
+from drivers.simulators import angel_eye_with_mistakes as dealing
 from drivers.simulators.camera.animated_round import AnimatedRound, Effect
 from drivers.simulators.camera.scene_settings import SHOE_FAULTS, SceneFault, Settings, Station
 from drivers.simulators.camera.table_dealing_animation import TableDealing

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import cv2
 
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.sources.open_source import RAW_HEADER, RAW_MAGIC, RAW_TIMEOUT_S
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from shoe_daemon.errors import UserError, one_line

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from drivers.simulators.camera.animated_round import FACE, AnimatedRound, SceneState, scene_state
 from drivers.simulators.camera.animated_shoe import animated_rounds
 from drivers.simulators.camera.camera_projection import create_camera
+from drivers.simulators.camera.card_images_laid_on_table import card_quad
 from drivers.simulators.camera.dealer_hands import hand_hull
-from drivers.simulators.camera.deck_images import card_quad
 from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.table_image import TableImage

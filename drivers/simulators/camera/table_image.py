@@ -19,8 +19,8 @@ from drivers.simulators.camera.animated_round import (
     SceneState,
 )
 from drivers.simulators.camera.camera_projection import Camera, Floats
+from drivers.simulators.camera.card_images_laid_on_table import Deck, choose_deck
 from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
-from drivers.simulators.camera.deck_images import Deck, choose_deck
 from drivers.simulators.camera.light_and_sensor import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade

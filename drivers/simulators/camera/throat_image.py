@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import CardState, Pose, SceneState
 from drivers.simulators.camera.camera_projection import Camera
-from drivers.simulators.camera.deck_images import Deck, choose_deck
+from drivers.simulators.camera.card_images_laid_on_table import Deck, choose_deck
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Light
 from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE, THROAT_WINDOW, Point

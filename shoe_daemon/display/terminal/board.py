@@ -39,7 +39,7 @@ from shoe_daemon.display.terminal.text_layout import (
     line_with_end,
 )
 from shoe_daemon.game import card_text
-from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow, State
+from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView
 
 __all__ = ["TableView", "board", "connection_error", "hand_lines", "headline"]

@@ -32,7 +32,7 @@ from shoe_daemon.game import (
     Roads,
     card_text,
 )
-from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow
+from shoe_daemon.mqtt.document_contents import History, RoadsNow
 from shoe_daemon.table import Counts, PastRound
 
 __all__ = ["COUNTS_WIDTH", "board_rows", "counts_block", "counts_line", "next_round", "scoreboard"]

@@ -22,7 +22,7 @@ from shoe_daemon.display.terminal.board import TableView, board, connection_erro
 from shoe_daemon.display.terminal.screen import Screen, print_rows, render_rows
 from shoe_daemon.display.terminal.text_layout import MIN_SIZE, clean
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.document_and_reply_types import History, RoadsNow
+from shoe_daemon.mqtt.document_contents import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS

@@ -11,7 +11,7 @@ from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import past_corrections
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.rounds import (
-    checks_awaiting_faces,
+    checks_under_hidden_faces,
     lifecycle,
     next_card,
     placement,
@@ -136,7 +136,7 @@ def _recount(context: TableContext, before: Card, after: Card, card: DrawnCard) 
         shoe.unseen[before.index] -= not card.public
         shoe_lifecycle.count_face(context, shoe, card, after)
         card_count_and_order_checks.correct_recent_card(context, shoe, card)
-        checks_awaiting_faces.close_wrong_duplicates(context)
+        checks_under_hidden_faces.close_wrong_duplicates(context)
 
 
 def _update_round(context: TableContext, round_: RoundState) -> None:
@@ -146,7 +146,7 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
         return
     if round_.unread_result:
         round_.partial = False  # no card is missing; one was not read
-    checks_awaiting_faces.correct_third_cards(context, round_)
+    checks_under_hidden_faces.correct_third_cards(context, round_)
     if round_.finished:
         update_result(context, round_)
     elif not round_.ended:
@@ -167,7 +167,7 @@ def update_result(context: TableContext, round_: RoundState) -> None:
         round_.unread_result = round_.partial
         if not round_.partial:
             # Its third cards were placed on the reported slots.
-            checks_awaiting_faces.correct_third_cards(context, round_)
+            checks_under_hidden_faces.correct_third_cards(context, round_)
     outcome = None if result is None else result.data.outcome
     if not round_.partial and any(card.face is None for card in round_.cards):
         # An unread excess card is one of its cards now.

@@ -11,10 +11,14 @@ from shoe_daemon.game import IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Cause, GapDetail
-from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_state
+from shoe_daemon.table.readers import (
+    checker_comparison,
+    main_reader_replacement,
+    reader_status,
+)
 from shoe_daemon.table.rounds import (
     card_draw,
-    checks_awaiting_faces,
+    checks_under_hidden_faces,
     faces_known_later,
     lifecycle,
     next_card,
@@ -60,10 +64,10 @@ _DETAIL_OF_KIND: Final = {
 
 def apply_device_error(context: TableContext, obs: DeviceError) -> None:
     """Apply a device error: evidence for the kind that it names, or else a `device_fault`."""
-    reader = reader_state.get_reader(context, obs.source)
+    reader = reader_status.get_reader(context, obs.source)
     if obs.cause in reader.errors:
         return
-    reader_state.update_reader(context, obs.source, errors=[*reader.errors, obs.cause])
+    reader_status.update_reader(context, obs.source, errors=[*reader.errors, obs.cause])
     if obs.cause is Cause.TIMEOUT and (
         Cause.OVERDRAW in reader.errors
         or alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
@@ -112,7 +116,7 @@ def _fault_detail(obs: DeviceError) -> Detail:
 
 def clear_device_error(context: TableContext, obs: DeviceErrorCleared) -> None:
     """Apply the reader's report that an error has ended."""
-    errors = reader_state.get_reader(context, obs.source).errors
+    errors = reader_status.get_reader(context, obs.source).errors
     over = errors if obs.cause is None else [obs.cause]
     _end_errors(context, obs.source, over, "the reader's error was cleared")
 
@@ -126,9 +130,9 @@ def _end_errors(
     A device fault, or a returned card, ends with its error; an excess card, or an unread one,
     does not.
     """
-    errors = reader_state.get_reader(context, source).errors
+    errors = reader_status.get_reader(context, source).errors
     left = [each for each in errors if each not in over]
-    reader_state.update_reader(context, source, errors=left)
+    reader_status.update_reader(context, source, errors=left)
     for cause in over:
         alert = _error_alert(context, source, cause)
         if alert is not None:
@@ -137,7 +141,7 @@ def _end_errors(
 
 def apply_lock(context: TableContext, obs: Lock) -> None:
     """Apply a turn of a reader's key: locking ends all errors."""
-    reader_state.update_reader(context, obs.source, locked=obs.locked)
+    reader_status.update_reader(context, obs.source, locked=obs.locked)
     if obs.locked:
         _end_all_errors(context, obs.source, "the reader was locked")
 
@@ -153,7 +157,7 @@ def apply_boot(context: TableContext, obs: Booted) -> None:
 
 
 def _end_all_errors(context: TableContext, source: str | None, reason: str) -> None:
-    errors = reader_state.get_reader(context, source).errors
+    errors = reader_status.get_reader(context, source).errors
     if errors:
         _end_errors(context, source, errors, reason)
 
@@ -214,9 +218,9 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
 
 def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
     """Apply a change of the connection to a reader; a replacement may be out of step."""
-    reader_state.update_reader(context, source, link="up" if up else "down")
+    reader_status.update_reader(context, source, link="up" if up else "down")
     if not up:
-        reader_state.get_reader(context, source).sees_cards = False  # it cannot say when they go
+        reader_status.get_reader(context, source).sees_cards = False  # it cannot say when they go
     if not up and main_reader_replacement.is_replacement_out_of_step(context, source):
         _mark_round_torn(context)
         context.state.unsynced = True
@@ -224,7 +228,7 @@ def apply_link(context: TableContext, source: str | None, *, up: bool) -> None:
 
 def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
     # A camera fails to read a card that another reader has drawn: no new card.
-    if source is None or not reader_state.get_reader(context, source).places:
+    if source is None or not reader_status.get_reader(context, source).places:
         return False
     alone = main_reader_replacement.is_only_reader_up(context, source)
     return not (context.state.placing or alone)
@@ -232,7 +236,7 @@ def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
 
 def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
     """Apply the removal of an excess card."""
-    checks_awaiting_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
+    checks_under_hidden_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     decided = alert is None and _is_excess_decided(context, obs.card)
     if decided or (alert is not None and "card" in alert.evidence):
@@ -274,7 +278,7 @@ def _set_excess_face(context: TableContext, face: Card | None) -> None:
 
 def apply_carried_card(context: TableContext, obs: Carried) -> None:
     """Apply an excess card that became the first card of the next round."""
-    checks_awaiting_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
+    checks_under_hidden_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     round_ = context.state.round
     card, context.state.seed = context.state.seed, None
@@ -292,7 +296,7 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     """
     restart = obs.detail in {GapDetail.RESTART, GapDetail.RESTORED}
     if checker_comparison.mark_cards_missed(context, None if restart else obs.source):
-        reader_state.update_reader(context, obs.source, partial=True)
+        reader_status.update_reader(context, obs.source, partial=True)
         return
     away = obs.detail is not GapDetail.LOST_FRAMES
     _mark_round_torn(context, torn=away, restarted=restart)
@@ -300,13 +304,13 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
         context.state.shoe.unwatched = True
     if restart:
         context.state.betting = "unknown"
-        reader_state.mark_readers_restarted(context)
+        reader_status.mark_readers_restarted(context)
         context.state.unsynced |= obs.detail is GapDetail.RESTORED
     else:
-        reader_state.update_reader(context, obs.source, partial=True)
+        reader_status.update_reader(context, obs.source, partial=True)
         context.state.unsynced = True
     if context.state.quiet_at is None:
-        reader_state.start_quiet_timer(context)
+        reader_status.start_quiet_timer(context)
 
 
 def _mark_round_torn(context: TableContext, *, torn: bool = True, restarted: bool = False) -> None:

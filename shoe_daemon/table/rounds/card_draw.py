@@ -11,10 +11,10 @@ from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison
-from shoe_daemon.table.readers.reader_state import mark_readers_in_sync
+from shoe_daemon.table.readers.reader_status import mark_readers_in_sync
 from shoe_daemon.table.rounds import (
     cards_after_early_end,
-    checks_awaiting_faces,
+    checks_under_hidden_faces,
     lifecycle,
     next_card,
     placement,
@@ -198,7 +198,7 @@ def add_card(
     if round_.missing:
         _close_missing_draw(context, round_)
     if round_.unchecked:
-        checks_awaiting_faces.raise_staff_alerts(context, round_)
+        checks_under_hidden_faces.raise_staff_alerts(context, round_)
     lifecycle.set_card_deadlines(context, round_)
     lifecycle.advance_round(context, round_, repeat=True)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import checker_comparison, reader_state
+from shoe_daemon.table.readers import checker_comparison, reader_status
 from shoe_daemon.table.rounds import next_card, placement
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
@@ -54,7 +54,7 @@ def count_rest_card(context: TableContext, card: DrawnCard) -> None:
     shoe.out += 1
     checker_comparison.compare_main_card(context, card.face, card)
     shoe_lifecycle.count_card(context, shoe, card)
-    reader_state.start_quiet_timer(context)
+    reader_status.start_quiet_timer(context)
     if context.mode is RoundEnd.RULES:
         _follow_coup(round_, card)
 

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_state
+from shoe_daemon.table.readers import (
+    checker_comparison,
+    main_reader_replacement,
+    reader_status,
+)
 from shoe_daemon.table.rounds import (
     card_draw,
     cards_after_early_end,
-    checks_awaiting_faces,
+    checks_under_hidden_faces,
     lifecycle,
     next_card,
     placement,
@@ -64,11 +68,11 @@ def _turn_card_over(
 def _advance_after_face(context: TableContext, round_: RoundState) -> None:
     if context.state.checks:
         checker_comparison.compare_disclosed_faces(context, round_)
-    checks_awaiting_faces.place_third_cards(context, round_)
-    checks_awaiting_faces.publish_staff_alerts(context, round_)
-    checks_awaiting_faces.raise_staff_alerts(context, round_)
+    checks_under_hidden_faces.place_third_cards(context, round_)
+    checks_under_hidden_faces.publish_staff_alerts(context, round_)
+    checks_under_hidden_faces.raise_staff_alerts(context, round_)
     if round_.relaid:
-        checks_awaiting_faces.restore_excess_cards(context, round_)
+        checks_under_hidden_faces.restore_excess_cards(context, round_)
     lifecycle.await_quiet_end(context, round_)
     lifecycle.advance_round(context, round_, repeat=False)
 
@@ -127,7 +131,7 @@ def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, fa
     if not card.public:
         context.emit(events.StaffCardDealt(face, card.slot), round_.number)
     _count_disclosed_card(context, card)
-    checks_awaiting_faces.publish_staff_alerts(context, round_)
+    checks_under_hidden_faces.publish_staff_alerts(context, round_)
 
 
 def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None:
@@ -226,7 +230,7 @@ def apply_placed_card(
     has drawn.
     """
     if source is not None:
-        reader = reader_state.get_reader(context, source)
+        reader = reader_status.get_reader(context, source)
         reader.places = reader.sees_cards = True
     alone = context.state.placing or main_reader_replacement.is_only_reader_up(context, source)
     round_ = next_card.round_in_progress(context)

@@ -13,10 +13,10 @@ from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Hand, IrregularityKind, 
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import ResultOn, RoundEnd
-from shoe_daemon.table.readers import checker_comparison, reader_state
+from shoe_daemon.table.readers import checker_comparison, reader_status
 from shoe_daemon.table.rounds import (
     cards_after_early_end,
-    checks_awaiting_faces,
+    checks_under_hidden_faces,
     next_card,
     placement,
     result_publication,
@@ -111,13 +111,13 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
         return
     # The first four cards decide the slots of the others.
     _show_cards(context, round_, round_.cards[:FOUR_CARDS])
-    checks_awaiting_faces.place_third_cards(context, round_)
+    checks_under_hidden_faces.place_third_cards(context, round_)
     for card in round_.cards[FOUR_CARDS:]:
         # The Player's third card decides whether the next card belongs to the round.
         if any(each is card for each in round_.cards):
             _show_cards(context, round_, [card])
-            checks_awaiting_faces.place_third_cards(context, round_)
-    checks_awaiting_faces.publish_staff_alerts(context, round_)
+            checks_under_hidden_faces.place_third_cards(context, round_)
+    checks_under_hidden_faces.publish_staff_alerts(context, round_)
 
 
 def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard]) -> None:
@@ -253,7 +253,7 @@ def _close_round(context: TableContext, round_: RoundState) -> None:
     if round_.owns_rest:
         if next_card.has_known_hidden_face(round_):
             round_.over = False  # hidden faces alone end no coup
-        reader_state.start_quiet_timer(context)
+        reader_status.start_quiet_timer(context)
     elif state.betting == "closed" and not round_.next_closed:
         state.betting = "open"
     if state.shoe is not None:

@@ -10,7 +10,7 @@ from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import checker_comparison, reader_state
+from shoe_daemon.table.readers import checker_comparison, reader_status
 from shoe_daemon.table.rounds import lifecycle, next_card, placement, round_result
 from shoe_daemon.table.rounds.card_draw import place_unread_card
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -28,7 +28,7 @@ def apply_result(context: TableContext, obs: Result) -> None:
     context.resolve_mode_at_result()
     round_ = context.state.round
     if round_ is None or (round_.ended and round_.declared):
-        reader_state.resync_readers(context)
+        reader_status.resync_readers(context)
     elif obs.forced or obs.outcome == "forced":
         _apply_forced_end(context, round_)
     elif round_.ended:
@@ -40,7 +40,7 @@ def apply_result(context: TableContext, obs: Result) -> None:
 def _apply_forced_end(context: TableContext, round_: RoundState) -> None:
     if round_.ended:
         return
-    reader_state.resync_readers(context)
+    reader_status.resync_readers(context)
     if not round_.finished:
         lifecycle.abort_round(context, round_, "forced")
         return
@@ -62,7 +62,7 @@ def _apply_declared_result(context: TableContext, round_: RoundState, obs: Resul
     round_result.record_declared_result(context, round_, obs)
     if context.mode in _ENDS_AT_RESULT or round_.partial or not due.known:
         lifecycle.end_round(context, round_, round_result.declared_winner(obs))
-        reader_state.resync_readers(context)
+        reader_status.resync_readers(context)
     else:
         lifecycle.advance_round(context, round_, repeat=False)
 
@@ -110,7 +110,7 @@ def close_betting(context: TableContext) -> None:
         _apply_boundary(context, "missing_at_closed_betting", drawing=True)
     round_ = next_card.round_in_progress(context)
     if round_ is None:
-        reader_state.resync_readers(context, drawing=True)
+        reader_status.resync_readers(context, drawing=True)
     closed = context.state.betting == "closed"
     if round_ is not None and not round_.missing:
         return
@@ -139,7 +139,7 @@ def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) 
             placement.publish_due(context, round_, repeat=False)
             return
         lifecycle.end_or_abort_round(context, round_)
-    reader_state.resync_readers(context, drawing=drawing)
+    reader_status.resync_readers(context, drawing=drawing)
 
 
 def confirm_result(context: TableContext) -> None:
@@ -160,7 +160,7 @@ def apply_quiet_deadline(context: TableContext) -> None:
             lifecycle.end_round(context, round_)
         else:
             lifecycle.end_or_abort_round(context, round_)
-    reader_state.resync_readers(context, drawing=True)
+    reader_status.resync_readers(context, drawing=True)
 
 
 def apply_reveal(context: TableContext) -> None:
@@ -188,9 +188,9 @@ def apply_boot(context: TableContext) -> None:
             round_.interrupted = context.state.unsynced = True
     last, shoe = context.state.round, context.state.shoe
     if last is not None and last.interrupted and context.state.unsynced:
-        reader_state.start_quiet_timer(context)
+        reader_status.start_quiet_timer(context)
     else:
-        reader_state.resync_readers(context)
+        reader_status.resync_readers(context)
     if context.state.cut_card or (shoe is not None and shoe.cut_card):
         shoe_lifecycle.start_shoe(context, announced=True)
 
@@ -219,7 +219,7 @@ def apply_new_shoe(context: TableContext, left: int | None = None) -> None:
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
         _end_or_reset(context, round_, whole=next_card.is_complete(round_))
-    reader_state.resync_readers(context)
+    reader_status.resync_readers(context)
     shoe_lifecycle.start_shoe(context, announced=True, left=left)
 
 

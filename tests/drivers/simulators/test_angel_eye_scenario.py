@@ -10,9 +10,9 @@ import pytest
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report
-from drivers.capture_file import observations_of
-from drivers.simulators.angel_eye_dealing import Mode, Scenario, Settings, scenario
+from drivers.capture_file_and_anonymising import observations_of
 from drivers.simulators.angel_eye_faulty_line import Step
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
 from drivers.simulators.simulated_shoe import (
     DealtRound,
     Excess,

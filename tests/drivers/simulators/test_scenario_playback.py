@@ -26,16 +26,16 @@ from drivers.driver_registry import create_driver
 from drivers.mqtt_camera import MqttCamera
 from drivers.reader_thread import Reader
 from drivers.simulators import serial_servers
-from drivers.simulators.angel_eye_dealing import Scenario, Settings, scenario, scenes
-from drivers.simulators.scenario_playback import (
+from drivers.simulators.angel_eye_with_mistakes import Scenario, Settings, scenario, scenes
+from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
+from drivers.simulators.simulated_mqtt_recogniser import SimulatedRecogniser
+from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.simulator_interface_and_playback import (
     Pace,
     find_simulator,
     play,
     simulator_names,
 )
-from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
-from drivers.simulators.simulated_recogniser import SimulatedRecogniser
-from drivers.simulators.simulated_shoe import Fault
 from drivers.transport import LineError, open_transport
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import (

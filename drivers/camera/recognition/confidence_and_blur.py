@@ -25,7 +25,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import RANKS, SUITS, Card
 
 CURVE_FILE: Final = Path(__file__).parent / "weights" / "curve.json"

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Final, Protocol
 from msgspec import Struct
 
 from drivers.driver_registry import driver_names, find_driver
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
 from drivers.simulators.serial_servers import Line
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.errors import UserError, describe_exception

@@ -10,7 +10,12 @@ from typing import Final
 
 from shoe_daemon.game import IrregularityKind
 from shoe_daemon.report import shift_wording, wording
-from shoe_daemon.report.shift_figures import Availability, Figures, ShiftExpectation, ShiftReport
+from shoe_daemon.report.shift_report_model import (
+    Availability,
+    Figures,
+    ShiftExpectation,
+    ShiftReport,
+)
 from shoe_daemon.report.text_report import entry, headline, signature_lines, wrapped
 
 _NAME: Final = 17

@@ -47,7 +47,7 @@ from shoe_daemon.display.message_validation import (
 from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.command_client import send_command
-from shoe_daemon.mqtt.document_and_reply_types import Reply, decode_reply
+from shoe_daemon.mqtt.document_contents import Reply, decode_reply
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import STATE, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit, exponential_delay

@@ -25,7 +25,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 
 from drivers.url_redaction_and_error_location import redact_url
-from shoe_daemon.configured_files import read_secret
+from shoe_daemon.configured_files_and_credentials import read_secret
 from shoe_daemon.errors import UserError, one_line
 
 _PREFIX: Final = "camera:"

@@ -13,7 +13,7 @@ from calibration.camera.image_measures import Flicker, mean_brightness, measure_
 from calibration.camera.image_registration import TableShift, is_mirrored, max_recognised_shift_mm
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.frame_capture import Image
+from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
 
 __all__ = ["Finding", "FindingKind", "brightness_gain", "compare_with_profile", "flicker_finding"]

@@ -15,7 +15,7 @@ import av
 import cv2
 
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture import (
+from drivers.camera.sources.frame_capture_and_checks import (
     CapturePace,
     CaptureThread,
     FrameCheck,
@@ -24,7 +24,7 @@ from drivers.camera.sources.frame_capture import (
 from drivers.camera.sources.mjpeg_stream import open_mjpeg
 from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
 from drivers.camera.sources.opencv_video import READ_TIMEOUT_S
-from drivers.camera.sources.source_address import (
+from drivers.camera.sources.source_address_and_open_failures import (
     Address,
     SourceKind,
     add_login,

@@ -1,7 +1,7 @@
 """
 Secret files below /etc/shoe-daemon, encrypted by systemd-creds where this is possible.
 
-An encrypted file can be read on this computer only. `read_secret` of `configured_files`
+An encrypted file can be read on this computer only. `configured_files_and_credentials.read_secret`
 decrypts a password for root; services receive it by ``LoadCredentialEncrypted=``.
 """
 
@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from shoe_daemon.configured_files import ENCRYPTED_SUFFIX, read_secret
+from shoe_daemon.configured_files_and_credentials import ENCRYPTED_SUFFIX, read_secret
 from shoe_daemon.errors import UserError
 
 __all__ = ["CredentialFolder", "can_encrypt"]

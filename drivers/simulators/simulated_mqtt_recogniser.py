@@ -32,7 +32,13 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from drivers.mqtt_camera import MqttCamera, put_at
 from drivers.mqtt_line import CONNECT_TIMEOUT_S
-from drivers.simulators.angel_eye_dealing import Mode, Scene, Settings, SimulatedTable, scenes
+from drivers.simulators.angel_eye_with_mistakes import (
+    Mode,
+    Scene,
+    Settings,
+    SimulatedTable,
+    scenes,
+)
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault, Placed
 from drivers.simulators.text_readers import Messages, TextWire
 from shoe_daemon.errors import UserError, one_line
