@@ -1,7 +1,8 @@
 """
-Parts that the drivers of text protocols share: bytes to pieces that end in a fixed text.
+Parts that the drivers of text protocols share: bytes to pieces that end in a fixed text, and codes
+to cards by a table.
 
-A subclass decodes whole pieces; this class divides the bytes, bounds the memory, and returns
+A subclass decodes whole pieces; `LineDecoder` divides the bytes, bounds the memory, and returns
 pieces that are too long as noise. The pieces do not depend on how the bytes were received.
 """
 

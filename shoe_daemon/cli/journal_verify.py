@@ -14,9 +14,9 @@ from shoe_daemon.cli.terminal_text_and_input import progress_display, table_line
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.journal import JournalReader, journal_database
 from shoe_daemon.journal.clip_records import ClipVerdict, check_clips, clip_records, first_kept
-from shoe_daemon.journal.decode_and_fold_again import OtherVersion, RefoldResult, refold
 from shoe_daemon.journal.journal_reader import open_read_only
-from shoe_daemon.journal.redecode import RawDecoder, RawNote
+from shoe_daemon.journal.raw_bytes_check import RawDecoder, RawNote
+from shoe_daemon.journal.refold_check import OtherVersion, RefoldResult, refold
 from shoe_daemon.journal.signatures import Signature, SignatureVerdict, check_signatures
 from shoe_daemon.journal.verify import ChainVerdict, JournalFault, verify
 from shoe_daemon.table import Observation, ReaderRecord

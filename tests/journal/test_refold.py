@@ -27,7 +27,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
-from shoe_daemon.journal import decode_and_fold_again as refolding
+from shoe_daemon.journal import refold_check as refolding
 from shoe_daemon.journal.journal_reader import Capture
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core

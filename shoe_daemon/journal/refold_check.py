@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from shoe_daemon import __version__
 from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow, fold_table
-from shoe_daemon.journal.redecode import DecoderOf, RawCheck, RawVerdict
+from shoe_daemon.journal.raw_bytes_check import DecoderOf, RawCheck, RawVerdict
 from shoe_daemon.journal.start_after_pruning import read_anchor
 from shoe_daemon.journal.verify import FaultFound, JournalFault, RowQueue
 from shoe_daemon.table import Gap, Session, Table, encode_event
