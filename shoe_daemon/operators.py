@@ -77,7 +77,7 @@ class Operators:
     The operators of a table, or of all tables, as their file has them; for one thread.
 
     Attributes:
-        fault: Why the file cannot be used, and nobody may give a command; None if it can.
+        fault: Reason for which the file cannot be used and no command is accepted; None if it can.
         is_open: Every user can read the file, so short PINs can be guessed from it.
     """
 
@@ -109,7 +109,7 @@ class Operators:
 
     @property
     def alert(self) -> str | None:
-        """One sentence if nobody may give a command, or every user can read the file."""
+        """One sentence if no command is accepted, or every user can read the file."""
         if (fault := self.fault) is not None:
             return f"no order is accepted: orders.operators_file: {fault}"
         if self.is_open:
@@ -153,7 +153,7 @@ class Operators:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     def find(self, name: str) -> Operator | None:
-        """Return the operator of a name; None for nobody, or if the file cannot be used."""
+        """Return the operator of a name; None if there is none, or if the file cannot be used."""
         return self._by_name.get(name) if self.fault is None else None
 
     def names(self) -> list[str]:
@@ -229,7 +229,7 @@ class Operators:
 
 @cache
 def _hash_of_nobody() -> str:
-    """Return the hash of a PIN that nobody knows: it takes as long to check as a real one."""
+    """Return the hash of an unknown PIN: it takes as long to check as a real one."""
     return hash_password(secrets.token_urlsafe())
 
 

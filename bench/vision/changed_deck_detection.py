@@ -1,6 +1,6 @@
 """
-How often cards of another deck pass the check at the start of a shoe, by number of cards; and how
-often cards of the same deck fail.
+Cards of another deck that pass the check at the start of a shoe, by number of cards, and cards of
+the same deck that fail.
 """
 
 from __future__ import annotations

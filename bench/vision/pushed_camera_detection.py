@@ -1,5 +1,5 @@
 """
-Whether `calibrate camera --check` finds that a camera was pushed before the shoe.
+Pushes of a camera before the shoe, found by `calibrate camera --check`.
 
     python -m bench.vision.pushed_camera_detection --shoes 200 --seed 5000
 

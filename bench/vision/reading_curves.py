@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.training.accuracy_chart import Panel, Point, draw_chart
+from calibration.training.photo_effects import trail_kernel
 from calibration.training.process_pool import together
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
@@ -200,13 +201,7 @@ def _smeared(
 ) -> NDArray[np.float32]:
     if length < 1:
         return scene
-    side = int(length) + 2
-    kernel = np.zeros((side, side), np.float32)
-    turn, middle = chance.uniform(0, np.pi), side / 2 - 0.5
-    step = np.array([np.cos(turn), np.sin(turn)]) * length / 2
-    ends = [tuple(round(v * 16) for v in middle + sign * step) for sign in (-1, 1)]
-    cv2.line(kernel, ends[0], ends[1], (1.0,), 1, cv2.LINE_8, 4)
-    return np.asarray(cv2.filter2D(scene, -1, kernel / kernel.sum()), np.float32)
+    return np.asarray(cv2.filter2D(scene, -1, trail_kernel(chance, length)), np.float32)
 
 
 def measure_level(

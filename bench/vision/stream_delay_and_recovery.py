@@ -98,7 +98,7 @@ def delays(url: str, seconds: float) -> Delays:
 
 
 def noticed(server: Server, trouble: Callable[[], None]) -> tuple[float, str]:
-    """Make trouble, and return after how many seconds it is told, and how."""
+    """Make trouble; return the seconds until it is reported, and the report."""
     with looked_through(server.url) as capture:
         for _ in range(FPS):
             capture.take(1.0)

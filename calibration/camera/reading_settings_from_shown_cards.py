@@ -132,7 +132,7 @@ def find_card_on(  # noqa: PLR0913, PLR0917 - what is looked for, in what, and w
 
 def _is_card_there(image: Image, empty: Image, quad: Floats) -> bool:
     """
-    Whether a card differs from the empty table on its surface and at each side, beyond a change
+    True if a card differs from the empty table on its surface and at each side, beyond a change
     of light.
 
     The throat is as dark as print and hides parts of cards: an outline may begin where no card

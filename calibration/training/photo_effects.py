@@ -14,7 +14,15 @@ from calibration.training.training_card_faces import Chance, Face
 from drivers.simulators.card_artwork import ASPECT
 from drivers.simulators.card_artwork.drawing_tools import Image
 
-__all__ = ["Conditions", "Photo", "chosen", "enlarged", "photograph", "sharpness_limit"]
+__all__ = [
+    "Conditions",
+    "Photo",
+    "chosen",
+    "enlarged",
+    "photograph",
+    "sharpness_limit",
+    "trail_kernel",
+]
 
 _Floats = NDArray[np.float32]
 _NOISE: Final[_Floats] = np.random.default_rng(7).standard_normal((700, 700, 3)).astype(np.float32)
@@ -237,14 +245,15 @@ def _through_lens(chance: Chance, scene: _Floats, how: Conditions) -> tuple[_Flo
     scene = np.asarray(cv2.GaussianBlur(scene, (0, 0), sigma), np.float32)
     trail = how.motion * how.width
     if trail > 1:
-        scene = np.asarray(cv2.filter2D(scene, -1, _trail(chance, trail)), np.float32)
+        scene = np.asarray(cv2.filter2D(scene, -1, trail_kernel(chance, trail)), np.float32)
     if chance.random() < 0.25:  # noqa: PLR2004 - cheap cameras sharpen
         softer = cv2.GaussianBlur(scene, (0, 0), 1.0)
         scene = np.asarray(scene + (scene - softer) * chance.uniform(0.3, 1.5), np.float32)
     return scene, float(np.sqrt(0.5**2 + sigma**2 + trail**2 / 12))
 
 
-def _trail(chance: Chance, length: float) -> Any:  # noqa: ANN401 - what OpenCV's stubs take
+def trail_kernel(chance: Chance, length: float) -> Any:  # noqa: ANN401 - what OpenCV's stubs take
+    """Return the filter of a motion of a length in pixels, in a direction by chance."""
     side = int(length) + 2
     kernel = np.zeros((side, side), np.float32)
     turn, middle = chance.uniform(0, np.pi), side / 2 - 0.5

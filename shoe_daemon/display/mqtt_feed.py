@@ -124,7 +124,7 @@ class TableDiscovery:
 
 class Announcement(NamedTuple):
     """
-    The document in which a program tells how it is: retained, replaced by the last will when the
+    The document with the state of a program: retained, replaced by the last will when the
     connection is lost, and cleared by `MqttFeed.stop`.
 
     Attributes:
