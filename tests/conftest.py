@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -21,6 +22,17 @@ settings.register_profile(
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("tests")
+
+
+# Thousands of tests are collected by each worker and stay until the end: the garbage collector
+# need not look through them again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, and only what the tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,8 @@
 """
 Each capture decodes to the observations beside it.
 
-`pytest tests/drivers/test_captures.py --regen` deals the captures anew and writes their
-observations; review the difference.
+`pytest tests/drivers/test_captures.py --regen` writes the observations of every capture, and deals
+the simulated captures that are missing; review the difference. To deal one anew, delete it first.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ def expected(capture: Path) -> Path:
     return capture.with_suffix(".observations.jsonl")
 
 
-def deal_text_again(name: str, capture: str) -> None:
+def deal_text(name: str, capture: str) -> None:
+    file = CAPTURES / name / f"{capture}.cap"
+    if file.exists():
+        return
     options, settings = TEXT[name][capture]
     scenes = find_simulator(name)(create_driver(name, options)).scenes(settings, once=False)
     steps = [step for scene in scenes for step in scene.steps]
@@ -102,10 +105,13 @@ def deal_text_again(name: str, capture: str) -> None:
         "origin": f"simulated, never on a real line: seed {settings.seed}",
         **({"options": json.dumps(options)} if options else {}),
     }
-    write_capture(CAPTURES / name / f"{capture}.cap", header, lines)
+    write_capture(file, header, lines)
 
 
-def deal_again(name: str) -> None:
+def deal(name: str) -> None:
+    file = CAPTURES / "angel-eye-ii" / f"{name}.hex"
+    if file.exists():
+        return
     copies, settings = SIMULATED[name]
     steps = scenario(settings).steps
     pieces = [(data, f"{at:.2f} s") for step in steps for at, data in step.writes(copies)]
@@ -114,7 +120,7 @@ def deal_again(name: str) -> None:
         "driver": "angel-eye-ii",
         "origin": f"simulated, never on a real line: seed {settings.seed}, {settings.mode} mode",
     }
-    write_hex(CAPTURES / "angel-eye-ii" / f"{name}.hex", header, pieces)
+    write_hex(file, header, pieces)
 
 
 def driver_of(capture: Path) -> Driver:
@@ -132,10 +138,10 @@ def _captures(*, regen: bool) -> None:
     if not regen:
         return
     for name in SIMULATED:
-        deal_again(name)
+        deal(name)
     for driver, captures in TEXT.items():
         for name in captures:
-            deal_text_again(driver, name)
+            deal_text(driver, name)
     for capture in ALL:
         expected(capture).write_bytes(b"".join(line + b"\n" for line in observations(capture)))
 

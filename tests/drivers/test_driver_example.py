@@ -97,7 +97,7 @@ def test_its_tests_pass_as_generated(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(PROMISES) + 1} passed" in done.stdout
+    assert f"{len(PROMISES) + 2} passed" in done.stdout
     assert "my-reader" not in done.stdout or name == "my-reader"
 
 
@@ -234,7 +234,7 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 STREAM = (
     b"9S\nC 9S\nC TH\nC ZZ\nC \xff\nU\nR player\nR nobody\nE\nX 1\n\xff\xfe\n"
-    + b"x" * 100
+    + b"x" * 200
     + b"C KD\nC 2S\n"
 )
 
