@@ -25,7 +25,7 @@ from tests.volume import volume
 if TYPE_CHECKING:
     from shoe_daemon.table import Event
 
-STORMS = volume(24, 40)
+STORMS = volume(12, 40)
 LENGTH = 2500  # together 10^5 observations
 AT_THE_TABLE = {"round_started", "card_dealt", "card_disclosed", "draw_due", "round_aborted"}
 
