@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,13 @@ def publisher(mosquitto: Mosquitto) -> Iterator[Listener]:
 
 
 def say(publisher: Listener, documents: Documents, root: str = ROOT) -> None:
-    for suffix, payload in documents.items():
+    """
+    Publish what a table says at this moment.
+
+    Its clock is an hour ahead, so that a retained copy is not old before a slow terminal reads it.
+    """
+    at = f"{datetime.now(UTC) + timedelta(hours=1):%Y-%m-%dT%H:%M:%S.000Z}"
+    for suffix, payload in other(documents, "state", published=at).items():
         publisher.publish(f"{root}/{suffix}", payload, retain=True)
 
 
