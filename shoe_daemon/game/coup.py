@@ -10,13 +10,11 @@ natural ends the hand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shoe_daemon.game.cards import Card
+from shoe_daemon.game.cards import Card
 
 NATURAL: Final = 8
 """The lowest two-card total after which neither hand draws."""

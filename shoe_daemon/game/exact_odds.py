@@ -10,22 +10,18 @@ decks. They hold for any round of a shoe that nobody has counted.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import combinations_with_replacement
 from math import perm, prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, MAX_DECKS
 from shoe_daemon.game.coup import FIRST_CARDS, Outcome, banker_draws, is_natural, player_draws
-from shoe_daemon.game.wagers import PUSH, CoupShape, HandShape, parse_odds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from shoe_daemon.game.wagers import Wager
+from shoe_daemon.game.wagers import PUSH, CoupShape, HandShape, Wager, parse_odds
 
 CARDS_PER_DRAW: Final = 6
 """Number of cards drawn in every count, used or not."""

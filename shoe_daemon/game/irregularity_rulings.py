@@ -13,19 +13,16 @@ note says so. A ruling is a proposal. It binds no person until a supervisor has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct, field, toml
 
 from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
 from shoe_daemon.game.rule_files import RuleFiles
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Situation(StrEnum):

@@ -11,17 +11,14 @@ A table keeps a `Rotation` in its state; every function returns a new one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.game.coup import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shoe_daemon.game.house_rules import Curator
+from shoe_daemon.game.house_rules import Curator
 
 
 class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct, to_builtins
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.toml_validation import convert_toml, read_toml
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 T = TypeVar("T", bound=Struct)
 

@@ -12,17 +12,13 @@ AM 88-384, article 13.8. `usual` is what most houses pay, not what any law says.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from shoe_daemon.game.coup import FOUR_CARDS, Outcome
-from shoe_daemon.game.wagers import PUSH, CoupShape, Prize, WagerDefinition
+from shoe_daemon.game.wagers import PUSH, CoupShape, HandShape, Prize, WagerDefinition
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shoe_daemon.game.wagers import HandShape
-
-    ShapeTest = Callable[[CoupShape], bool]
+ShapeTest = Callable[[CoupShape], bool]
 
 _TIE_PUSH: Final = Prize("tie", "the hands tie", lambda shape: shape.outcome is Outcome.TIE, PUSH)
 

@@ -10,15 +10,11 @@ computed.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from shoe_daemon.game.coup import FIRST_CARDS, NATURAL, Coup, Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from shoe_daemon.game.coup import CountedHand
+from shoe_daemon.game.coup import FIRST_CARDS, NATURAL, CountedHand, Coup, Outcome
 
 PUSH: Final = "push"
 """The entry of a pay table for a prize that returns the stake."""

@@ -7,11 +7,13 @@ An alert that follows from faces which the players have not seen is for staff on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from msgspec import structs
 
-from shoe_daemon.game import IrregularityKind
+from shoe_daemon.game import Card, IrregularityKind, Slot
+from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.events import (
     Irregularity,
     IrregularityClosed,
@@ -19,16 +21,10 @@ from shoe_daemon.table.events import (
     StaffIrregularity,
     StaffIrregularityClosed,
 )
+from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import player_holding_shoe
+from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shoe_daemon.game import Card, Slot
-    from shoe_daemon.table.detail_texts import Detail
-    from shoe_daemon.table.shoe_state import DrawnCard
-    from shoe_daemon.table.table_context import TableContext
 
 MAX_ALERTS: Final = 20
 """Open irregularities of a table; beyond it, the oldest that holds no result is closed."""

@@ -6,11 +6,11 @@ results on the roads. `public_document_types` has their types.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game import Kind, Outcome, Result, format_sequence
+from shoe_daemon.game import House, Kind, Outcome, Policy, Result, format_sequence
 from shoe_daemon.table.event_envelope import SCHEMA
 from shoe_daemon.table.events import HandResult
 from shoe_daemon.table.public_document_types import (
@@ -27,12 +27,9 @@ from shoe_daemon.table.public_document_types import (
 )
 from shoe_daemon.table.readers.reader_status import reader_status
 from shoe_daemon.table.rounds import next_card
+from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState, UnfinishedRound
+from shoe_daemon.table.table_state import TableState
 from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import House, Policy
-    from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState, UnfinishedRound
-    from shoe_daemon.table.table_state import TableState
 
 MAX_PAST_SHOES: Final = 12
 """Past shoes of which a summary is kept."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.game import Result
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import dispatch, undo
-from shoe_daemon.table.event_envelope import is_staff
+from shoe_daemon.table.event_envelope import Event, is_staff
+from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.public_document_types import (
+    Alert,
+    PublicHistory,
+    PublicTable,
+    RoundDocuments,
+)
 from shoe_daemon.table.public_documents import (
     changed_round,
     open_alerts,
@@ -33,19 +42,6 @@ from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import TableState, decode_state
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from shoe_daemon.game import Result
-    from shoe_daemon.table.event_envelope import Event
-    from shoe_daemon.table.options import RoundEnd
-    from shoe_daemon.table.public_document_types import (
-        Alert,
-        PublicHistory,
-        PublicTable,
-        RoundDocuments,
-    )
 
 _PLAY_ROLE: Final = observations.Role.PLAY
 

@@ -5,20 +5,16 @@ and options, and the events emitted so far.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from shoe_daemon.game import DealingStyle, House
+from shoe_daemon.game import DealingStyle, House, Policy
 from shoe_daemon.table.event_envelope import SCHEMA, Event
 from shoe_daemon.table.events import EventData
 from shoe_daemon.table.observations import Observation, Session, house_of, policy_of
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
+from shoe_daemon.table.table_state import TableState
 from shoe_daemon.table.timestamp_conversion import to_microseconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from shoe_daemon.game import Policy
-    from shoe_daemon.table.table_state import TableState
 
 _DRAW_WITHIN_S: Final = 60
 _DRAW_WITHIN_SQUEEZED_S: Final = 300

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
-from shoe_daemon.game import IRREGULARITIES, DealingStyle, IrregularityKind, Requirement
-from shoe_daemon.table.options import RoundEnd, Signal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shoe_daemon.game import House
-    from shoe_daemon.table.options import Options
+from shoe_daemon.game import IRREGULARITIES, DealingStyle, House, IrregularityKind, Requirement
+from shoe_daemon.table.options import Options, RoundEnd, Signal
 
 _R = Requirement
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
+from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Outcome, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import past_corrections
 from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.events import RoundFinished
+from shoe_daemon.table.observations import Command
 from shoe_daemon.table.rounds import (
     checks_under_hidden_faces,
     lifecycle,
@@ -18,15 +18,9 @@ from shoe_daemon.table.rounds import (
     result_publication,
     round_result,
 )
-from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound
+from shoe_daemon.table.shoe_state import DrawnCard, HeldResult, PlayedRound, RoundState
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card, Outcome
-    from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.shoe_state import HeldResult, RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 
 def round_on_table(context: TableContext, number: int | None) -> RoundState | None:

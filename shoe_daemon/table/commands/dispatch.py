@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.observations import Command
 from shoe_daemon.table.rounds import next_card, result_publication, round_boundaries
 from shoe_daemon.table.shoes import player_holding_shoe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert
 
 
 class CommandHandler(NamedTuple):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections
+from shoe_daemon.table.observations import Command
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds import (
     card_draw,
@@ -16,10 +15,7 @@ from shoe_daemon.table.rounds import (
     round_result,
 )
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.observations import Command
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 
 def result_entry_refusal(context: TableContext, command: Command) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -10,6 +10,7 @@ from shoe_daemon.game import (
     DEALING_ORDER,
     FIRST_CARDS,
     FOUR_CARDS,
+    Card,
     CountedHand,
     Coup,
     IrregularityKind,
@@ -17,14 +18,11 @@ from shoe_daemon.game import (
 )
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.events import HandResult, RoundFinished
 from shoe_daemon.table.rounds import result_publication, round_result
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.events import HandResult, RoundFinished
-    from shoe_daemon.table.shoe_state import HeldResult, PlayedRound
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.shoe_state import HeldResult, PlayedRound
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert
 
 _CORRECTION_EVIDENCE: Final = "corrected"
 

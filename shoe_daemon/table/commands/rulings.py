@@ -7,19 +7,16 @@ the irregularity stays open until then.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
 from shoe_daemon.game import Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
+from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shoe_daemon.table.shoe_state import DrawnCard
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert
 
 _EXCESS_KINDS: Final = {
     IrregularityKind.EXCESS_CARD,

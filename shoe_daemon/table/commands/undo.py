@@ -8,25 +8,26 @@ rounds that the command began; the history lists such a round as aborted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final
 
 from msgspec.structs import replace
 
-from shoe_daemon.game import DEALING_ORDER, Action, Slot
+from shoe_daemon.game import DEALING_ORDER, Action, Card, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import next_card, result_publication
+from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_state import TableState, UndoableCommand, decode_state, encode_state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound, RoundState
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import (
+    OpenAlert,
+    TableState,
+    UndoableCommand,
+    decode_state,
+    encode_state,
+)
 
 _MAX_UNDOABLE_COMMANDS: Final = 20
 _MAX_OBSERVATIONS: Final = 500

@@ -8,20 +8,16 @@ until four cards in a row match.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from shoe_daemon.game import IrregularityKind
+from shoe_daemon.game import Card, IrregularityKind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.readers import main_reader_replacement
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
+from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import CheckerState
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
-    from shoe_daemon.table.table_context import TableContext
 
 _MAX_CARDS_APART: Final = 12
 """Cards by which one reader may be ahead of the other."""

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shoe_daemon.game import Card
+from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import CheckerState
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.table_context import TableContext
 
 
 def skip_dealt_card(context: TableContext, source: str | None, face: Card | None) -> bool:

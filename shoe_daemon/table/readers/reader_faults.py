@@ -5,12 +5,24 @@ round, gaps.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
-from shoe_daemon.game import IrregularityKind
+from shoe_daemon.game import Card, IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
-from shoe_daemon.table.observations import Cause, GapDetail
+from shoe_daemon.table.observations import (
+    Booted,
+    Carried,
+    Cause,
+    DeviceError,
+    DeviceErrorCleared,
+    Gap,
+    GapDetail,
+    Lock,
+    Unreadable,
+    Withdrawn,
+)
 from shoe_daemon.table.readers import (
     checker_comparison,
     main_reader_replacement,
@@ -27,23 +39,8 @@ from shoe_daemon.table.rounds import (
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import shoe_lifecycle
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.observations import (
-        Booted,
-        Carried,
-        DeviceError,
-        DeviceErrorCleared,
-        Gap,
-        Lock,
-        Unreadable,
-        Withdrawn,
-    )
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert, ReaderState
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert, ReaderState
 
 _KIND_OF_CAUSE: Final = {
     Cause.UNREADABLE: IrregularityKind.UNREADABLE_CARD,

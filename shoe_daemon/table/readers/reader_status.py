@@ -6,15 +6,13 @@ A change that shows in `reader_status` publishes that event.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shoe_daemon.table.events import ReaderStatus
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison
+from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import ReaderState
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.table_context import TableContext
 
 MAX_READERS: Final = 8
 """Readers of which a table keeps the state."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
@@ -20,11 +18,8 @@ from shoe_daemon.table.rounds import (
     placement,
 )
 from shoe_daemon.table.rounds.placement import SPOT_OF_SLOT
-from shoe_daemon.table.shoe_state import DrawnCard
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.shoe_state import RoundState, ShoeState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState, ShoeState
+from shoe_daemon.table.table_context import TableContext
 
 # Constants for the checks of every card: in Python 3.11 looking up an enumeration's member
 # takes longer than calling a function.

@@ -7,20 +7,14 @@ that the reader reports as P1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shoe_daemon.game import Slot
+from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_status
 from shoe_daemon.table.rounds import next_card, placement
-from shoe_daemon.table.shoe_state import DrawnCard
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 
 def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) -> bool:

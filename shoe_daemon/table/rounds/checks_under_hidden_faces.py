@@ -9,18 +9,15 @@ the deciding faces are public, and again after a correction.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
+from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Card, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.rounds import next_card, placement
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert
 
 _EXCESS_CARD = IrregularityKind.EXCESS_CARD
 _WRONG_SLOTS: Final = {

@@ -5,9 +5,7 @@ camera.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
+from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.readers import (
@@ -23,13 +21,9 @@ from shoe_daemon.table.rounds import (
     next_card,
     placement,
 )
-from shoe_daemon.table.shoe_state import DrawnCard
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 # A constant, as in `card_draw`.
 _P1 = Slot.P1

@@ -7,8 +7,6 @@ to another round.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Hand, IrregularityKind, Kind, Outcome, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
@@ -22,16 +20,13 @@ from shoe_daemon.table.rounds import (
     result_publication,
     round_result,
 )
-from shoe_daemon.table.shoe_state import RoundState
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import (
     card_count_and_order_checks,
     player_holding_shoe,
     shoe_lifecycle,
 )
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.shoe_state import DrawnCard
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 _SECOND_US = 1_000_000
 # Constants, as in `card_draw`.

@@ -10,10 +10,11 @@ the code `player_stands` of the contract is never emitted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from shoe_daemon.game import (
     DEALING_ORDER,
@@ -27,12 +28,8 @@ from shoe_daemon.game import (
 )
 from shoe_daemon.table.detail_texts import DetailValue, make_detail
 from shoe_daemon.table.events import DrawDue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
+from shoe_daemon.table.table_context import TableContext
 
 P3_SPOT: Final = 4
 B3_SPOT: Final = 5

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Slot
+from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import next_card
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import DrawnCard, RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 SPOT_OF_SLOT: Final = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
 """The index of each slot in dealing order."""

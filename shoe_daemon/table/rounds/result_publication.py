@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shoe_daemon.game import Kind, Outcome
 from shoe_daemon.table import alerts, events
+from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.public_document_types import LastResult
-from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, UnfinishedRound
+from shoe_daemon.table.shoe_state import (
+    HeldResult,
+    PlayedRound,
+    RoundState,
+    ShoeState,
+    UnfinishedRound,
+)
 from shoe_daemon.table.shoes import player_holding_shoe
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.events import RoundFinished
-    from shoe_daemon.table.shoe_state import RoundState, ShoeState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 MAX_PLAYED_ROUNDS: Final = 200
 """

@@ -4,21 +4,19 @@ Ends and starts of rounds without a card: results, betting signals, quiet gaps, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.observations import Result
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_status
 from shoe_daemon.table.rounds import lifecycle, next_card, placement, round_result
 from shoe_daemon.table.rounds.card_draw import place_unread_card
+from shoe_daemon.table.shoe_state import RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.observations import Result
-    from shoe_daemon.table.shoe_state import RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 _ENDS_AT_RESULT: Final = frozenset({RoundEnd.DEVICE, RoundEnd.BUTTON})
 

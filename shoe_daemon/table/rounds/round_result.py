@@ -7,32 +7,29 @@ change of the cards: a person's correction closes a difference that it removes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shoe_daemon.game import (
+    Card,
     CountedHand,
     Coup,
     IrregularityKind,
     Kind,
     Outcome,
+    Settlement,
     banker_draws,
     is_natural,
     player_draws,
 )
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.observations import Result
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.shoe_state import DeclaredResult
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from shoe_daemon.game import Card, Settlement
-    from shoe_daemon.table.observations import Result
-    from shoe_daemon.table.shoe_state import RoundState
-    from shoe_daemon.table.table_context import TableContext
-    from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.shoe_state import DeclaredResult, RoundState
+from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_state import OpenAlert
 
 _ALL_OUTCOMES: Final = frozenset(Outcome)
 _MISMATCH: Final = IrregularityKind.RESULT_MISMATCH

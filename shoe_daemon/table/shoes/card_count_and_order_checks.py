@@ -5,16 +5,13 @@ The number and the order of the cards out of a shoe: cut card, count, double fee
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shoe_daemon.game import CARDS_PER_DECK, RANKS, IrregularityKind
 from shoe_daemon.table import alerts
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.shoe_state import RecentCard
-
-if TYPE_CHECKING:
-    from shoe_daemon.table.shoe_state import DrawnCard, RoundState, ShoeState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.shoe_state import DrawnCard, RecentCard, RoundState, ShoeState
+from shoe_daemon.table.table_context import TableContext
 
 _MAX_ROUND_CARDS: Final = 6
 _EXTRA_RECENT_CARDS: Final = 12

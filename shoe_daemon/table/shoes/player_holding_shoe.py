@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shoe_daemon.game import passing_the_shoe
+from shoe_daemon.game import IrregularityKind, Outcome, Rotation, RotationStep, passing_the_shoe
 from shoe_daemon.table import events
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import IrregularityKind, Outcome, Rotation, RotationStep
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 
 def _seated_rotation(context: TableContext) -> Rotation | None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shoe_daemon.game import DECK, IrregularityKind, Kind
+from shoe_daemon.game import DECK, Card, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events, public_documents
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.rounds import result_publication
-from shoe_daemon.table.shoe_state import DrawnCard, ShoeState
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState, ShoeState
 from shoe_daemon.table.shoes import card_count_and_order_checks, player_holding_shoe
-
-if TYPE_CHECKING:
-    from shoe_daemon.game import Card
-    from shoe_daemon.table.shoe_state import RoundState
-    from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.table_context import TableContext
 
 
 def start_shoe(
