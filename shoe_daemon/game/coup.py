@@ -97,6 +97,13 @@ class Outcome(StrEnum):
     BANKER = "banker"
     TIE = "tie"
 
+    @classmethod
+    def of_totals(cls, player: int, banker: int) -> Outcome:
+        """Return the outcome of two totals, 0 to 9."""
+        if player == banker:
+            return cls.TIE
+        return cls.PLAYER if player > banker else cls.BANKER
+
 
 class Kind(StrEnum):
     """What a round is for: play, or a hand without wagers."""
@@ -185,7 +192,4 @@ class Coup(NamedTuple):
     @classmethod
     def between(cls, player: CountedHand, banker: CountedHand) -> Coup:
         """Return the coup of two counted hands."""
-        if player.total == banker.total:
-            return cls(player, banker, Outcome.TIE)
-        won = Outcome.PLAYER if player.total > banker.total else Outcome.BANKER
-        return cls(player, banker, won)
+        return cls(player, banker, Outcome.of_totals(player.total, banker.total))

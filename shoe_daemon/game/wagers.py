@@ -65,9 +65,7 @@ class CoupShape(NamedTuple):
     @property
     def outcome(self) -> Outcome:
         """The winner."""
-        if self.player.total == self.banker.total:
-            return Outcome.TIE
-        return Outcome.PLAYER if self.player.total > self.banker.total else Outcome.BANKER
+        return Outcome.of_totals(self.player.total, self.banker.total)
 
     @property
     def margin(self) -> int:

@@ -131,10 +131,7 @@ class JournalReader:
         return None if row is None else Checkpoint(*row)
 
     def last_commands(self, most: int, *, among: int) -> list[Command]:
-        """
-        Return the latest commands, newest first: at most `most`, searched in the last `among`
-        observations.
-        """
+        """Return at most `most` commands of the last `among` observations, newest first."""
         rows = self.connection.execute(
             """
             SELECT id, CAST(body AS BLOB) FROM observation

@@ -30,10 +30,7 @@ class RawDecoder(Protocol):
 
     @property
     def limit(self) -> str | None:
-        """
-        The part of the evidence that is not in the journal and cannot be compared; None if
-        complete.
-        """
+        """The evidence that is not in the journal and cannot be compared; None if complete."""
         ...
 
     @property

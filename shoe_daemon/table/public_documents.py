@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from shoe_daemon.game import House, Kind, Outcome, Policy, Result, format_sequence
@@ -102,15 +103,7 @@ def _shoe_counts(state: TableState) -> Counts:
     shoe = state.shoe
     if shoe is None:
         return Counts(0, 0, 0, 0, 0, 0, 0)
-    return Counts(
-        banker=shoe.banker,
-        banker_pair=shoe.banker_pair,
-        natural=shoe.natural,
-        player=shoe.player,
-        player_pair=shoe.player_pair,
-        rounds=shoe.rounds,
-        tie=shoe.tie,
-    )
+    return convert(shoe, Counts, from_attributes=True)
 
 
 def _shoe_view(state: TableState) -> ShoeView | None:

@@ -40,25 +40,6 @@ class TableContext:
             among them is refused.
     """
 
-    __slots__ = (
-        "at",
-        "banker_tucked",
-        "chain_head",
-        "draw_within_us",
-        "events",
-        "face_up",
-        "house",
-        "in_round",
-        "is_double_feed",
-        "mode",
-        "operator",
-        "options",
-        "policy",
-        "reason",
-        "replay",
-        "state",
-    )
-
     def __init__(
         self, state: TableState, replay: Callable[[TableState, Iterable[Observation]], bool]
     ) -> None:

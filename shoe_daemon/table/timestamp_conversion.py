@@ -29,9 +29,7 @@ def to_microseconds(at: str) -> int:
 
 
 def from_microseconds(microseconds: int) -> str:
-    """
-    Return a timestamp, with microseconds only if there are any: ``2026-11-21T09:34:46.120Z``.
-    """
+    """Return a timestamp, ``2026-11-21T09:34:46.120Z``: with microseconds if it has any."""
     moment = _EPOCH + timedelta(microseconds=microseconds)
     precision = "microseconds" if microseconds % 1000 else "milliseconds"
     return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"

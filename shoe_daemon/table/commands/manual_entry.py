@@ -78,10 +78,7 @@ def _pending_spot(context: TableContext, command: Command) -> int | None:
 
 
 def _begins_round(context: TableContext, command: Command) -> bool:
-    """
-    Return whether the reader reported an unread card between two rounds: the first card of the
-    next.
-    """
+    """Return whether an unread card reported between two rounds is the first of the next."""
     alert = alerts.find_open_alert(context, IrregularityKind.UNREADABLE_CARD)
     if alert is None or alert.round is not None or "card" in alert.evidence:
         return False

@@ -144,10 +144,7 @@ def apply_lock(context: TableContext, obs: Lock) -> None:
 
 
 def apply_boot(context: TableContext, obs: Booted) -> None:
-    """
-    Apply the start of a reader: its errors end. The round goes on if the reader is only
-    checking.
-    """
+    """Apply the start of a reader: its errors end. After a checking reader the round goes on."""
     _end_all_errors(context, obs.source, "the reader was started")
     if not checker_comparison.mark_cards_missed(context, obs.source):
         round_boundaries.apply_boot(context)
@@ -288,9 +285,7 @@ def apply_carried_card(context: TableContext, obs: Carried) -> None:
 
 
 def apply_gap(context: TableContext, obs: Gap) -> None:
-    """
-    Apply a gap: the round in progress is partial, and so is all that precedes a clean boundary.
-    """
+    """Apply a gap: all is partial from the round in progress to the next clean boundary."""
     restart = obs.detail in {GapDetail.RESTART, GapDetail.RESTORED}
     if checker_comparison.mark_cards_missed(context, None if restart else obs.source):
         reader_status.update_reader(context, obs.source, partial=True)

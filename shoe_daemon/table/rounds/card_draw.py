@@ -159,14 +159,9 @@ def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool
 def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
     # The same card reported twice on the same slot is one card. A P1 later in the
     # round is not: the next round may well begin with an equal card.
-    if card.declared is None or card.face is None:
-        return False
     if card.declared is _P1 and len(round_.cards) > 1:
         return False
-    for placed_card in round_.cards:
-        if placed_card.declared is card.declared and placed_card.face is card.face:
-            return True
-    return False
+    return next_card.is_repeat(card, round_.cards)
 
 
 def add_card(
@@ -218,10 +213,7 @@ def _place_unread_before(context: TableContext, round_: RoundState, slot: Slot |
 
 
 def place_unread_card(context: TableContext, round_: RoundState, spot: int | None = None) -> None:
-    """
-    Place the card that the device reported as unread: on its spot, or else on the spot that is
-    due.
-    """
+    """Place the card that the device reported as unread: on its spot, or else on the due one."""
     if not round_.unread_pending or round_.partial:
         return
     place = next_card.known_due(round_).spot if spot is None else spot

@@ -39,7 +39,7 @@ def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
 def count_rest_card(context: TableContext, card: DrawnCard) -> None:
     """Count a card of the rest of the coup; only staff see its face."""
     round_, shoe = context.state.round, context.state.shoe
-    if round_ is None or shoe is None or _is_repeat(round_, card):
+    if round_ is None or shoe is None or next_card.is_repeat(card, round_.rest):
         return
     round_.rest.append(card)
     if card.face is not None:
@@ -71,12 +71,6 @@ def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
                 shoe_lifecycle.count_card(context, shoe, card)
             return True
     return False
-
-
-def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
-    if card.declared is None or card.face is None:
-        return False
-    return any(each.declared is card.declared and each.face is card.face for each in round_.rest)
 
 
 def _is_reader_away(context: TableContext) -> bool:

@@ -27,10 +27,7 @@ _WRONG_SLOTS: Final = {
 
 
 def raise_staff_alerts(context: TableContext, round_: RoundState) -> None:
-    """
-    Raise for staff the third cards that the known faces show to be wrong; close those that the
-    faces no longer show.
-    """
+    """Raise for staff the third cards that the known faces show to be wrong; close the others."""
     if not round_.unchecked:
         return
     for card, slot in _third_card_slots(round_):
@@ -105,9 +102,7 @@ def _publish_duplicate(context: TableContext, alert: OpenAlert) -> None:
 
 
 def close_wrong_duplicates(context: TableContext) -> None:
-    """
-    Close the duplicates that a correction has disproved; not where the shoe was probably changed.
-    """
+    """Close disproved duplicates after a correction; not if the shoe was probably changed."""
     shoe = context.state.shoe
     for alert in list(context.state.alerts):
         face = alert.data.card
@@ -123,10 +118,7 @@ def close_wrong_duplicates(context: TableContext) -> None:
 
 
 def correct_third_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Place the third cards again after a correction; an excess card may be due, and a dealt card
-    may be in excess.
-    """
+    """Place the third cards again after a correction: any of them may be due, or in excess."""
     round_.unchecked = len(round_.cards) > FOUR_CARDS
     round_.relaid = True
     place_third_cards(context, round_)
@@ -206,10 +198,7 @@ def _close_as_corrected(context: TableContext, alert: OpenAlert, why: str) -> No
 
 
 def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> None:
-    """
-    Remove from the round the excess card that only staff know of, because the reader reports
-    its removal.
-    """
+    """Remove the excess card that only staff know of: the reader reports its removal."""
     if round_ is None:
         return
     for card in round_.cards:
@@ -220,9 +209,7 @@ def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> Non
 
 
 def place_third_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Place the third cards by the public faces, in the order out of the shoe; expel excess cards.
-    """
+    """Place third cards by the public faces, in the order out of the shoe; expel excess cards."""
     if not round_.unchecked or round_.partial:
         return
     if next_card.HIDDEN_POINTS in next_card.public_points(round_.spots)[:FOUR_CARDS]:

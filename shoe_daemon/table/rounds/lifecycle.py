@@ -28,7 +28,6 @@ from shoe_daemon.table.shoes import (
 )
 from shoe_daemon.table.table_context import TableContext
 
-_SECOND_US = 1_000_000
 # Constants, as in `card_draw`.
 _QUIET_MODE = RoundEnd.QUIET
 _RULES_MODE = RoundEnd.RULES
@@ -87,16 +86,15 @@ def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
             reveal_faces(context, round_)
     elif len(round_.cards) == FOUR_CARDS or (round_.partial and len(round_.cards) > FOUR_CARDS):
         # In a partial round the fourth card is unknown: this one is the earliest possible.
-        context.state.reveal_at = context.now_us() + int(after * _SECOND_US)
+        context.state.reveal_at = context.now_us() + int(after * 1_000_000)
 
 
 def await_quiet_end(context: TableContext, round_: RoundState) -> None:
     """Start the quiet gap if it would end this round."""
-    if context.mode is not _QUIET_MODE:
-        return
-    if round_.partial or next_card.is_complete(round_) or next_card.is_due_unreadable(round_):
-        gap = int(context.options.quiet_gap * _SECOND_US)
-        context.state.quiet_at = context.now_us() + gap
+    if context.mode is _QUIET_MODE and (
+        round_.partial or next_card.is_complete(round_) or next_card.is_due_unreadable(round_)
+    ):
+        reader_status.start_quiet_timer(context)
 
 
 def reveal_faces(context: TableContext, round_: RoundState) -> None:
@@ -136,10 +134,7 @@ def show_card(
 
 
 def advance_round(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
-    """
-    Publish the card that is due; finish and end the round as soon as the rules and options
-    permit.
-    """
+    """Publish the due card; finish and end the round as soon as rules and options permit."""
     due = next_card.known_due(round_)
     placement.publish_due_card(context, round_, due, repeat=repeat)
     if due.known and due.spot is None and not round_.partial:

@@ -22,10 +22,7 @@ _EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
 
 
 def publish_due(context: TableContext, round_: RoundState, *, repeat: bool) -> None:
-    """
-    Publish the card that is due by the public faces; `repeat` it even if unchanged after a card
-    was dealt.
-    """
+    """Publish the due card by the public faces; `repeat` it even if unchanged, after a deal."""
     publish_due_card(context, round_, next_card.known_due(round_), repeat=repeat)
 
 
@@ -106,10 +103,7 @@ def put_on_spot(round_: RoundState, card: DrawnCard, spot: int) -> None:
 
 
 def compare_slots(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:
-    """
-    Compare the slot of a card with the reported slot; only the first difference is an
-    irregularity.
-    """
+    """Compare the slot with the reported one; only the first difference is an irregularity."""
     if card.declared is card.slot:
         return None
     problem = slot_problem(round_, card, card.slot)

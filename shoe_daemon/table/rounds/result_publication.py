@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
+from itertools import takewhile
 from typing import Final
 
 from shoe_daemon.game import Kind, Outcome
@@ -60,23 +61,18 @@ def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None
     hold, None if nothing holds it.
     """
     threshold = context.options.hold_from
-    grave = (
-        ()
-        if threshold is None
-        else tuple(
-            alert.data.id
-            for alert in context.state.alerts
-            if alerts.concerns_round(alert, number) and alert.data.severity >= threshold
-        )
+    grave = tuple(
+        alert.data.id
+        for alert in context.state.alerts
+        if threshold is not None
+        and alert.data.severity >= threshold
+        and alerts.concerns_round(alert, number)
     )
     return grave if grave or context.state.on_hold else None
 
 
 def release_results(context: TableContext, *, at_once: bool = False) -> None:
-    """
-    Publish, in order, the held results that nothing holds any more; `at_once` all of them,
-    because their shoe is over.
-    """
+    """Publish, in order, the held results that nothing holds any more; `at_once` all of them."""
     for held in list(context.state.held):
         if at_once or holding_alerts(context, held.number) is None:
             context.state.held.remove(held)
@@ -111,10 +107,7 @@ def publish_result(
 
 def find_held_result(context: TableContext, number: int | None) -> HeldResult | None:
     """Return the held result of a round; None if there is none."""
-    for held in context.state.held:
-        if held.number == number:
-            return held
-    return None
+    return next((held for held in context.state.held if held.number == number), None)
 
 
 def _store_unpublished(context: TableContext, held: HeldResult, *, voided: bool = False) -> None:
@@ -185,14 +178,12 @@ def _count_result(shoe: ShoeState, data: RoundFinished, by: int) -> None:
 
 def update_last_result(context: TableContext) -> None:
     """Set the last result that displays show."""
-    shoe = context.state.shoe
-    for played in reversed(shoe.played if shoe is not None else ()):
-        if shoe is not None and not (played.voided or played.lost):
-            context.state.last_result = LastResult(
-                played.at, played.data, played.entered, played.number, played.seq, shoe.number
-            )
-            return
+    shoe, played = context.state.shoe, find_played_round(context, None)
     context.state.last_result = None
+    if shoe is not None and played is not None:
+        context.state.last_result = LastResult(
+            played.at, played.data, played.entered, played.number, played.seq, shoe.number
+        )
 
 
 def find_played_round(context: TableContext, number: int | None) -> PlayedRound | None:
@@ -211,10 +202,7 @@ def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult 
 
 def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
     """Return a round of this shoe that lost its result by a correction."""
-    for played in _rounds_numbered(context, number):
-        if played.lost:
-            return played
-    return None
+    return next((each for each in _rounds_numbered(context, number) if each.lost), None)
 
 
 def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:
@@ -223,14 +211,9 @@ def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:
 
 
 def _rounds_numbered(context: TableContext, number: int) -> list[PlayedRound]:
-    # The list is in the order of the numbers, and mostly the latest is wanted.
-    shoe, found = context.state.shoe, []
-    for played in reversed(shoe.played if shoe is not None else ()):
-        if played.number < number:
-            break
-        if played.number == number:
-            found.append(played)
-    return found[::-1]
+    played = [] if context.state.shoe is None else context.state.shoe.played
+    first = bisect_left(played, number, key=lambda each: each.number)
+    return list(takewhile(lambda each: each.number == number, played[first:]))
 
 
 def revise_result(context: TableContext, played: PlayedRound, after: RoundFinished | None) -> None:

@@ -170,9 +170,7 @@ def apply_reveal(context: TableContext) -> None:
 
 
 def apply_boot(context: TableContext) -> None:
-    """
-    Abort the round in progress after a boot of the reader; after the cut card start a new shoe.
-    """
+    """Abort the round in progress after a reader's boot; after the cut card start a new shoe."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
         betting, aborted = (

@@ -222,7 +222,7 @@ def _lawful_outcomes(points: Sequence[int | None], *, partial: bool) -> Iterator
             for third in _third_card_points(player_third, draws=draws, partial=partial):
                 draws = not natural and banker_draws(banker, third)
                 for last in _third_card_points(banker_third, draws=draws, partial=partial):
-                    yield _outcome_of_totals(
+                    yield Outcome.of_totals(
                         (player + (third or 0)) % 10, (banker + (last or 0)) % 10
                     )
 
@@ -239,9 +239,3 @@ def _third_card_points(points: int | None, *, draws: bool, partial: bool) -> Ite
     if points == next_card.HIDDEN_POINTS or (points is None and partial):
         return range(10)
     return () if points is None else (points,)
-
-
-def _outcome_of_totals(player: int, banker: int) -> Outcome:
-    if player == banker:
-        return Outcome.TIE
-    return Outcome.PLAYER if player > banker else Outcome.BANKER

@@ -32,10 +32,7 @@ def offer_new_shoe(context: TableContext) -> None:
 
 
 def pass_after_round(context: TableContext, outcome: Outcome | None) -> None:
-    """
-    Pass the shoe after a round if the rules require it; `outcome` is None for an aborted or
-    void round.
-    """
+    """Pass the shoe if the rules require it; `outcome` is None for an aborted or void round."""
     rotation = _seated_rotation(context)
     if rotation is not None:
         _apply_step(
