@@ -92,7 +92,7 @@ from shoe_daemon.game.irregularity_rulings import (
     policy_to_mapping,
     situations,
 )
-from shoe_daemon.game.passing_the_shoe import Rotation, RotationStep
+from shoe_daemon.game.passing_the_shoe import Rotation
 from shoe_daemon.game.result_notation import Result, format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
     ROWS,
@@ -171,7 +171,6 @@ __all__ = [
     "RoadCounts",
     "Roads",
     "Rotation",
-    "RotationStep",
     "Ruling",
     "Settlement",
     "Situation",

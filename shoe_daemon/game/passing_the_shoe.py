@@ -12,7 +12,6 @@ A table keeps a `Rotation` in its state; every function returns a new one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,26 +37,14 @@ class Rotation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     must_pass: bool = False
 
 
-class RotationStep(NamedTuple):
-    """The new rotation, and whether the shoe changed hands."""
-
-    rotation: Rotation
-    changed: bool
-
-    @property
-    def holder(self) -> int | None:
-        """The seat that has the shoe now; None if the dealer draws."""
-        return self.rotation.holder
-
-
-def offer_new_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
+def offer_new_shoe(rotation: Rotation, rules: Curator) -> Rotation:
     """Offer a new shoe to the first seat, or to the next seat if that is empty."""
     turn = _seats_in_turn(rotation.seats, rules.first_seat, _seat_step(rules))
     first = [seat for seat in rotation.seats if seat == rules.first_seat]
     return _pass_to(rotation, next(iter([*first, *turn]), None), declined=())
 
 
-def pass_after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None) -> RotationStep:
+def pass_after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None) -> Rotation:
     """
     Pass the shoe if the Banker has lost; it stays on a tie and on a Banker win.
 
@@ -66,10 +53,10 @@ def pass_after_round(rotation: Rotation, rules: Curator, outcome: Outcome | None
     """
     if outcome is Outcome.PLAYER or rotation.must_pass:
         return _pass_to_next_seat(replace(rotation, declined=()), rules)
-    return RotationStep(replace(rotation, declined=()), changed=False)
+    return replace(rotation, declined=())
 
 
-def pass_shoe(rotation: Rotation, rules: Curator) -> RotationStep:
+def pass_shoe(rotation: Rotation, rules: Curator) -> Rotation:
     """
     Pass the shoe from the holder to the next seat.
 
@@ -90,7 +77,7 @@ def record_false_draw(rotation: Rotation) -> Rotation:
     return replace(rotation, must_pass=rotation.holder is not None)
 
 
-def give_shoe(rotation: Rotation, seat: int | None) -> RotationStep:
+def give_shoe(rotation: Rotation, seat: int | None) -> Rotation:
     """
     Give the shoe to a seat, or to the dealer (None), out of turn.
 
@@ -103,7 +90,7 @@ def give_shoe(rotation: Rotation, seat: int | None) -> RotationStep:
     return _pass_to(rotation, seat, declined=())
 
 
-def update_seats(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> RotationStep:
+def update_seats(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> Rotation:
     """
     Set the seats in play; if the holder's seat is no longer among them, the shoe passes.
 
@@ -113,11 +100,11 @@ def update_seats(rotation: Rotation, rules: Curator, seats: Iterable[int]) -> Ro
     declined = tuple(seat for seat in rotation.declined if seat in seated)
     now = replace(rotation, seats=seated, declined=declined)
     if rotation.holder is None or rotation.holder in seated:
-        return RotationStep(now, changed=False)
+        return now
     return _pass_to_next_seat(now, rules)
 
 
-def _pass_to_next_seat(rotation: Rotation, rules: Curator) -> RotationStep:
+def _pass_to_next_seat(rotation: Rotation, rules: Curator) -> Rotation:
     """Pass the shoe to the next seat that has not declined it, or else to the dealer."""
     declined = rotation.declined
     if rotation.holder in rotation.seats:
@@ -127,9 +114,8 @@ def _pass_to_next_seat(rotation: Rotation, rules: Curator) -> RotationStep:
     return _pass_to(rotation, next(willing, None), declined=declined)
 
 
-def _pass_to(rotation: Rotation, holder: int | None, *, declined: tuple[int, ...]) -> RotationStep:
-    now = replace(rotation, holder=holder, declined=declined, must_pass=False)
-    return RotationStep(now, changed=holder != rotation.holder)
+def _pass_to(rotation: Rotation, holder: int | None, *, declined: tuple[int, ...]) -> Rotation:
+    return replace(rotation, holder=holder, declined=declined, must_pass=False)
 
 
 def _seat_step(rules: Curator) -> int:

@@ -49,9 +49,7 @@ _TRANSIENT_ERRNOS: Final = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, 
 
 
 class JournalUnwritable(UserError):  # noqa: N818 - describes the state of the journal
-    """
-    The journal could not be written. Nothing of the batch is stored, and a retry is possible.
-    """
+    """The journal could not be written: nothing of the batch is stored; a retry is possible."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, exit_status=1)

@@ -93,10 +93,7 @@ class JournalReader:
         return sum(not is_staff(row[0]) for row in types)
 
     def events_of(self, observation: int, *, after_seq: int) -> list[bytes]:
-        """
-        Return the JSON of the events of one observation; `after_seq` is the last event before
-        them.
-        """
+        """Return the JSON of the events of one observation, which follow the event `after_seq`."""
         rows = self.connection.execute(
             "SELECT observation, CAST(body AS BLOB) FROM event WHERE seq > ? ORDER BY seq",
             (after_seq,),

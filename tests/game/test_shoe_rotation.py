@@ -16,7 +16,6 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.house_rules import Curator, load_house
 from shoe_daemon.game.passing_the_shoe import (
     Rotation,
-    RotationStep,
     give_shoe,
     offer_new_shoe,
     pass_after_round,
@@ -40,7 +39,7 @@ rules_of_any_house = st.builds(
     first_seat=st.integers(1, 15),
 )
 some_seats = st.sets(st.integers(1, 15)).map(lambda seats: tuple(sorted(seats)))
-Move = Callable[[Rotation, Curator], RotationStep]
+Move = Callable[[Rotation, Curator], Rotation]
 
 
 def held(seat: int | None, seats: tuple[int, ...] = TABLE.seats) -> Rotation:
@@ -65,7 +64,7 @@ def test_a_new_shoe_is_offered_to_the_first_seat_or_else_to_the_next(
 ) -> None:
     rules = msgspec.structs.replace(rules, first_seat=first)
     assert offer_new_shoe(TABLE, rules).holder == holder
-    assert offer_new_shoe(held(3), rules) == (held(holder), holder != 3)
+    assert offer_new_shoe(held(3), rules) == held(holder)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.BANKER, Outcome.TIE, None])
@@ -73,7 +72,7 @@ def test_a_new_shoe_is_offered_to_the_first_seat_or_else_to_the_next(
 def test_the_holder_keeps_the_shoe_unless_the_banker_loses(
     outcome: Outcome | None, holder: int | None
 ) -> None:
-    assert pass_after_round(held(holder), SHEET, outcome) == (held(holder), False)
+    assert pass_after_round(held(holder), SHEET, outcome) == held(holder)
 
 
 @pytest.mark.parametrize(
@@ -90,16 +89,16 @@ def test_a_banker_who_loses_passes_the_shoe_in_the_direction_of_the_house(
 ) -> None:
     rotation = held(1)
     for holder in holders[1:]:
-        rotation, changed = pass_after_round(rotation, rules, Outcome.PLAYER)
-        assert (rotation.holder, changed) == (holder, True)
-        rotation, _ = pass_after_round(rotation, rules, Outcome.TIE)
+        rotation = pass_after_round(rotation, rules, Outcome.PLAYER)
+        assert rotation.holder == holder
+        rotation = pass_after_round(rotation, rules, Outcome.TIE)
 
 
 def test_where_all_refuse_the_dealer_draws_until_the_banker_loses() -> None:
-    rotation = offer_new_shoe(TABLE, SHEET).rotation
+    rotation = offer_new_shoe(TABLE, SHEET)
     for holder in (2, 3, 5, 6, None):
-        rotation, changed = pass_shoe(rotation, SHEET)
-        assert (rotation.holder, changed) == (holder, True)
+        rotation = pass_shoe(rotation, SHEET)
+        assert rotation.holder == holder
     for outcome in (Outcome.BANKER, Outcome.TIE, None):
         assert pass_after_round(rotation, SHEET, outcome).holder is None
     # The player at the dealer's right has the lowest number, or the highest.
@@ -108,21 +107,21 @@ def test_where_all_refuse_the_dealer_draws_until_the_banker_loses() -> None:
 
 
 def test_a_dealer_may_offer_the_shoe_again_before_the_banker_loses() -> None:
-    rotation = offer_new_shoe(held(None, (3, 4)), SHEET).rotation
-    rotation = pass_shoe(pass_shoe(rotation, SHEET).rotation, SHEET).rotation
+    rotation = offer_new_shoe(held(None, (3, 4)), SHEET)
+    rotation = pass_shoe(pass_shoe(rotation, SHEET), SHEET)
     assert rotation.holder is None
-    assert pass_shoe(rotation, SHEET) == (held(3, (3, 4)), True)
+    assert pass_shoe(rotation, SHEET) == held(3, (3, 4))
 
 
 def test_who_passed_it_is_not_offered_it_again_until_a_round_was_dealt() -> None:
-    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER).rotation
+    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER)
     for holder in (1, 2, 3, None):
-        rotation = pass_shoe(rotation, SHEET).rotation
+        rotation = pass_shoe(rotation, SHEET)
         assert rotation.holder == holder
-    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER).rotation
-    rotation = pass_after_round(rotation, SHEET, Outcome.BANKER).rotation
+    rotation = pass_after_round(held(5), SHEET, Outcome.PLAYER)
+    rotation = pass_after_round(rotation, SHEET, Outcome.BANKER)
     for holder in (1, 2, 3, 5, None):
-        rotation = pass_shoe(rotation, SHEET).rotation
+        rotation = pass_shoe(rotation, SHEET)
         assert rotation.holder == holder
 
 
@@ -130,9 +129,9 @@ def test_who_passed_it_is_not_offered_it_again_until_a_round_was_dealt() -> None
 def test_a_false_draw_lets_the_shoe_pass_after_the_coup_and_once(outcome: Outcome | None) -> None:
     rotation = record_false_draw(held(2))
     assert rotation.holder == 2
-    step = pass_after_round(rotation, SHEET, outcome)
-    assert (step.holder, step.changed) == (3, True)
-    assert pass_after_round(step.rotation, SHEET, Outcome.BANKER) == (held(3), False)
+    rotation = pass_after_round(rotation, SHEET, outcome)
+    assert rotation.holder == 3
+    assert pass_after_round(rotation, SHEET, Outcome.BANKER) == held(3)
 
 
 def test_a_dealer_who_makes_a_false_draw_goes_on() -> None:
@@ -144,39 +143,39 @@ def test_a_dealer_who_makes_a_false_draw_goes_on() -> None:
     [pass_shoe, offer_new_shoe, lambda rotation, rules: update_seats(rotation, rules, (1, 3))],
 )
 def test_a_false_draw_does_not_follow_the_shoe_to_the_next_holder(move: Move) -> None:
-    assert not move(record_false_draw(held(2)), SHEET).rotation.must_pass
+    assert not move(record_false_draw(held(2)), SHEET).must_pass
 
 
 def test_it_may_be_given_to_a_seat_out_of_turn() -> None:
-    assert give_shoe(held(2), 6) == (held(6), True)
-    assert give_shoe(held(2), None) == (held(None), True)
-    assert give_shoe(held(2), 2) == (held(2), False)
+    assert give_shoe(held(2), 6) == held(6)
+    assert give_shoe(held(2), None) == held(None)
+    assert give_shoe(held(2), 2) == held(2)
     with pytest.raises(ValueError, match=r"^seat 4 is not in play; expected one of \(1, 2,"):
         give_shoe(TABLE, 4)
 
 
 def test_who_leaves_the_table_leaves_the_shoe_to_the_next() -> None:
-    assert update_seats(held(3), SHEET, (1, 2, 6)) == (held(6, (1, 2, 6)), True)
-    assert update_seats(held(3), CLOCKWISE, (1, 2, 6)) == (held(2, (1, 2, 6)), True)
-    assert update_seats(held(3), SHEET, (3, 9)) == (held(3, (3, 9)), False)
-    assert update_seats(held(3), SHEET, ()) == (held(None, ()), True)
-    assert update_seats(held(None, ()), SHEET, (2, 1)) == (held(None, (1, 2)), False)
+    assert update_seats(held(3), SHEET, (1, 2, 6)) == held(6, (1, 2, 6))
+    assert update_seats(held(3), CLOCKWISE, (1, 2, 6)) == held(2, (1, 2, 6))
+    assert update_seats(held(3), SHEET, (3, 9)) == held(3, (3, 9))
+    assert update_seats(held(3), SHEET, ()) == held(None, ())
+    assert update_seats(held(None, ()), SHEET, (2, 1)) == held(None, (1, 2))
 
 
 def test_a_lone_player_passes_to_the_dealer_and_back() -> None:
-    step = pass_after_round(held(4, (4,)), SHEET, Outcome.PLAYER)
-    assert (step.holder, step.changed) == (None, True)
-    assert pass_after_round(step.rotation, SHEET, Outcome.PLAYER).holder == 4
+    rotation = pass_after_round(held(4, (4,)), SHEET, Outcome.PLAYER)
+    assert rotation.holder is None
+    assert pass_after_round(rotation, SHEET, Outcome.PLAYER).holder == 4
 
 
 def test_a_table_without_players_leaves_the_shoe_to_the_dealer() -> None:
     empty = Rotation()
-    for step in (
+    for rotation in (
         offer_new_shoe(empty, SHEET),
         pass_shoe(empty, SHEET),
         pass_after_round(empty, SHEET, Outcome.PLAYER),
     ):
-        assert step == (empty, False)
+        assert rotation == empty
 
 
 def ending(outcome: Outcome | None) -> Move:
@@ -186,7 +185,7 @@ def ending(outcome: Outcome | None) -> Move:
 MOVES: dict[str, Move] = {
     "shuffle": offer_new_shoe,
     "pass": pass_shoe,
-    "false draw": lambda rotation, _: RotationStep(record_false_draw(rotation), changed=False),
+    "false draw": lambda rotation, _: record_false_draw(rotation),
     "void": ending(None),
     **{outcome.value: ending(outcome) for outcome in Outcome},
 }
@@ -197,13 +196,11 @@ def played(seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, 
     """Make these moves; after each, the shoe is somewhere where it may be."""
     rotation = Rotation(seats=seats)
     for move in moves:
-        before = rotation.holder
         if isinstance(move, tuple):
-            rotation, changed = update_seats(rotation, rules, move)
+            rotation = update_seats(rotation, rules, move)
             assert rotation.seats == move
         else:
-            rotation, changed = MOVES[move](rotation, rules)
-        assert changed == (rotation.holder != before)
+            rotation = MOVES[move](rotation, rules)
         assert rotation.holder is None or rotation.holder in rotation.seats
         assert rotation.holder not in rotation.declined
         assert set(rotation.declined) <= set(rotation.seats)
@@ -226,9 +223,9 @@ def test_from_wherever_it_is_every_seat_is_offered_it_once_before_the_dealer_dra
     seats: tuple[int, ...], rules: Curator, moves: list[str | tuple[int, ...]]
 ) -> None:
     rotation = played(seats, rules, moves)
-    rotation = give_shoe(rotation, rotation.holder).rotation  # nobody has declined it yet
+    rotation = give_shoe(rotation, rotation.holder)  # nobody has declined it yet
     asked = [] if rotation.holder is None else [rotation.holder]
-    while (rotation := pass_shoe(rotation, rules).rotation).holder is not None:
+    while (rotation := pass_shoe(rotation, rules)).holder is not None:
         asked.append(rotation.holder)
     assert sorted(asked) == list(rotation.seats)
 
@@ -270,11 +267,9 @@ def test_numbering_the_seats_the_other_way_round_changes_names_only(
 @given(st.lists(st.sampled_from(list(Outcome)), max_size=60), some_seats.filter(bool))
 def test_so_many_losses_so_many_steps(outcomes: list[Outcome], seats: tuple[int, ...]) -> None:
     """Nobody refuses: the n-th loss of the Banker brings the shoe n seats on."""
-    rotation = offer_new_shoe(
-        Rotation(seats=seats), Curator(on=True, first_seat=seats[0])
-    ).rotation
+    rotation = offer_new_shoe(Rotation(seats=seats), Curator(on=True, first_seat=seats[0]))
     for outcome in outcomes:
-        rotation = pass_after_round(rotation, SHEET, outcome).rotation
+        rotation = pass_after_round(rotation, SHEET, outcome)
     losses = outcomes.count(Outcome.PLAYER)
     if len(seats) > 1:
         assert rotation.holder == seats[losses % len(seats)]
