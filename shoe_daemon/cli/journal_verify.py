@@ -92,10 +92,10 @@ def _clips(reader: JournalReader, folder: Path) -> ClipVerdict:
 
 def _public_key(path: Path) -> Callable[[Signature], bool]:
     try:
-        from shoe_daemon.journal.journal_keys import PublicKey
+        from shoe_daemon.journal.journal_keys import load_public_key
     except ImportError as error:
         raise UserError(MISSING_KEYS_EXTRA) from error
-    return PublicKey(path).is_valid
+    return load_public_key(path)
 
 
 def _signatures(

@@ -89,8 +89,7 @@ def restore(
     Raises:
         UserError: The target exists, a daemon writes it, or the backup is not valid.
     """
-    lock = WriterLock.take(target)
-    try:
+    with closing(WriterLock.take(target)):
         for path in (target, journal_database.wal_of(target)):
             if os.path.lexists(path):
                 raise UserError(f"{path}: exists; move it away to restore a backup in its place")
@@ -99,8 +98,6 @@ def restore(
             head = _verified(new, progress)
             restored = _add_gap(new, head, published)
             _own_as_folder(new)
-    finally:
-        lock.release()
     return restored
 
 
@@ -115,9 +112,9 @@ def _new_file(target: Path) -> Iterator[Path]:
         # Undisclosed faces: no access for other users.
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640))
         yield new
-        _sync(new)
+        journal_database.sync(new)
         new.rename(target)
-        journal_database.sync_folder(target.parent)
+        journal_database.sync(target.parent)
     except (OSError, sqlite3.Error) as error:
         raise file_error(target, "cannot be made", error) from error
     finally:
@@ -148,14 +145,6 @@ def _verified(path: Path, progress: Progress) -> Head:
         if fault is not None:
             raise UserError(f"the copy is not valid: {fault}", exit_status=1)
         return reader.head()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _add_gap(path: Path, head: Head, published: int | None) -> RestoredJournal:

@@ -88,7 +88,7 @@ class Identity(Struct, frozen=True, gc=False):
     def hash(self) -> bytes:
         """Return the first hash of this journal's chain."""
         parts = (self.site, self.table, self.created)
-        return journal_hash(*(part.encode() for part in parts))
+        return chain_hash(b"", b"journal", *(part.encode() for part in parts))
 
 
 class Batch:
@@ -213,11 +213,6 @@ def chain_hash(previous: bytes, *parts: bytes | None) -> bytes:
     for part in parts:
         pieces += (_ABSENT,) if part is None else (_LENGTH(len(part)), part)
     return sha256(b"".join(pieces)).digest()
-
-
-def journal_hash(site: bytes, table: bytes, created: bytes) -> bytes:
-    """Return the first hash of the chain."""
-    return chain_hash(b"", b"journal", site, table, created)
 
 
 def capture_hash(

@@ -141,7 +141,7 @@ def create(path: Path, identity: Identity) -> None:
     try:
         _write_new_file(new, identity)
         new.rename(path)
-        sync_folder(path.parent)
+        sync(path.parent)
     except (OSError, sqlite3.Error) as error:
         remove_new_file(new)
         raise file_error(path, "cannot be made", error) from error
@@ -168,9 +168,9 @@ def _write_new_file(new: Path, identity: Identity) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
 
 
-def sync_folder(folder: Path) -> None:
-    """Write a folder's entries to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def sync(path: Path) -> None:
+    """Write a file, or the entries of a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature
@@ -15,22 +17,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME, Signature
+from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME, Signature, Signer
 
 
-class SigningKey:
-    """A private key in memory."""
-
-    def __init__(self, key: Ed25519PrivateKey) -> None:
-        self._key = key
-        self.public = key.public_key().public_bytes_raw()
-
-    def sign(self, body: bytes) -> bytes:
-        """Return the signature of a text."""
-        return self._key.sign(body)
-
-
-def load_signing_key(path: Path) -> SigningKey:
+def load_signing_key(path: Path) -> Signer:
     """
     Load a private key.
 
@@ -47,43 +37,37 @@ def load_signing_key(path: Path) -> SigningKey:
         raise UserError(f"{path}: no private key in it; `journal keygen` makes one") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise UserError(f"{path}: another kind of key; expected Ed25519, as of `journal keygen`")
-    return SigningKey(key)
+    return Signer(key.public_key().public_bytes_raw(), key.sign)
 
 
-class PublicKey:
-    """A public key, to verify signatures."""
+def load_public_key(path: Path) -> Callable[[Signature], bool]:
+    """
+    Load a public key; return the check of a signature, as `check_signatures` takes it.
 
-    def __init__(self, path: Path) -> None:
-        """
-        Raises:
-            UserError: The file cannot be read or is no Ed25519 public key.
-        """
-        try:
-            key = serialization.load_pem_public_key(path.read_bytes())
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {one_line(error).lower()}") from error
-        except ValueError as error:
-            raise UserError(f"{path}: no public key in it; expected {PUBLIC_NAME}") from error
-        if not isinstance(key, Ed25519PublicKey):
-            raise UserError(f"{path}: another kind of key; expected Ed25519")
-        self._key = key
-        self._raw = key.public_bytes_raw()
+    Raises:
+        UserError: The file cannot be read or is no Ed25519 public key.
+    """
+    try:
+        key = serialization.load_pem_public_key(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {one_line(error).lower()}") from error
+    except ValueError as error:
+        raise UserError(f"{path}: no public key in it; expected {PUBLIC_NAME}") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise UserError(f"{path}: another kind of key; expected Ed25519")
+    return partial(_is_valid, key)
 
-    def is_valid(self, signature: Signature) -> bool:
-        """
-        Return whether this key made a signature.
 
-        Raises:
-            ValueError: Another key made it.
-        """
-        if signature.key != self._raw:
-            found, expected = signature.key.hex()[:16], self._raw.hex()[:16]
-            raise ValueError(f"signed with another key: {found}…, expected {expected}…")
-        try:
-            self._key.verify(signature.signature, signature.body)
-        except InvalidSignature:
-            return False
-        return True
+def _is_valid(key: Ed25519PublicKey, signature: Signature) -> bool:
+    raw = key.public_bytes_raw()
+    if signature.key != raw:
+        found, expected = signature.key.hex()[:16], raw.hex()[:16]
+        raise ValueError(f"signed with another key: {found}…, expected {expected}…")
+    try:
+        key.verify(signature.signature, signature.body)
+    except InvalidSignature:
+        return False
+    return True
 
 
 def new_keys() -> tuple[str, str]:

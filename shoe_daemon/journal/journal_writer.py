@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -52,6 +52,10 @@ class Journal:
     An open journal, written by one thread of one process.
 
     Everything for which `append` has returned is on disk and survives a power cut.
+
+    Attributes:
+        head: The end of the journal.
+        signature: The last signature; None if no shoe was signed.
     """
 
     def __init__(
@@ -66,9 +70,9 @@ class Journal:
         self.identity = identity
         self._connection = connection
         self._lock = lock
-        self._head = read_head(connection, identity)
+        self.head = read_head(connection, identity)
         self._signer = signer
-        self._signature = last_signature(connection)
+        self.signature = last_signature(connection)
         self._signatures = signature_count(connection)
         self._file = path.stat()
         self._pending = _DeferredWrites()
@@ -94,31 +98,17 @@ class Journal:
             UserError: The journal cannot be used. A rejected file is left unchanged.
         """
         path = journal_database.resolve_link(path)
-        lock = WriterLock.take(path)
-        try:
+        with ExitStack() as on_error:
+            lock = on_error.enter_context(closing(WriterLock.take(path)))
             if not os.path.lexists(path):
                 journal_database.create(path, Identity(site, table, _now()))
             identity, version = journal_database.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
-            try:
-                return cls(path, identity, connection, lock, signer)
-            except BaseException:
-                connection.close()
-                raise
-        except BaseException:
-            lock.release()
-            raise
-
-    @property
-    def head(self) -> Head:
-        """The end of the journal."""
-        return self._head
-
-    @property
-    def signature(self) -> Signature | None:
-        """The last signature; None if no shoe was signed."""
-        return self._signature
+            on_error.callback(connection.close)
+            journal = cls(path, identity, connection, lock, signer)
+            on_error.pop_all()
+        return journal
 
     def append(self, entries: Sequence[Entry]) -> list[StoredEvent]:
         """
@@ -131,13 +121,13 @@ class Journal:
             ValueError: An entry does not continue the journal; nothing is written.
         """
         signatures: list[Signature] = []
-        batch = Batch(self._head, self.identity, self._signs_into(signatures))
+        batch = Batch(self.head, self.identity, self._signs_into(signatures))
         for entry in entries:
             batch.add(entry)
         self._write(batch, signatures)
-        self._head = batch.head
+        self.head = batch.head
         if signatures:
-            self._signature = signatures[-1]
+            self.signature = signatures[-1]
             self._signatures += len(signatures)
         return batch.stored
 
@@ -147,7 +137,7 @@ class Journal:
             return None
 
         def sign(head: Head, shoe: int, at: str) -> None:
-            last = signatures[-1] if signatures else self._signature
+            last = signatures[-1] if signatures else self.signature
             # A shoe that ended by itself is signed already when the next one starts.
             if last is None or last.shoe < shoe:
                 number = self._signatures + len(signatures) + 1
@@ -184,7 +174,7 @@ class Journal:
             JournalUnwritable: They stay deferred.
         """
         if self._pending:
-            self._write(Batch(self._head, self.identity))
+            self._write(Batch(self.head, self.identity))
 
     def reader(self) -> JournalReader:
         """Return a new reader for another thread, which must close it."""
@@ -198,7 +188,7 @@ class Journal:
         with suppress(sqlite3.Error):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
-        self._lock.release()
+        self._lock.close()
 
     def __enter__(self) -> Self:
         return self
@@ -248,7 +238,7 @@ class _DeferredWrites:
     """Counters and cursors that wait for the next transaction. Thread-safe."""
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()
         self._counts: dict[str, tuple[int, ...]] = {}
         self._cursors: dict[str, int] = {}
 
@@ -257,11 +247,8 @@ class _DeferredWrites:
 
     def count(self, source: str, more: tuple[int, ...]) -> None:
         with self._mutex:
-            self._count(source, more)
-
-    def _count(self, source: str, more: tuple[int, ...]) -> None:
-        before = self._counts.get(source, (0, 0, 0))
-        self._counts[source] = tuple(a + b for a, b in zip(before, more, strict=True))
+            before = self._counts.get(source, (0, 0, 0))
+            self._counts[source] = tuple(a + b for a, b in zip(before, more, strict=True))
 
     def set_cursor(self, consumer: str, seq: int) -> None:
         with self._mutex:
@@ -276,7 +263,7 @@ class _DeferredWrites:
     def put_back(self, counts: dict[str, tuple[int, ...]], cursors: dict[str, int]) -> None:
         with self._mutex:
             for source, more in counts.items():
-                self._count(source, more)
+                self.count(source, more)
             self._cursors = cursors | self._cursors
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
@@ -65,20 +66,18 @@ def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False)
     """
     path = journal_database.resolve_link(path)
     journal_database.check_file(path)
-    lock = WriterLock.take(path)
-    try:
-        _, version = journal_database.inspect(path)
-        with closing(journal_database.connect(path, "mode=rw")) as connection:
-            connection.execute("PRAGMA synchronous = FULL")
-            journal_database.migrate(connection, version)
-            count = sum(1 for _ in _remove(connection, before, at))
-            if compact:
-                connection.execute("VACUUM")
-            return Removal(count, read_anchor(connection))
-    except sqlite3.Error as error:
-        raise file_error(path, "cannot be written", error) from error
-    finally:
-        lock.release()
+    with closing(WriterLock.take(path)):
+        try:
+            _, version = journal_database.inspect(path)
+            with closing(journal_database.connect(path, "mode=rw")) as connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                journal_database.migrate(connection, version)
+                count = sum(1 for _ in _remove(connection, before, at))
+                if compact:
+                    connection.execute("VACUUM")
+                return Removal(count, read_anchor(connection))
+        except sqlite3.Error as error:
+            raise file_error(path, "cannot be written", error) from error
 
 
 def remove_oldest_shoe(path: Path, before: str, at: str) -> int | None:
@@ -172,5 +171,4 @@ def _remove_up_to(connection: sqlite3.Connection, anchor: Anchor) -> None:
         {"last": anchor.observation},
     )
     connection.execute("DELETE FROM capture WHERE id <= ?", (anchor.capture,))
-    row = (anchor.capture, anchor.observation, anchor.seq, anchor.shoe, anchor.at, anchor.hash)
-    connection.execute(_SET_ANCHOR, row)
+    connection.execute(_SET_ANCHOR, astuple(anchor))

@@ -112,7 +112,8 @@ class RawCheck:
         try:
             found = decoder.decode(capture.raw, to_microseconds(capture.at) / 1_000_000)
         except Exception as error:  # noqa: BLE001 - third-party drivers may raise anything
-            self._drop(capture.source, f"its driver raises {describe_exception(error)}")
+            del self._decoders[capture.source]
+            self._unusable[capture.source] = f"its driver raises {describe_exception(error)}"
             self._note(capture.source, self._missing_decoder_reason(capture.source))
             return
         self._open = capture
@@ -135,8 +136,12 @@ class RawCheck:
             self._compare(row, self._open)
         if isinstance(observation, seen.Session):
             self._begin(observation)
-        elif isinstance(observation, seen.Gap) and observation.detail is _RECONNECT:
-            self._reset(observation.source)
+        elif (
+            isinstance(observation, seen.Gap)
+            and observation.detail is seen.GapDetail.RECONNECT
+            and observation.source in self._decoders
+        ):
+            self._decoders[observation.source].reset()
 
     def finish(self) -> None:
         """
@@ -167,10 +172,6 @@ class RawCheck:
             except UserError as error:
                 self._unusable[record.id] = str(error)
 
-    def _reset(self, source: str | None) -> None:
-        if (decoder := self._decoders.get(source)) is not None:
-            decoder.reset()
-
     def _compare(self, row: ObservationRow, capture: Capture) -> None:
         expected = self._expected.popleft() if self._expected else None
         stored = replace(row.observation, chain_head=None)
@@ -189,7 +190,9 @@ class RawCheck:
         observation = row.observation
         if row.capture is not None or observation.source not in self._decoders:
             return
-        if not _comes_from_daemon(observation):
+        # The daemon writes these. A gap among repeats or noise, too, has no bytes: those are
+        # not stored.
+        if not isinstance(observation, seen.Session | seen.Command | seen.Link | seen.Gap):
             raise FaultFound(
                 f"observation {row.id}", f"it is {_line(observation)}, but has no raw bytes"
             )
@@ -201,10 +204,6 @@ class RawCheck:
             raise FaultFound(row, what)
         self._note(capture.source, f"decoded otherwise, {versions}", JournalFault(row, what))
 
-    def _drop(self, source: str | None, reason: str) -> None:
-        del self._decoders[source]
-        self._unusable[source] = reason
-
     def _missing_decoder_reason(self, source: str | None) -> str:
         if not self._recorded:
             return _UNRECORDED
@@ -213,15 +212,6 @@ class RawCheck:
     def _note(self, source: str | None, reason: str, first: JournalFault | None = None) -> None:
         before = self._notes.get((source, reason), RawNote(source, reason, 0, first))
         self._notes[source, reason] = replace(before, captures=before.captures + 1)
-
-
-_RECONNECT: Final = seen.GapDetail.RECONNECT
-
-
-def _comes_from_daemon(observation: seen.Observation) -> bool:
-    """Return whether the daemon may write this observation without raw bytes."""
-    # A gap among repeats or noise has no bytes either: those are not stored.
-    return isinstance(observation, seen.Session | seen.Command | seen.Link | seen.Gap)
 
 
 def _line(observation: seen.Observation) -> str:

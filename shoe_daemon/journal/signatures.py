@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -37,17 +37,17 @@ _HEAD_AFTER: Final = """
 """
 
 
-class Signer(Protocol):
-    """A private key."""
+class Signer(NamedTuple):
+    """
+    A private key.
 
-    @property
-    def public(self) -> bytes:
-        """The public key, 32 bytes."""
-        ...
+    Attributes:
+        public: The public key, 32 bytes.
+        sign: Returns the signature of a text, 64 bytes.
+    """
 
-    def sign(self, body: bytes) -> bytes:
-        """Return the signature of a text, 64 bytes."""
-        ...
+    public: bytes
+    sign: Callable[[bytes], bytes]
 
 
 class Statement(Struct, frozen=True, kw_only=True):

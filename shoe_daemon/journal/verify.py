@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from itertools import starmap
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -85,13 +84,14 @@ def verify(
     truncated. `progress` is called with the observations done and their total.
     """
     connection = reader.connection
-    factory, connection.text_factory = connection.text_factory, bytes
+    factories = connection.text_factory, connection.row_factory
+    connection.text_factory, connection.row_factory = bytes, sqlite3.Row
     connection.execute("BEGIN")
     try:
         return _Walk(connection, reader.identity, find, progress).run()
     finally:
         connection.execute("COMMIT")
-        connection.text_factory = factory
+        connection.text_factory, connection.row_factory = factories
 
 
 class FaultFound(Exception):  # noqa: N818 - a finding, not a failure
@@ -100,44 +100,6 @@ class FaultFound(Exception):  # noqa: N818 - a finding, not a failure
     def __init__(self, row: str, what: str) -> None:
         super().__init__(what)
         self.fault = JournalFault(row, what)
-
-
-class _Capture(NamedTuple):
-    id: int
-    at: bytes
-    source: bytes | None
-    raw: bytes
-    after: int
-    hash: bytes
-
-
-class _Observation(NamedTuple):
-    id: int
-    at: bytes
-    source: bytes | None
-    type: bytes
-    body: bytes
-    capture: int | None
-    hash: bytes
-
-
-class _Event(NamedTuple):
-    seq: int
-    observation: int
-    at: bytes
-    shoe: int | None
-    round: int | None
-    type: bytes
-    body: bytes
-    hash: bytes
-
-
-class _Checkpoint(NamedTuple):
-    observation: int
-    seq: int
-    shoe: int | None
-    body: bytes
-    hash: bytes
 
 
 class _ObservationBody(Struct):
@@ -205,12 +167,10 @@ class _Walk:
             self._seq = self._anchor.seq
         self._found_at = "start" if self._hash == find else None
         self._events_seen = self._checkpoints_seen = 0
-        self._captures = RowQueue(starmap(_Capture, connection.execute(_CAPTURES)))
-        self._observations = starmap(
-            _Observation, connection.execute(_OBSERVATIONS, (self._observation,))
-        )
-        self._events = RowQueue(starmap(_Event, connection.execute(_EVENTS)))
-        self._checkpoints = RowQueue(starmap(_Checkpoint, connection.execute(_CHECKPOINTS)))
+        self._captures = RowQueue(connection.execute(_CAPTURES))
+        self._observations = connection.execute(_OBSERVATIONS, (self._observation,))
+        self._events = RowQueue(connection.execute(_EVENTS))
+        self._checkpoints = RowQueue(connection.execute(_CHECKPOINTS))
 
     def run(self) -> ChainVerdict:
         """Verify up to the end or the first fault."""
@@ -235,10 +195,12 @@ class _Walk:
         self._follow_captures()
         for observation in self._observations:
             self._check_observation(observation)
-            for event in self._events.take_while(lambda row: row.observation <= self._observation):
+            for event in self._events.take_while(
+                lambda row: row["observation"] <= self._observation
+            ):
                 self._check_event(event)
             for checkpoint in self._checkpoints.take_while(
-                lambda row: row.observation <= self._observation
+                lambda row: row["observation"] <= self._observation
             ):
                 self._check_checkpoint(checkpoint)
             self._follow_captures()
@@ -247,54 +209,55 @@ class _Walk:
         self._check_nothing_is_left()
 
     def _follow_captures(self) -> None:
-        for capture in self._captures.take_while(lambda row: row.after <= self._observation):
+        for capture in self._captures.take_while(lambda row: row["after"] <= self._observation):
             self._check_capture(capture)
 
-    def _check_capture(self, row: _Capture) -> None:
-        name = f"capture {row.id}"
-        _expect(name, "number", row.id, self._capture + 1)
-        _expect(name, "`after`", row.after, self._observation)
-        made = capture_hash(self._hash, at=row.at, source=row.source, after=row.after, raw=row.raw)
-        self._link(name, row.hash, made)
-        self._capture = row.id
+    def _check_capture(self, row: sqlite3.Row) -> None:
+        name = f"capture {row['id']}"
+        _expect(name, "number", row["id"], self._capture + 1)
+        _expect(name, "`after`", row["after"], self._observation)
+        made = capture_hash(
+            self._hash, at=row["at"], source=row["source"], after=row["after"], raw=row["bytes"]
+        )
+        self._link(name, row["hash"], made)
+        self._capture = row["id"]
 
-    def _check_observation(self, row: _Observation) -> None:
-        name = f"observation {row.id}"
-        _expect(name, "number", row.id, self._observation + 1)
-        self._link(name, row.hash, observation_hash(self._hash, row.body, row.capture))
-        if row.capture is not None:
-            _expect(name, "`capture`", row.capture, self._capture)
-        body = _decoded(name, _decode_observation, row.body)
-        _expect_column(name, "at", row.at, body.at)
-        _expect_column(name, "source", row.source, body.source)
-        _expect_column(name, "type", row.type, body.type)
-        self._observation = row.id
+    def _check_observation(self, row: sqlite3.Row) -> None:
+        name = f"observation {row['id']}"
+        _expect(name, "number", row["id"], self._observation + 1)
+        self._link(name, row["hash"], observation_hash(self._hash, row["body"], row["capture"]))
+        if row["capture"] is not None:
+            _expect(name, "`capture`", row["capture"], self._capture)
+        body = _decoded(name, _decode_observation, row["body"])
+        for column in ("at", "source", "type"):
+            _expect_column(name, column, row[column], getattr(body, column))
+        self._observation = row["id"]
         if body.type == "gap" and body.next_seq is not None:
             # A restored journal never uses the numbers before: others may have been told them.
             self._seq = max(self._seq, body.next_seq - 1)
 
-    def _check_event(self, row: _Event) -> None:
-        name = f"event {row.seq}"
-        _expect(name, "number", row.seq, self._seq + 1)
-        _expect(name, "`observation`", row.observation, self._observation)
-        self._link(name, row.hash, event_hash(self._hash, row.body))
-        body = _decoded(name, _decode_event, row.body)
-        _expect(name, "body's `seq`", body.seq, row.seq)
-        _expect(name, "`shoe`", row.shoe, body.shoe)
-        _expect(name, "`round`", row.round, body.round)
-        _expect_column(name, "at", row.at, body.at)
-        _expect_column(name, "type", row.type, body.type)
+    def _check_event(self, row: sqlite3.Row) -> None:
+        name = f"event {row['seq']}"
+        _expect(name, "number", row["seq"], self._seq + 1)
+        _expect(name, "`observation`", row["observation"], self._observation)
+        self._link(name, row["hash"], event_hash(self._hash, row["body"]))
+        body = _decoded(name, _decode_event, row["body"])
+        _expect(name, "body's `seq`", body.seq, row["seq"])
+        _expect(name, "`shoe`", row["shoe"], body.shoe)
+        _expect(name, "`round`", row["round"], body.round)
+        for column in ("at", "type"):
+            _expect_column(name, column, row[column], getattr(body, column))
         _expect(name, "body's `site`", body.site, self._identity.site)
         _expect(name, "body's `table`", body.table, self._identity.table)
-        self._seq = row.seq
+        self._seq = row["seq"]
         self._events_seen += 1
 
-    def _check_checkpoint(self, row: _Checkpoint) -> None:
-        name = f"checkpoint of observation {row.observation}"
-        _expect(name, "`observation`", row.observation, self._observation)
-        _expect(name, "`seq`", row.seq, self._seq)
-        made = checkpoint_hash(self._hash, seq=row.seq, shoe=row.shoe, body=row.body)
-        self._link(name, row.hash, made)
+    def _check_checkpoint(self, row: sqlite3.Row) -> None:
+        name = f"checkpoint of observation {row['observation']}"
+        _expect(name, "`observation`", row["observation"], self._observation)
+        _expect(name, "`seq`", row["seq"], self._seq)
+        made = checkpoint_hash(self._hash, seq=row["seq"], shoe=row["shoe"], body=row["body"])
+        self._link(name, row["hash"], made)
         self._checkpoints_seen += 1
 
     def _link(self, name: str, stored: bytes, made: bytes) -> None:
@@ -312,14 +275,14 @@ class _Walk:
         last = f"the last observation is {self._observation}"
         if row := self._captures.next:
             raise FaultFound(
-                f"capture {row.id}", f"it comes after observation {row.after}; {last}"
+                f"capture {row['id']}", f"it comes after observation {row['after']}; {last}"
             )
         if event := self._events.next:
             raise FaultFound(
-                f"event {event.seq}", f"it is of observation {event.observation}; {last}"
+                f"event {event['seq']}", f"it is of observation {event['observation']}; {last}"
             )
         if checkpoint := self._checkpoints.next:
-            raise FaultFound(f"checkpoint of observation {checkpoint.observation}", last)
+            raise FaultFound(f"checkpoint of observation {checkpoint['observation']}", last)
 
 
 def _expect(name: str, what: str, found: object, expected: object) -> None:

@@ -45,7 +45,7 @@ class WriterLock:
         _write_owner(descriptor)
         return cls(path, descriptor)
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Release the lock and delete its file."""
         self._path.unlink(missing_ok=True)
         os.close(self._descriptor)

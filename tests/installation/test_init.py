@@ -28,7 +28,7 @@ from shoe_daemon.installation.encrypted_credentials import can_encrypt
 from shoe_daemon.installation.file_writing import Record
 from shoe_daemon.installation.installation_changes import prepare
 from shoe_daemon.installation.reader_search import IdentifiedReader
-from shoe_daemon.journal.journal_keys import PublicKey, load_signing_key
+from shoe_daemon.journal.journal_keys import load_public_key, load_signing_key
 from shoe_daemon.journal.signatures import Signature
 from shoe_daemon.operators import Operators
 
@@ -186,8 +186,8 @@ def test_a_new_table_signs_its_journal(tmp_path: Path) -> None:
     signer = load_config(folder / "table-1.toml").signer
     assert signer is not None
     body = b"the head of a chain"
-    public = PublicKey(folder / "journal-public.pem")
-    assert public.is_valid(Signature(1, 1, body, signer.public, signer.sign(body)))
+    is_valid = load_public_key(folder / "journal-public.pem")
+    assert is_valid(Signature(1, 1, body, signer.public, signer.sign(body)))
     # What verifies journals is shown; what signs them is not.
     assert "new       /etc/shoe-daemon/journal-public.pem  (0644)" in output
     assert (folder / "journal-public.pem").read_text().splitlines()[1] in output

@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from shoe_daemon.journal.journal_keys import SigningKey
+from shoe_daemon.journal.signatures import Signer
 
 
 def write_key(path: Path, number: int = 7, *, mode: int = 0o600) -> Path:
@@ -27,6 +27,7 @@ def write_key(path: Path, number: int = 7, *, mode: int = 0o600) -> Path:
     return path
 
 
-def signing_key(number: int = 7) -> SigningKey:
+def signing_key(number: int = 7) -> Signer:
     """Return a private key that depends on the number only."""
-    return SigningKey(Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32))
+    key = Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32)
+    return Signer(key.public_key().public_bytes_raw(), key.sign)
