@@ -25,20 +25,6 @@ from drivers import PART_SUFFIX, DeckProfile, Driver, LineSettings, table_hash
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.game import CARDS_PER_DECK, MAX_DECKS, RANKS, SUITS, Card
 
-__all__ = [
-    "DeckError",
-    "DeckLearning",
-    "DeckVerification",
-    "ScannedDeck",
-    "deck_order",
-    "load_part",
-    "part_of",
-    "profile_of",
-    "remove_part",
-    "write_part",
-    "write_profile",
-]
-
 _RANK_WORDS: Final = (
     "ACE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN JACK QUEEN KING".split()  # noqa: SIM905
 )

@@ -34,8 +34,6 @@ from drivers import (
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap
 
-__all__ = ["Scan", "scan_deck"]
-
 _FILE: Final = "file:"
 _REOPEN_S: Final = 1.0
 _LAST_SILENCE_S: Final = 60.0

@@ -17,8 +17,6 @@ from drivers.camera.recognition.corner_index_reader import CardReading, Recognis
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 
-__all__ = ["Report", "Tally", "evaluate"]
-
 OnReading = Callable[[Label, CardReading | None], None]
 
 

@@ -27,8 +27,6 @@ from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 
-__all__ = ["Label", "index_window", "index_windows", "read_label", "read_labels"]
-
 
 class Kind(StrEnum):
     """

@@ -48,8 +48,6 @@ from drivers import (
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Gap, Unreadable
 
-__all__ = ["Candidate", "Identification", "identify", "likely_candidates", "line_text"]
-
 MIN_FRAMES_AT_END: Final = 2
 """Valid frames and repeats that are enough when no more bytes come: a shoe that is switched on."""
 

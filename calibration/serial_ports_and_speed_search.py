@@ -35,22 +35,6 @@ from drivers import (
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import Gap, Unreadable, encode_observation
 
-__all__ = [
-    "SPEEDS",
-    "STABLE_FOLDERS",
-    "ByteLog",
-    "Finding",
-    "Port",
-    "configuration",
-    "list_ports",
-    "listen",
-    "silence_hints",
-    "speeds_of",
-    "stable_name",
-    "stable_names",
-    "toml_table",
-]
-
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 """Usual speeds of serial readers in bit/s."""
 

@@ -37,17 +37,6 @@ from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = [
-    "CalibrationResult",
-    "card_folder",
-    "check_writable",
-    "draft_profile",
-    "list_faults",
-    "reader_configuration",
-    "write_result",
-    "write_together",
-]
-
 _MAX_PLANE_ERROR_MM: Final = 1.5
 """Maximum error of the plane."""
 

@@ -23,16 +23,6 @@ from drivers.camera.sources.source_address_and_open_failures import Address, Sou
 from shoe_daemon.errors import UserError
 from shoe_daemon.toml_validation import convert_toml, plain_error
 
-__all__ = [
-    "ControlLock",
-    "camera_finding",
-    "camera_fingerprint",
-    "lock_controls",
-    "lock_device",
-    "parse_mode",
-    "port_text",
-]
-
 _VALUE_TOLERANCE: Final = 1e-3
 _SETTLING_FRAMES: Final = 30
 """Frames until automatic settings have settled and can be locked."""

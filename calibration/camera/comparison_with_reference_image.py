@@ -16,8 +16,6 @@ from drivers.camera.recognition.table_projection import Floats, TableProjection
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
 
-__all__ = ["Finding", "FindingKind", "brightness_gain", "compare_with_profile", "flicker_finding"]
-
 _MIN_BRIGHTNESS: Final = 8.0
 """Brightness, of 255, below which a frame is black."""
 

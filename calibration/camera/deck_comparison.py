@@ -25,22 +25,6 @@ from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import RANKS
 
-__all__ = [
-    "BACK_NAME",
-    "MIN_BACK_LIKENESS",
-    "MIN_FACES",
-    "CardPrint",
-    "Certainty",
-    "FaceUpCard",
-    "ReferenceDeck",
-    "back_likeness",
-    "card_files",
-    "compare_deck",
-    "is_other_deck",
-    "load_cards",
-    "print_of",
-]
-
 BACK_NAME: Final = "back"
 """File name of the deck's back; the other files have the names of the ranks."""
 

@@ -25,15 +25,6 @@ from drivers.camera.sources.open_source import open_source
 from drivers.camera.sources.source_address_and_open_failures import Address
 from shoe_daemon.errors import UserError
 
-__all__ = [
-    "LiveFrames",
-    "RecordedFrames",
-    "encode_png",
-    "is_preview_stream",
-    "open_frames",
-    "take_frames",
-]
-
 _FRAME_TIMEOUT_S: Final = 12.0
 _REOPEN_INTERVAL_S: Final = 0.5
 """Time to wait for a frame, and interval at which a camera that disappeared is opened again."""

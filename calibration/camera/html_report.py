@@ -27,8 +27,6 @@ from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image
 
-__all__ = ["render_report", "write_report"]
-
 _TEMPLATE_FILE: Final = Path(__file__).parent / "static" / "report.html"
 _MAX_IMAGE_WIDTH_PX: Final = 1100
 """Maximum width of an image in the report."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from drivers.camera.sources.frame_capture_and_checks import Image
 
-__all__ = ["Flicker", "mean_brightness", "mean_image", "measure_flicker", "measure_sharpness"]
-
 _TILE_PX: Final = 48
 _MIN_PRINT_CONTRAST: Final = 40.0
 """Minimum grey range of a tile with print."""

@@ -15,8 +15,6 @@ from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from drivers.camera.sources.frame_capture_and_checks import Image
 
-__all__ = ["TableShift", "find_table_shift", "is_mirrored", "max_recognised_shift_mm"]
-
 Grey = NDArray[np.uint8]
 
 _PLAIN_GREY: Final = 128

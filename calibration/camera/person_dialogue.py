@@ -26,8 +26,6 @@ from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 
-__all__ = ["PromptDialogue"]
-
 _RECTANGLE_CORNERS: Final = 4
 _SAMPLE_CARDS: Final = 6
 _POLL_INTERVAL_S: Final = 0.3

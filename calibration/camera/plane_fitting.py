@@ -28,8 +28,6 @@ from drivers.camera.profile.camera_profile import Lens, Point
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from shoe_daemon.errors import UserError
 
-__all__ = ["plane_from_markers", "plane_from_points"]
-
 _MIN_RECTANGLES_FOR_LENS: Final = 2
 """Number of rectangles from which the lens distortion can be estimated."""
 

@@ -23,8 +23,6 @@ from drivers.simulators.camera.table_layout import CARD
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, RANKS
 
-__all__ = ["layout_position", "play_live", "record_video"]
-
 _SCENE_FRAMES: Final = 8
 _EMPTY_TABLE_FRAMES: Final = 30
 _FRAMES_BEFORE_STEP: Final = 2

@@ -21,8 +21,6 @@ from calibration.camera.table_plane_and_places import Box, LayoutShift, Plane, p
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image
 
-__all__ = ["BoxProposal", "propose_boxes"]
-
 _RASTER_PX: Final = 1500
 _MM_PER_PX: Final = 1.25
 """Resolution of the view from above: the lines of a felt are some millimetres wide."""

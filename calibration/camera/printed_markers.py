@@ -20,8 +20,6 @@ from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["DICTIONARY", "Marker", "SheetPage", "draw_sheets", "find_markers", "write_sheets"]
-
 _PAPER_SIZES_MM: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}
 _FILE_SUFFIXES: Final = (".pdf", ".svg", ".html")
 

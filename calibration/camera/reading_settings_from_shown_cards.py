@@ -36,23 +36,6 @@ from drivers.camera.recognition.table_projection import Floats, TableProjection,
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import RANKS, SUITS, Card
 
-__all__ = [
-    "ShownCard",
-    "ShownReading",
-    "Threshold",
-    "WindowFit",
-    "best_proven_point",
-    "card_with_symbol",
-    "choose_threshold",
-    "draw_outline",
-    "find_card_on",
-    "fit_window",
-    "good_index_pixels",
-    "min_index_pixels",
-    "read_shown_card",
-    "risk_curve",
-]
-
 _SUIT_SYMBOLS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 
 _MAX_STRAY_MM: Final = 28.0

@@ -41,19 +41,6 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
-__all__ = [
-    "BackStep",
-    "CardStep",
-    "EmptyStep",
-    "LayoutStep",
-    "PlaneStep",
-    "Script",
-    "ScriptedDialogue",
-    "ThroatStep",
-    "load_script",
-    "missing_ranks",
-]
-
 _EMPTY_TABLE_FRAMES: Final = 12
 """Frames of the empty table."""
 

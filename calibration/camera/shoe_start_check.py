@@ -36,8 +36,6 @@ from drivers.camera.recognition.table_projection import Floats, TableProjection
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 
-__all__ = ["CheckResult", "check_profile"]
-
 _MAX_STILL_DIFFERENCE: Final = 24.0
 """Maximum grey difference between two frames of a still table."""
 

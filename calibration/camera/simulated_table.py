@@ -47,15 +47,6 @@ from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 
-__all__ = [
-    "COMMAND_FORMS",
-    "MARKER_SHEETS",
-    "LyingCard",
-    "SimulatedTable",
-    "TableState",
-    "marker_corners",
-]
-
 COMMAND_FORMS: Final = (
     "markers [NUMBER], empty, lay SLOT CARD|back, exactly SLOT CARD, push X Y [DEGREES], "
     "blur PIXELS, light SHARE, lamp out|on, flicker 50|60|0 or deck NUMBER"

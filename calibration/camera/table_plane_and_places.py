@@ -28,28 +28,6 @@ from drivers.camera.recognition.table_projection import Floats, TableProjection
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Slot
 
-__all__ = [
-    "LAYOUTS",
-    "MORE_PIXELS_ADVICE",
-    "NO_SHIFT",
-    "Box",
-    "LayoutOverlay",
-    "LayoutShift",
-    "PixelBudget",
-    "Plane",
-    "index_pixels",
-    "layout_named",
-    "leaves_along_x",
-    "matrix_rows",
-    "max_distance",
-    "normalise_homography",
-    "pixel_budgets",
-    "places_of",
-    "projection_of",
-    "rectangle_corners",
-    "watched_places",
-]
-
 
 class Plane(NamedTuple):
     """

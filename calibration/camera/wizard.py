@@ -56,8 +56,6 @@ from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_col
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 
-__all__ = ["CalibrationRequest", "Dialogue", "calibrate"]
-
 T = TypeVar("T")
 Dialogue = PromptDialogue | ScriptedDialogue
 """A dialogue that supplies the steps: of a person, or of a script."""

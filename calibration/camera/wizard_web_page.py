@@ -37,9 +37,6 @@ from drivers.camera.preview.loopback_server import LoopbackHandler, LoopbackServ
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_capture_and_checks import Image
 
-__all__ = ["CardPrompt", "Command", "LivePage", "WizardState"]
-
-
 _MAX_LINES: Final = 14
 """Number of lines that the page shows."""
 

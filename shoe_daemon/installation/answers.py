@@ -12,17 +12,6 @@ from drivers import check_video
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import load_house
 
-__all__ = [
-    "ANGEL_EYE",
-    "RESERVED_ACCOUNTS",
-    "SIMULATED",
-    "Answers",
-    "DisplayKind",
-    "check_answers",
-    "default_name",
-    "split_address",
-]
-
 ANGEL_EYE: Final = "angel-eye-ii"
 """The driver of a reader of which nothing else is known."""
 

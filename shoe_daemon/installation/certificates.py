@@ -19,8 +19,6 @@ from msgspec import Struct
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["KeyPair", "make_authority", "make_server_certificate", "names_of"]
-
 _AUTHORITY_DAYS: Final = 3650
 _SERVER_DAYS: Final = 825
 """The longest time that current browsers accept."""

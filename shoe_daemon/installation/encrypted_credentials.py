@@ -14,8 +14,6 @@ from pathlib import Path
 from shoe_daemon.configured_files_and_credentials import ENCRYPTED_SUFFIX, read_secret
 from shoe_daemon.errors import UserError
 
-__all__ = ["CredentialFolder", "can_encrypt"]
-
 
 class CredentialFolder:
     """

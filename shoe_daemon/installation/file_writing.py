@@ -23,8 +23,6 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.installation.answers import Answers
 from shoe_daemon.installation.planned_files import CONFIGS, PlannedFile
 
-__all__ = ["NEW_SUFFIX", "Change", "Record", "compare", "description", "read_record", "write"]
-
 NEW_SUFFIX: Final = ".init-new"
 
 _RECORD: Final = f"{CONFIGS}/init.json"

@@ -28,8 +28,6 @@ from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 from shoe_daemon.operators import hash_pin
 from shoe_daemon.password_hashes_and_throttle import hash_password
 
-__all__ = ["Installation", "prepare"]
-
 _ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
 _SERVER: Final = f"{CERTIFICATES}/broker.pem"
 

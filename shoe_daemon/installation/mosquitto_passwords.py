@@ -8,8 +8,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["add_accounts", "new_password"]
-
 _SALT_BYTES: Final = 12
 _ITERATIONS: Final = 101
 """As mosquitto_passwd 2.0; the passwords are random, so that more would protect nothing."""

@@ -13,18 +13,6 @@ from shoe_daemon.configured_files_and_credentials import ENCRYPTED_SUFFIX
 from shoe_daemon.installation.answers import ANGEL_EYE, SIMULATED, Answers, split_address
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 
-__all__ = [
-    "CERTIFICATES",
-    "CONFIGS",
-    "EVIDENCE",
-    "MOSQUITTO",
-    "PlannedFile",
-    "Secrets",
-    "display_account",
-    "plan_files",
-    "simulator_port",
-]
-
 CONFIGS: Final = "/etc/shoe-daemon"
 UNITS: Final = "/etc/systemd/system"
 MOSQUITTO: Final = "/etc/mosquitto"

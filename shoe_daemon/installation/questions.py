@@ -23,8 +23,6 @@ from shoe_daemon.installation.answers import (
 )
 from shoe_daemon.installation.reader_search import FoundReader, only_reader
 
-__all__ = ["SEARCH", "Given", "ask_answers", "ask_secret"]
-
 SEARCH: Final = "search"
 """The only serial adapter or camera of this computer."""
 

@@ -13,15 +13,6 @@ from calibration.line_identification import identify, likely_candidates
 from calibration.serial_ports_and_speed_search import list_ports
 from shoe_daemon.errors import UserError
 
-__all__ = [
-    "FoundReader",
-    "IdentifiedReader",
-    "check_driver",
-    "find_readers",
-    "identify_reader",
-    "only_reader",
-]
-
 _CAMERAS: Final = Path("/dev/v4l/by-id")
 
 

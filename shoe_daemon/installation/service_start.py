@@ -20,15 +20,6 @@ from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import decode_event
 
-__all__ = [
-    "servers_of",
-    "start_services",
-    "stop_services",
-    "test_round",
-    "units_of",
-    "wait_for_simulator",
-]
-
 _POLL_S: Final = 0.5
 _PORT_WAIT_S: Final = 30.0
 
