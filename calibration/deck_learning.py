@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -22,7 +20,8 @@ from msgspec.structs import asdict
 
 from calibration.serial_ports_and_speed_search import toml_table
 from drivers import PART_SUFFIX, DeckProfile, Driver, LineSettings, table_hash
-from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.configured_files_and_credentials import replace_file_durably
+from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import CARDS_PER_DECK, MAX_DECKS, RANKS, SUITS, Card
 
 _RANK_WORDS: Final = (
@@ -328,17 +327,7 @@ def write_profile(path: Path, profile: DeckProfile) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with errors_at(str(path)):
-        try:
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    os.fchmod(handle, 0o644)
-                    stream.write(content)
-                    stream.flush()
-                    os.fsync(handle)
-                Path(name).replace(path)
-            finally:
-                Path(name).unlink(missing_ok=True)
-        except OSError as error:
-            raise UserError(f"cannot be written: {one_line(error)}") from error
+    try:
+        replace_file_durably(path, content, 0o644)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error

@@ -8,7 +8,9 @@ which exists only while the service runs.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,6 +128,29 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
     except OSError:
         new.unlink(missing_ok=True)
         raise
+
+
+def replace_file_durably(path: Path, content: bytes, mode: int, group: str | None = None) -> None:
+    """
+    Replace a file as `replace_file` does, so that it outlives a loss of power; only its owner can
+    read the new content before it has its mode and group.
+
+    Raises:
+        OSError: It cannot be written; the old content stays.
+        LookupError: There is no such group.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, mode)
+            if group is not None:
+                shutil.chown(name, group=group)
+            file.write(content)
+            file.flush()
+            os.fsync(handle)
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def _decrypt(path: Path, name: str, key: str) -> str:

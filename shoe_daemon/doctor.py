@@ -17,7 +17,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -69,6 +69,10 @@ _UNSTABLE_ADVICE: Final = (
     "may be another device after the next start: name it by /dev/serial/by-id"
 )
 
+_LISTENING_ADVICE: Final = {
+    "keyboard": "press a key, and see what `capture` records",
+    "gpio": "press each button, and see what `capture` records",
+}
 _LIGHT_S: Final = 1.0
 _LIGHT_ADVICE: Final = "--light-lamps shows whether it lights"
 
@@ -156,17 +160,10 @@ def examine_notify(setup: NotifySetup) -> Iterator[Finding]:
     for note in setup.notes:
         yield Finding("file", "note", note)
     config = setup.config
-    wanted = notify_filters(config)
-
-    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
-        refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
-        for topic_filter, reason in refused.items():
-            yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
-        if not refused:
-            probe.receive(_RETAINED_WAIT_S)
-            yield _received(len(wanted), len(probe.received))
-
-    yield from _test(config.mqtt, setup.notes, f"shoe-notify-{secrets.token_hex(4)}", check_rights)
+    wanted, client_id = notify_filters(config), f"shoe-notify-{secrets.token_hex(4)}"
+    yield from _test(
+        config.mqtt, setup.notes, client_id, lambda probe: _subscriptions(probe, wanted)
+    )
     states = load_state(setup.state_file) if os.access(setup.state_file, os.R_OK) else {}
     for recipient in config.notify.to:
         yield _reachable(recipient)
@@ -185,15 +182,21 @@ def _reachable(recipient: RecipientSettings) -> Finding:
         return Finding(about, "note", "only `notify --test` shows whether a message arrives")
     url = urlsplit(recipient.webhook)
     address = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
-    try:
-        socket.create_connection(address, ANSWER_TIMEOUT_S).close()
-    except OSError as error:
-        reason = one_line(error)
-        return Finding(about, "bad", f"{address[0]}:{address[1]} cannot be reached: {reason}")
+    if (unreachable := _unreachable(about, address)) is not None:
+        return unreachable
     if recipient.is_plain:
         return Finding(about, "note", "the webhook answers; it is not encrypted: no https")
     text = f"{address[0]}:{address[1]} answers; `notify --test` sends a message"
     return Finding(about, "good", text)
+
+
+def _unreachable(about: str, address: tuple[str, int]) -> Finding | None:
+    try:
+        socket.create_connection(address, ANSWER_TIMEOUT_S).close()
+    except OSError as error:
+        text = f"{address[0]}:{address[1]} cannot be reached: {one_line(error)}"
+        return Finding(about, "bad", text)
+    return None
 
 
 def examine_kiosk(root: Path = Path("/")) -> Finding:
@@ -216,8 +219,7 @@ def _check_listen(about: str, listen: str, owner: str = "display") -> Finding:
         if error.errno == errno.EADDRINUSE:
             text = f"{listen} is in use: by the running {owner}, or another program"
             return Finding(about, "note", text)
-        text = f"{listen}: {one_line(error)}"
-        return Finding(about, "bad", text)
+        return Finding(about, "bad", f"{listen}: {one_line(error)}")
     return Finding(about, "good", f"{listen} is free")
 
 
@@ -257,27 +259,24 @@ def _time_writes(folder: Path) -> tuple[float, float]:
 
 def _check_reader(reader: Reading) -> Finding:
     about = f"reader {reader.id}"
-    own = reader.driver if isinstance(reader.driver, OpensLine) else None
+    driver, port = reader.driver, reader.port
     try:
-        if own is not None:
-            own.open_line(reader.port).close()
+        if isinstance(driver, OpensLine):
+            driver.open_line(port).close()
+            advice = driver.look
         else:
-            open_transport(reader.port, reader.line).close()
+            open_transport(port, reader.line).close()
+            usual = f"listen to it with `calibrate serial --driver {driver.name}`"
+            advice = _LISTENING_ADVICE.get(port.partition(":")[0], usual)
     except (LineError, UserError) as error:
         return Finding(about, "bad", str(error))
-    shown = redact_url(reader.port)
-    if reader.port.startswith(_UNSTABLE_NAMES):
+    return _opens(about, port, redact_url(port), f"; {advice}")
+
+
+def _opens(about: str, port: str, shown: str, advice: str = "") -> Finding:
+    if port.startswith(_UNSTABLE_NAMES):
         return Finding(about, "note", f"{shown} opens, but {_UNSTABLE_ADVICE}")
-    advice = own.look if own is not None else _listening_advice(reader.driver)
-    if own is None and reader.port.startswith("keyboard:"):
-        advice = "press a key, and see what `capture` records"
-    if own is None and reader.port.startswith("gpio:"):
-        advice = "press each button, and see what `capture` records"
-    return Finding(about, "good", f"{shown} opens; {advice}")
-
-
-def _listening_advice(driver: Driver) -> str:
-    return f"listen to it with `calibrate serial --driver {driver.name}`"
+    return Finding(about, "good", f"{shown} opens{advice}")
 
 
 def _check_forward(about: str, target: ForwardTarget) -> Iterator[Finding]:
@@ -295,11 +294,8 @@ def _check_forward(about: str, target: ForwardTarget) -> Iterator[Finding]:
         target.open().close()
     except (LineError, UserError) as error:
         yield Finding(about, "bad", f"goes nowhere: {error}")
-        return
-    if to.startswith(_UNSTABLE_NAMES):
-        yield Finding(about, "note", f"{to} opens, but {_UNSTABLE_ADVICE}")
-        return
-    yield Finding(about, "good", f"{to} opens")
+    else:
+        yield _opens(about, to, to)
 
 
 def _check_lamp(lamp: LampSettings) -> Finding:
@@ -313,9 +309,7 @@ def _check_lamp(lamp: LampSettings) -> Finding:
         return Finding(about, "bad", f"stays dark: {error}")
     if lamp.topic is not None:
         return Finding(about, "note", f"is published to {lamp.topic}; {_LIGHT_ADVICE}")
-    if (lamp.relay or "").startswith(_UNSTABLE_NAMES):
-        return Finding(about, "note", f"{lamp.relay} opens, but {_UNSTABLE_ADVICE}")
-    return Finding(about, "good", f"{redact_url(lamp.place)} opens; {_LIGHT_ADVICE}")
+    return _opens(about, lamp.relay or "", redact_url(lamp.place), f"; {_LIGHT_ADVICE}")
 
 
 def _check_witness(witness: WitnessSettings, beside: Path) -> Finding:
@@ -459,14 +453,9 @@ def _display_broker(setup: DisplaySetup) -> Iterator[Finding]:
     client_id = f"shoe-display-{secrets.token_hex(4)}"
 
     def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
-        refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
-        for topic_filter, reason in refused.items():
-            yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
-        if not refused:
-            probe.receive(_RETAINED_WAIT_S)
-            yield _received(len(wanted), len(probe.received))
-            if staff_alerts:
-                yield from _staff_alerts_received({each.topic for each in probe.received})
+        are_accepted = yield from _subscriptions(probe, wanted)
+        if are_accepted and staff_alerts:
+            yield from _staff_alerts_received({each.topic for each in probe.received})
 
     if not staff_alerts:
         yield Finding("staff alerts", "note", _STAFF_ALERTS_OFF)
@@ -476,11 +465,8 @@ def _display_broker(setup: DisplaySetup) -> Iterator[Finding]:
 def _without_login(settings: MqttSettings) -> Finding:
     # A password or certificate is a credential that only the service has.
     host, port = settings.address
-    try:
-        socket.create_connection((host, port), ANSWER_TIMEOUT_S).close()
-    except OSError as error:
-        reason = one_line(error)
-        return Finding("broker", "bad", f"{host}:{port} cannot be reached: {reason}")
+    if (unreachable := _unreachable("broker", settings.address)) is not None:
+        return unreachable
     text = (
         f"{host}:{port} answers; the login needs a credential of the service and is not tested: "
         "while it runs, root can set CREDENTIALS_DIRECTORY=/run/credentials/UNIT.service"
@@ -571,15 +557,25 @@ def _publish_mqtt_3(probe: BrokerProbe, topics: Topics) -> Iterator[Finding]:
     yield Finding("publish", "note", text)
 
 
-def _received(count: int, documents: int) -> Finding:
-    if documents:
-        text = f"{count} filters are accepted, {documents} retained documents arrived"
-        return Finding("subscribe", "good", text)
-    text = (
-        f"{count} filters are accepted, but no retained document arrived: no table has published "
-        "yet, or this user may not read; the broker does not tell which"
-    )
-    return Finding("subscribe", "note", text)
+def _subscriptions(probe: BrokerProbe, wanted: Collection[str]) -> Generator[Finding, None, bool]:
+    """Subscribe to all filters, and wait for documents; return whether all were accepted."""
+    refused = {each: reason for each in wanted if (reason := probe.subscribe(each))}
+    for topic_filter, reason in refused.items():
+        yield Finding("subscribe", "bad", f"{topic_filter} is refused: {reason}")
+    if refused:
+        return False
+    probe.receive(_RETAINED_WAIT_S)
+    accepted = f"{len(wanted)} filters are accepted"
+    if probe.received:
+        text = f"{accepted}, {len(probe.received)} retained documents arrived"
+        yield Finding("subscribe", "good", text)
+    else:
+        text = (
+            f"{accepted}, but no retained document arrived: no table has published yet, or this "
+            "user may not read; the broker does not tell which"
+        )
+        yield Finding("subscribe", "note", text)
+    return True
 
 
 def _staff_alerts_received(topics: Collection[str]) -> Iterator[Finding]:

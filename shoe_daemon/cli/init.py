@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from shoe_daemon.installation.answers import Answers
     from shoe_daemon.installation.file_writing import Record
     from shoe_daemon.installation.questions import Given
-    from shoe_daemon.installation.reader_search import IdentifiedReader
 
 __all__ = ["command"]
 
@@ -146,7 +145,7 @@ def _answers(given: dict[str, Any], record: Record, *, questions: bool) -> Answe
     driver = given["driver"] and check_driver(given["driver"])
     seconds = _LISTEN_S * questions if seconds is None else seconds
     if found := _listen(answers.reader, driver, seconds):
-        return replace(answers, driver=found.driver, driver_options=found.options, line=found.line)
+        return replace(answers, **found)
     if earlier and (earlier.reader, driver or earlier.driver) == (answers.reader, earlier.driver):
         return replace(
             answers,
@@ -166,8 +165,8 @@ def _given(given: dict[str, Any], *, questions: bool) -> Given:
     return Given(**fields, questions=questions)
 
 
-def _listen(reader: str, driver: str | None, seconds: float) -> IdentifiedReader | None:
-    """Listen to a line; return its reader, or None if nothing came."""
+def _listen(reader: str, driver: str | None, seconds: float) -> dict[str, Any] | None:
+    """Listen to a line; return the answers for its reader, or None if nothing came."""
     from shoe_daemon.installation.answers import SIMULATED
     from shoe_daemon.installation.reader_search import identify_reader
 
@@ -183,7 +182,7 @@ def _start(answers: Answers, round_wait_s: float | None) -> None:
     from shoe_daemon.installation.service_start import (
         servers_of,
         start_services,
-        stop_services,
+        stop_service,
         units_of,
         wait_for_simulator,
     )
@@ -195,7 +194,7 @@ def _start(answers: Answers, round_wait_s: float | None) -> None:
             click.echo(line)
         return
     # A reader can be examined while no daemon has it open.
-    stop_services([table])
+    stop_service(table)
     start_services(servers_of(answers), click.echo)
     if answers.reader == SIMULATED:
         with stop_on_signals() as stopping:

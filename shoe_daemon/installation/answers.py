@@ -1,4 +1,9 @@
-"""The answers from which an installation follows, and their checks."""
+"""
+The answers from which an installation follows, and their checks.
+
+Each check returns a valid value as it is; for another one it raises a UserError with its name, its
+value and what is expected.
+"""
 
 from __future__ import annotations
 
@@ -89,12 +94,7 @@ class Answers(Struct, frozen=True, kw_only=True):
 
 
 def check_answers(answers: Answers) -> None:
-    """
-    Check each answer.
-
-    Raises:
-        UserError: The first invalid answer: its name, its value, what is expected.
-    """
+    """Check each answer; the UserError is that of the first invalid one."""
     check_id("site", answers.site)
     check_id("table", answers.table)
     if answers.table in RESERVED_ACCOUNTS:
@@ -114,12 +114,7 @@ def check_answers(answers: Answers) -> None:
 
 
 def check_id(what: str, value: str) -> str:
-    """
-    Return an id of a site or table.
-
-    Raises:
-        UserError: It is no id.
-    """
+    """Return an id of a site or table."""
     if not _ID.fullmatch(value):
         raise UserError(
             f"{what}: {value!r}; expected small letters, digits and hyphens, at most 40"
@@ -128,12 +123,7 @@ def check_id(what: str, value: str) -> str:
 
 
 def check_reader(value: str) -> str:
-    """
-    Return the address of a reader.
-
-    Raises:
-        UserError: It is none of the supported kinds.
-    """
+    """Return the address of a reader."""
     kinds = ("/dev/", "socket://", "rfc2217://", "camera:")
     if value != SIMULATED and not value.startswith(kinds):
         raise UserError(
@@ -144,12 +134,7 @@ def check_reader(value: str) -> str:
 
 
 def check_broker(value: str) -> str:
-    """
-    Return ``here`` or the address of a broker.
-
-    Raises:
-        UserError: It is no address.
-    """
+    """Return ``here`` or the address of a broker."""
     if value != "here":
         split_address(value)
     return value
@@ -169,24 +154,14 @@ def split_address(value: str) -> tuple[str, int | None]:
 
 
 def check_operator(name: str) -> str:
-    """
-    Return the name of an operator.
-
-    Raises:
-        UserError: It is empty, too long, or has control characters or quotes.
-    """
+    """Return the name of an operator."""
     if not 0 < len(name) <= 60 or not name.isprintable():  # noqa: PLR2004 - as in operators.py
         raise UserError(f"operator: {name!r}; expected 1 to 60 printable characters")
     return name
 
 
 def check_password(password: str) -> str:
-    """
-    Return a password of the pit.
-
-    Raises:
-        UserError: It is too short.
-    """
+    """Return a password of the pit."""
     if len(password) < _MIN_PASSWORD:
         raise UserError(f"pit password: expected at least {_MIN_PASSWORD} characters")
     return password

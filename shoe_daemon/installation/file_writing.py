@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -19,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
+from shoe_daemon.configured_files_and_credentials import replace_file_durably
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.installation.answers import Answers
 from shoe_daemon.installation.planned_files import CONFIGS, PlannedFile
@@ -153,21 +151,10 @@ def write(root: Path, changes: Iterable[Change], record: Record) -> None:
 
 def _write_file(root: Path, target: str, file: PlannedFile) -> None:
     path = root / target.lstrip("/")
+    group = file.group if file.group != "root" and root == Path("/") else None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".init-", dir=path.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                os.fchmod(handle, file.mode)
-                if file.group != "root" and root == Path("/"):
-                    shutil.chown(name, group=file.group)
-                stream.write(file.text)
-                stream.flush()
-                os.fsync(handle)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        replace_file_durably(path, file.text.encode(), file.mode, group)
     except (OSError, LookupError) as error:
         raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
 

@@ -80,14 +80,8 @@ def prepare(
     encrypt: bool,
 ) -> Installation:
     """
-    Make or ask for missing secrets, and return all changes. Nothing is written.
-
-    Args:
-        answers: Checked answers.
-        root: The root folder of the computer.
-        record: The earlier runs.
-        samples: Content of the sample files, by name.
-        encrypt: Whether new passwords and keys are encrypted.
+    Make or ask for missing secrets, and return all changes that follow from checked answers.
+    Nothing is written. With `encrypt`, new passwords and keys will be encrypted.
 
     Raises:
         UserError: An existing file cannot be read, or an answer is invalid.

@@ -19,13 +19,7 @@ def new_password() -> str:
 
 
 def add_accounts(password_file: str, accounts: Mapping[str, str]) -> str:
-    """
-    Return a password file of mosquitto with these accounts; other lines stay.
-
-    Args:
-        password_file: Its content so far; may be empty.
-        accounts: Password of each account.
-    """
+    """Return the content of a password file with the passwords of accounts; other lines stay."""
     lines = dict(line.partition(":")[::2] for line in password_file.splitlines() if line)
     for name, password in accounts.items():
         if not _fits(lines.get(name, ""), password):

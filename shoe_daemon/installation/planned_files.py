@@ -75,12 +75,8 @@ def plan_files(
     answers: Answers, secrets: Secrets, samples: Mapping[str, str]
 ) -> list[PlannedFile]:
     """
-    Return the files of a table, and of the broker and the display where they are here.
-
-    Args:
-        answers: Checked answers.
-        secrets: Passwords and hashes to write.
-        samples: Content of the sample files of `shoe-daemon samples`, by name.
+    Return the files of a table, and of the broker and the display where they are here, from
+    checked answers and the texts of `shoe-daemon samples` by file name.
     """
     return [
         *_secret_files(secrets),
@@ -97,17 +93,15 @@ def simulator_port(table: str) -> int:
 
 
 def _secret_files(secrets: Secrets) -> Iterator[PlannedFile]:
-    for account, password in secrets.accounts.items():
-        path = f"{CONFIGS}/{account}.password"
-        yield PlannedFile(path, f"{password}\n", 0o600, secret=True)
+    texts = {f"{name}.password": f"{text}\n" for name, text in secrets.accounts.items()}
     if secrets.pit_hash:
-        yield PlannedFile(f"{CONFIGS}/pit.hash", f"{secrets.pit_hash}\n", 0o600, secret=True)
+        texts["pit.hash"] = f"{secrets.pit_hash}\n"
     if secrets.operator_hashes:
-        text = _operators(secrets.operator_hashes)
-        yield PlannedFile(f"{CONFIGS}/operators.toml", text, 0o600, secret=True)
+        texts["operators.toml"] = _operators(secrets.operator_hashes)
     if secrets.private_key:
-        path = f"{CONFIGS}/{KEY_NAME}"
-        yield PlannedFile(path, secrets.private_key, 0o600, secret=True)
+        texts[KEY_NAME] = secrets.private_key
+    for name, text in texts.items():
+        yield PlannedFile(f"{CONFIGS}/{name}", text, 0o600, secret=True)
     if secrets.public_key:
         yield PlannedFile(f"{CONFIGS}/{PUBLIC_NAME}", secrets.public_key)
 
@@ -201,9 +195,9 @@ def _table_drop_in(answers: Answers, secrets: Secrets) -> str:
     lines = ["[Service]", *_password_lines(answers.table, secrets)]
     # Without these files the unit starts all the same: it accepts no order, and signs nothing.
     if answers.operators:
-        lines += [_load_credential("operators.toml", secrets), "SetCredential=operators.toml:\\n"]
+        lines += _optional_credential("operators.toml", secrets)
     if secrets.signs:
-        lines += [_load_credential(KEY_NAME, secrets), f"SetCredential={KEY_NAME}:\\n"]
+        lines += _optional_credential(KEY_NAME, secrets)
     if answers.has_camera:
         lines += [_EVIDENCE_GROUP, f"ReadWritePaths={EVIDENCE}"]
     lines += _address_rules(answers)
@@ -218,8 +212,13 @@ def _password_lines(account: str, secrets: Secrets, *, of_unit: bool = True) -> 
     name = f"{account}.password"
     if of_unit and name not in secrets.encrypted:
         return []
-    lines = ["LoadCredential=", _load_credential(name, secrets)]
-    return lines if of_unit else [*lines, f"SetCredential={name}:\\n"]
+    if of_unit:
+        return ["LoadCredential=", _load_credential(name, secrets)]
+    return ["LoadCredential=", *_optional_credential(name, secrets)]
+
+
+def _optional_credential(name: str, secrets: Secrets) -> list[str]:
+    return [_load_credential(name, secrets), f"SetCredential={name}:\\n"]
 
 
 def _load_credential(name: str, secrets: Secrets) -> str:
@@ -278,12 +277,11 @@ def _display_files(answers: Answers, secrets: Secrets) -> Iterator[PlannedFile]:
         lines += ["IPAddressDeny=any", "IPAddressAllow=localhost"]
     if _takes_orders(answers):
         # Without these files the boards are shown all the same, and no order is taken.
-        for name in ("operators.toml", "pit.password"):
-            lines += [_load_credential(name, secrets), f"SetCredential={name}:\\n"]
+        lines += _optional_credential("operators.toml", secrets)
+        lines += _optional_credential("pit.password", secrets)
     if answers.has_broker:
         # Without this file the log lacks what happened while the display was off.
-        name = "pit-log.password"
-        lines += [_load_credential(name, secrets), f"SetCredential={name}:\\n"]
+        lines += _optional_credential("pit-log.password", secrets)
     yield PlannedFile(f"{UNITS}/shoe-display.service.d/50-init.conf", "\n".join(lines) + "\n")
     if answers.display == "kiosk":
         board = f"http://127.0.0.1:{_DISPLAY_PORT}/table/{answers.site}.{answers.table}"

@@ -60,12 +60,8 @@ class Given(Struct, kw_only=True):
 
 def ask_answers(given: Given, earlier: Answers | None, found: Sequence[FoundReader]) -> Answers:
     """
-    Return all answers: the given ones, otherwise asked for, otherwise the default.
-
-    Args:
-        given: The options.
-        earlier: The last answers on this computer: defaults of the questions.
-        found: Devices that may be the reader.
+    Return all answers: the given ones, otherwise asked for, otherwise the default: that of the
+    earlier answers on this computer. The found devices may be the reader.
     """
     ask = _Asker(given, earlier)
     site = ask.text("site", "Site (in all topics)", "casino", lambda text: check_id("site", text))
@@ -155,10 +151,10 @@ def _proc(check: Callable[[str], str]) -> Callable[[str], str]:
 
 def _houses() -> dict[str, str]:
     houses = [load_house(each) for each in HOUSE_IDS]
-    decks = {
-        house.id: "1 deck" if house.decks == 1 else f"{house.decks} decks" for house in houses
+    return {
+        str(each.id): f"{each.name}, {each.decks} deck{'s' if each.decks != 1 else ''}"
+        for each in houses
     }
-    return {str(house.id): f"{house.name}, {decks[house.id]}" for house in houses}
 
 
 def _kept_name(earlier: Answers | None, table: str) -> str:
@@ -197,11 +193,8 @@ def _operators(given: Given, earlier: Answers | None) -> tuple[str, ...]:
 
 def ask_secret(question: str, check: Callable[[str], str]) -> str:
     """
-    Return a password or PIN: typed twice without echo, or a line of standard input in a script.
-
-    Args:
-        question: What is asked for.
-        check: Returns the secret in the form to keep; raises UserError.
+    Return a password or PIN: typed twice without echo, or a line of standard input in a script;
+    `check` returns it in the form to keep, or raises a UserError.
     """
     if not sys.stdin.isatty():
         return check(sys.stdin.readline().rstrip("\r\n"))

@@ -59,28 +59,8 @@ def only_reader(found: Sequence[FoundReader]) -> str:
     raise UserError(f"reader: search found {names}; expected one device: name it with --reader")
 
 
-class IdentifiedReader(Struct, frozen=True):
-    """
-    The reader on a line.
-
-    Attributes:
-        driver: Its driver.
-        options: Options of the driver.
-        line: Settings of the line that differ from the driver's.
-    """
-
-    driver: str
-    options: dict[str, Any]
-    line: dict[str, Any]
-
-
 def check_driver(name: str) -> str:
-    """
-    Return the name of a driver that reads a line.
-
-    Raises:
-        UserError: There is no such driver.
-    """
+    """Return the name of a driver that reads a line; a UserError if there is no such driver."""
     names = sorted({each.driver.name for each in likely_candidates()})
     if name not in names:
         raise UserError(f"driver: {name!r}; expected one of {', '.join(names)}")
@@ -93,16 +73,11 @@ def identify_reader(
     seconds: float,
     echo: Callable[[str], None],
     stopping: Event,
-) -> IdentifiedReader | None:
+) -> dict[str, Any] | None:
     """
-    Listen to a line until its reader is known; None if nothing came.
-
-    Args:
-        address: A device, ``socket://`` or ``rfc2217://``.
-        driver: The reader's driver, if it is known: only settings and options are tried.
-        seconds: How long at most.
-        echo: Receives lines of text for a person.
-        stopping: Ends it.
+    Listen to a line until its reader is known; return the answers that follow: driver,
+    driver_options, and line with the settings that are not the driver's. None if nothing came for
+    so many seconds. Of a known driver, only settings and options are tried.
 
     Raises:
         UserError: The line cannot be opened, or bytes came that fit no driver.
@@ -120,4 +95,8 @@ def identify_reader(
         )
     first = found.fitting[0]
     echo(f"{address}: {first}")
-    return IdentifiedReader(first.driver.name, dict(first.options), found.line_changes)
+    return {
+        "driver": first.driver.name,
+        "driver_options": dict(first.options),
+        "line": found.line_changes,
+    }

@@ -42,11 +42,10 @@ def units_of(answers: Answers) -> list[str]:
     return units
 
 
-def stop_services(units: Iterable[str]) -> None:
-    """Stop units that are running."""
+def stop_service(unit: str) -> None:
+    """Stop a unit if it is running."""
     _systemctl("daemon-reload")
-    for unit in units:
-        _systemctl("stop", unit)
+    _systemctl("stop", unit)
 
 
 def start_services(units: Iterable[str], echo: Callable[[str], None]) -> None:
@@ -90,15 +89,8 @@ def _last_log_line(unit: str) -> str:
 
 def test_round(answers: Answers, seconds: float, stopping: Event) -> str | None:
     """
-    Wait for the result of a round at the broker, as boards receive it.
-
-    Args:
-        answers: The installed table.
-        seconds: How long at most.
-        stopping: Ends it.
-
-    Returns:
-        The result in words; None if there was none in time.
+    Wait for the result of a round at the broker, as boards receive it; return it in words, or None
+    if there was none in time.
 
     Raises:
         UserError: The configuration is invalid, or the broker cannot be reached.

@@ -27,7 +27,6 @@ from shoe_daemon.installation.answers import Answers
 from shoe_daemon.installation.encrypted_credentials import can_encrypt
 from shoe_daemon.installation.file_writing import Record
 from shoe_daemon.installation.installation_changes import prepare
-from shoe_daemon.installation.reader_search import IdentifiedReader
 from shoe_daemon.journal.journal_keys import load_public_key, load_signing_key
 from shoe_daemon.journal.signatures import Signature
 from shoe_daemon.operators import Operators
@@ -422,9 +421,11 @@ class TestReader:
     def test_settings_of_the_line_are_written_and_those_of_version_0_1_stay(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        found = IdentifiedReader(
-            "line-scanner", {"preset": "handheld"}, {"baudrate": 19200, "parity": "E"}
-        )
+        found = {
+            "driver": "line-scanner",
+            "driver_options": {"preset": "handheld"},
+            "line": {"baudrate": 19200, "parity": "E"},
+        }
         monkeypatch.setattr(
             "shoe_daemon.installation.reader_search.identify_reader", lambda *_: found
         )
