@@ -44,10 +44,8 @@ def card_words(card: Card) -> str:
 
 def deck_order(text: str) -> tuple[Card, ...]:
     """
-    Return the cards of a deck in the order of scanning.
-
-    Args:
-        text: The letters of the suits: from ace to king; a small letter is from king to ace.
+    Return the cards of a deck in the order of scanning, from the letters of the suits: a capital
+    one is from ace to king, a small one from king to ace.
 
     Raises:
         UserError: It is not every suit once.
@@ -143,10 +141,8 @@ class DeckLearning:
 
     def take(self, code: str) -> list[str]:
         """
-        Learn a code.
-
-        Raises:
-            DeckError: It is the code of another card, or, if each card has its own, of this one.
+        Learn a code; raise a `DeckError` if it is the code of another card, or, if each card has
+        its own, of this one.
         """
         scans = self.deck.scans
         card = self._card(len(scans))
@@ -171,12 +167,7 @@ class DeckLearning:
         )
 
     def undo(self) -> list[str]:
-        """
-        Take the last card back.
-
-        Raises:
-            DeckError: There is none.
-        """
+        """Take the last card back; raise a `DeckError` if there is none."""
         if not self.deck.scans:
             raise DeckError("no card was scanned yet; nothing to take back")
         code = self.deck.scans[-1]
@@ -213,12 +204,7 @@ class DeckVerification:
         return [f"  {len(self._seen)} of {len(self._cards)} codes verified; the next card, please"]
 
     def take(self, code: str) -> list[str]:
-        """
-        Verify a code.
-
-        Raises:
-            DeckError: The table lacks it.
-        """
+        """Verify a code; raise a `DeckError` if the table lacks it."""
         card = self._cards.get(code)
         if card is None:
             if code not in self.strangers:
@@ -230,12 +216,7 @@ class DeckVerification:
         return [f"      {code} is the {card_words(card)}{again}"]
 
     def undo(self) -> list[str]:
-        """
-        Take the last new code back.
-
-        Raises:
-            DeckError: There is none.
-        """
+        """Take the last new code back; raise a `DeckError` if there is none."""
         if not self._seen:
             raise DeckError("no card was scanned yet; nothing to take back")
         return [f"      taken back: {self._seen.pop()}"]
@@ -266,12 +247,7 @@ def load_part(path: Path) -> ScannedDeck | None:
 
 
 def write_part(path: Path, deck: ScannedDeck) -> None:
-    """
-    Store what was learned so far beside a profile; a crash leaves the cards before.
-
-    Raises:
-        UserError: The file cannot be written.
-    """
+    """Store what was learned beside a profile; a crash or a UserError leaves the cards before."""
     _write(part_of(path), msgspec.json.encode(deck))
 
 
@@ -285,13 +261,8 @@ def profile_of(
     learning: DeckLearning, driver: Driver, port: str, line: LineSettings | None
 ) -> DeckProfile:
     """
-    Return the profile of a deck that was learned now.
-
-    Args:
-        learning: The complete deck.
-        driver: The driver.
-        port: The line; empty if it was a capture.
-        line: Its settings; None where it has none.
+    Return the profile of a complete deck that was learned now: from a line with its settings, if
+    it has any, or from a capture, where the port is empty.
     """
     cards = {code: str(card) for code, card in learning.cards.items()}
     return DeckProfile(
@@ -309,12 +280,7 @@ def profile_of(
 
 
 def write_profile(path: Path, profile: DeckProfile) -> None:
-    """
-    Write a profile, at once or not at all.
-
-    Raises:
-        UserError: The file cannot be written.
-    """
+    """Write a profile; where that fails, a UserError leaves a previous one unchanged."""
     lines = ["# Written by `shoe-daemon calibrate deck`: which code is which card."]
     tables = []
     for key, value in asdict(profile).items():

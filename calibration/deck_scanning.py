@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from calibration.deck_learning import DeckError
 from drivers import (
-    CaptureLine,
     Driver,
     Frame,
     FrameKind,
@@ -79,12 +78,7 @@ class Scan(Struct, frozen=True, kw_only=True):
         return self.port.startswith(_FILE)
 
     def open(self) -> Transport:
-        """
-        Open the line.
-
-        Raises:
-            LineError: It cannot be opened now.
-        """
+        """Open the line; raise a `LineError` if it cannot be opened now."""
         if isinstance(self.driver, OpensLine):
             return self.driver.open_line(self.port)
         return open_transport(self.port, self.line)
@@ -94,15 +88,8 @@ def scan_deck(scan: Scan, scanning: _Scanning, changed: Callable[[], None] = lam
     """
     Scan cards until all were scanned, the capture ends, or a person stops.
 
-    A line that is lost is opened again. What a driver answers its reader is sent.
-
-    Args:
-        scan: The reader, and the person.
-        scanning: Receives the codes.
-        changed: Called after each card that was learned or taken back.
-
-    Returns:
-        Whether all cards were scanned.
+    A line that is lost is opened again. What a driver answers its reader is sent. `changed` is
+    called after each card that was learned or taken back. Returns whether all were scanned.
 
     Raises:
         UserError: The line cannot be opened; or a `DeckError`.
@@ -222,14 +209,10 @@ _Reads = Generator[tuple[Transport | None, bytes | None, float]]
 def _captured(scan: Scan) -> _Reads:
     now = 0.0
     for read in load_capture(Path(scan.port.removeprefix(_FILE))).lines:
-        now = _seconds(read, now)
+        # Without times, each read is a card of its own.
+        now = now + _LAST_SILENCE_S if read.at_us is None else read.at_us / 1e6
         yield None, None if read.mark is Mark.LOST else read.data, now
     yield None, b"", now + _LAST_SILENCE_S
-
-
-def _seconds(read: CaptureLine, before: float) -> float:
-    # Without times, each read is a card of its own.
-    return before + _LAST_SILENCE_S if read.at_us is None else read.at_us / 1e6
 
 
 def _received(scan: Scan) -> _Reads:

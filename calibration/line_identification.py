@@ -127,37 +127,27 @@ class Identification(Struct, frozen=True):
     @property
     def alike(self) -> tuple[Candidate, ...]:
         """Candidates that fit with the very same settings of the line as the first."""
-        return tuple(
-            each for each in self.fitting if _form(each.driver.line) == _form(self._first_line)
-        )
+        first = _form(self.fitting[0].driver.line) if self.fitting else ()
+        return tuple(each for each in self.fitting if _form(each.driver.line) == first)
 
     @property
     def unlike(self) -> tuple[Candidate, ...]:
         """Candidates that would fit as well, but have another parity, which cannot be seen."""
         return tuple(each for each in self.fitting if each not in self.alike)
 
-    @property
-    def _first_line(self) -> LineSettings:
-        return self.fitting[0].driver.line
-
 
 def likely_candidates() -> list[Candidate]:
     """Return all installed drivers that read a line, with the options that their readers have."""
     found = []
     for name in driver_names():
-        with contextlib.suppress(
-            UserError, ValidationError
-        ):  # a driver of another author that is broken
-            kind = find_driver(name)
-            if not hasattr(kind, "open_line"):
-                options: tuple[dict[str, Any], ...] = getattr(kind, "likely_options", ({},))
-                found += [
-                    Candidate(
-                        make_driver(kind, convert(each, kind.options_type), f"driver {name!r}"),
-                        each,
-                    )
-                    for each in options
-                ]
+        # A driver of another author may be broken.
+        with contextlib.suppress(UserError, ValidationError):
+            kind, place = find_driver(name), f"driver {name!r}"
+            if hasattr(kind, "open_line"):
+                continue
+            options: tuple[dict[str, Any], ...] = getattr(kind, "likely_options", ({},))
+            settings = [(convert(each, kind.options_type), each) for each in options]
+            found += [Candidate(make_driver(kind, own, place), each) for own, each in settings]
     return found
 
 
@@ -178,15 +168,8 @@ def identify(  # noqa: PLR0913 - as it says
     clock: Callable[[], float] = time.monotonic,
 ) -> Identification:
     """
-    Listen to a line for at most `seconds`, or read a capture.
-
-    Args:
-        port: The line, or ``file:`` and a capture.
-        seconds: How long at most.
-        echo: Prints a line.
-        stopping: Ends it.
-        candidates: What may be on the line; all that is likely by default.
-        clock: Monotonic seconds.
+    Listen to a line for at most `seconds` of the monotonic clock, or read a capture: ``file:`` and
+    its path. By default, all likely candidates may be on the line.
 
     Raises:
         UserError: The line cannot be opened, or is lost.
@@ -276,7 +259,6 @@ class _Score:
         self._is_broken = False
 
     def receive(self, data: bytes, now: float) -> None:
-        """Count the valid frames."""
         if self._is_broken:
             return
         try:
@@ -286,7 +268,6 @@ class _Score:
             self._is_broken, self.frames = True, 0
 
     def reset(self) -> None:
-        """Forget a half-received frame."""
         self._decoder.reset()
 
     def _count(self, frame: Frame) -> None:
@@ -353,7 +334,6 @@ class _Trial:
             score.receive(seven_bits, now)
 
     def reset(self) -> None:
-        """Forget half-received frames: the line was lost."""
         for score in (*self._scores, *self._seven_bit_scores):
             score.reset()
 
@@ -364,7 +344,6 @@ class _Trial:
 
     @property
     def is_certain(self) -> bool:
-        """True with as much evidence as is needed."""
         frames, share = self._evidence()
         return frames >= MIN_VALID_FRAMES and share >= MIN_UNDERSTOOD
 
@@ -404,13 +383,7 @@ class _Trial:
         return self._seven_bit_scores, replace(line, bytesize=7, parity=parity)
 
     def result(self, port: str, failed: list[LineSettings]) -> Identification:
-        """
-        Return what fits.
-
-        Args:
-            port: The line.
-            failed: Settings at which nothing fitted: a reader with them is not there.
-        """
+        """Return what fits; a reader with a setting at which nothing fitted is not there."""
         scores, line = self._best()
         frames, share = self._evidence()
         best = [each for each in scores if each.frames == frames]
@@ -422,22 +395,19 @@ class _Trial:
             return shown
         fitting = list(_without_failed([each.candidate for each in best], line, failed))
         if line is not None:
-            fitting.sort(key=lambda each: _form(each.driver.line) != _form(line))
+            form = _form(line)
+            fitting.sort(key=lambda each: _form(each.driver.line) != form)
+        if line is not None and self.line is None:
+            # The speed of the line is unknown.
+            line = replace(line, baudrate=fitting[0].driver.line.baudrate)
         return replace(
             shown,
             fitting=tuple(fitting),
-            line=line if self.line is not None else _unless_usual(line, fitting),
+            line=line,
             frames=frames,
             repeats=best[0].repeats,
             strange=self.received - best[0].understood,
         )
-
-
-def _unless_usual(line: LineSettings | None, fitting: list[Candidate]) -> LineSettings | None:
-    """Return the form of a line without a known speed, with the speed of the first candidate."""
-    if line is None:
-        return None
-    return replace(line, baudrate=fitting[0].driver.line.baudrate)
 
 
 def _without_failed(

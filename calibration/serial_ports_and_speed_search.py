@@ -28,7 +28,6 @@ from drivers import (
     Frame,
     FrameKind,
     LineError,
-    Transport,
     open_transport,
     raised_at,
 )
@@ -172,25 +171,30 @@ def listen(
         UserError: The line cannot be opened, or is lost.
     """
     speeds = speeds_of(port, driver.line.baudrate)
+    has_speeds, name, received = len(speeds) > 1, stable_name(port), 0
     end = time.monotonic() + seconds
-    name, received, tried = stable_name(port), 0, cycle(speeds)
     max_undecoded = MAX_UNDECODED_FRAMES * getattr(driver, "frame_bytes", USUAL_FRAME_BYTES)
-    while True:
-        speed = next(tried)
-        echo(f"listening at {speed} bit/s" if len(speeds) > 1 else "listening")
-        log = ByteLog(driver)
-        trial = _Trial(log, end, echo, stopping, len(speeds) > 1, max_undecoded)
+    for speed in cycle(speeds):
+        echo(f"listening at {speed} bit/s" if has_speeds else "listening")
+        log, is_garbage = ByteLog(driver), False
         try:
             with closing(open_transport(port, replace(driver.line, baudrate=speed))) as line:
-                gave_up = trial.run(line)
+                while not (is_garbage or stopping.is_set() or time.monotonic() >= end):
+                    for line_text in log.receive(line.read(), time.monotonic()):
+                        echo(line_text)
+                    if log.frames >= MIN_VALID_FRAMES:
+                        break
+                    is_garbage = has_speeds and not log.frames and log.strange >= max_undecoded
         except EndOfCaptureError:
-            gave_up = False
+            is_garbage = False
         except LineError as error:
             raise UserError(str(error)) from error
         received += log.bytes
-        if not gave_up:
-            found = speed if log.frames and len(speeds) > 1 else None
+        if not is_garbage:
+            found = speed if log.frames and has_speeds else None
             return Finding(name, found, log.frames, log.repeats, log.strange, received)
+        echo("no valid frame among these bytes")
+    raise AssertionError("a cycle has no end")
 
 
 def configuration(
@@ -201,14 +205,8 @@ def configuration(
     line: Mapping[str, Any] | None = None,
 ) -> str:
     """
-    Return the configuration of a reader on this line.
-
-    Args:
-        finding: The line.
-        driver: The reader's driver.
-        reader_id: Its id.
-        options: Options of its driver.
-        line: Settings of its line; by default the speed of the finding.
+    Return the configuration of a reader on a line, with options of its driver and settings of the
+    line: by default the speed of the finding.
     """
     if line is None:
         line = {"baudrate": finding.speed} if finding.speed else {}
@@ -240,28 +238,6 @@ def toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
 
 def _toml_key(key: str) -> str:
     return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
-
-
-class _Trial(Struct):
-    log: ByteLog
-    end: float
-    echo: Callable[[str], None]
-    stopping: Event
-    may_give_up: bool
-    max_undecoded: int
-
-    def run(self, line: Transport) -> bool:
-        """Listen until the result is certain; return True to try the next speed."""
-        while not self.stopping.is_set() and time.monotonic() < self.end:
-            for line_text in self.log.receive(line.read(), time.monotonic()):
-                self.echo(line_text)
-            if self.log.frames >= MIN_VALID_FRAMES:
-                return False
-            is_garbage = not self.log.frames and self.log.strange >= self.max_undecoded
-            if self.may_give_up and is_garbage:
-                self.echo("no valid frame among these bytes")
-                return True
-        return False
 
 
 def silence_hints(port: str) -> list[str]:

@@ -132,12 +132,12 @@ def _risk_faults(chosen: Threshold | None) -> list[str]:
     if chosen is None or chosen.stated is None or chosen.is_proven or best is None:
         return []
     most = f"{1 / best.risk:.0f}"
-    messages = (
+    text = (
         f"one wrong card in {1 / chosen.stated:.0f} is not proven for this recogniser: its test "
         f"proves one in {most} at {best.threshold:g}: state --risk {most}, or take "
         f"{chosen.value:g}, at which more cards are unreadable"
     )
-    return [messages]
+    return [text]
 
 
 def draft_profile(result: CalibrationResult) -> kept.Profile:

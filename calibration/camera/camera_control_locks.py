@@ -38,18 +38,12 @@ class _ControlDevice(Protocol):
     def set(self, number: int, value: float, /) -> bool: ...
 
 
-class _Control(Struct, frozen=True):
-    name: str
-    automatic: str
-    manual: float
-    value: str
-
-
 _CONTROLS: Final = (
-    _Control("exposure", "auto_exposure", 1.0, "exposure"),
-    _Control("white balance", "auto_wb", 0.0, "wb_temperature"),
-    _Control("focus", "autofocus", 0.0, "focus"),
+    ("exposure", "auto_exposure", 1.0, "exposure"),
+    ("white balance", "auto_wb", 0.0, "wb_temperature"),
+    ("focus", "autofocus", 0.0, "focus"),
 )
+"""Name for people, property of the automatic setting, its manual value, property of the value."""
 
 
 class ControlLock(Struct, frozen=True):
@@ -93,26 +87,27 @@ def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
 
 def lock_controls(device: _ControlDevice) -> list[ControlLock]:
     """Keep the values of the automatic settings, and switch these off."""
-    return [_lock_control(device, control) for control in _CONTROLS]
+    return [_lock_control(device, *control) for control in _CONTROLS]
 
 
-def _lock_control(device: _ControlDevice, control: _Control) -> ControlLock:
-    automatic, value = _property_number(control.automatic), _property_number(control.value)
-    found = device.get(value)
-    if device.get(automatic) < 0 or (device.get(automatic) == 0 and found <= 0):
+def _lock_control(
+    device: _ControlDevice, name: str, automatic: str, manual: float, value: str
+) -> ControlLock:
+    mode_number, value_number = _property_number(automatic), _property_number(value)
+    mode, found = device.get(mode_number), device.get(value_number)
+    if mode < 0 or (mode == 0 and found <= 0):
         advice = "set it on the camera itself, or take one that lets it be set"
-        return ControlLock(control.name, f"the device has none: {advice}")
-    device.set(automatic, control.manual)
-    device.set(value, found)
-    held, kept = device.get(automatic), device.get(value)
-    if abs(held - control.manual) > _VALUE_TOLERANCE:
+        return ControlLock(name, f"the device has none: {advice}")
+    device.set(mode_number, manual)
+    device.set(value_number, found)
+    held, kept = device.get(mode_number), device.get(value_number)
+    if abs(held - manual) > _VALUE_TOLERANCE:
         said = f"refused: its automatic stays at {held:g}: it may drift with the light"
-        return ControlLock(control.name, said)
-    controls = {control.automatic: control.manual, control.value: kept}
+        return ControlLock(name, said)
     said = f"locked at {kept:g}"
     if abs(kept - found) > _VALUE_TOLERANCE * max(1.0, abs(found)):
         said = f"locked, but at {kept:g} instead of {found:g}"
-    return ControlLock(control.name, said, controls)
+    return ControlLock(name, said, {automatic: manual, value: kept})
 
 
 def _property_number(name: str) -> int:
@@ -131,12 +126,7 @@ def port_text(address: Address) -> str | None:
 
 
 def parse_mode(text: str | None) -> Camera:
-    """
-    Parse a mode, such as ``1280x720@30:MJPG``; None for 1280x720.
-
-    Raises:
-        UserError: Not a mode.
-    """
+    """Parse a mode, such as ``1280x720@30:MJPG``, or raise a UserError; None for 1280x720."""
     if text is None:
         return Camera(width=1280, height=720)
     found = _MODE_TEXT.fullmatch(text)

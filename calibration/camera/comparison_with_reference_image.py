@@ -107,12 +107,8 @@ def compare_with_profile(
     """
     Compare a frame of the table with the profile's reference image.
 
-    Args:
-        profile: The profile.
-        reference: Its reference image.
-        now: The current frame.
-        moved: Shift of the table between them (`find_table_shift`).
-        flicker: Flicker of the lamps; None where it is unknown.
+    `moved` is the shift of the table between them (`find_table_shift`); None where it, or the
+    flicker of the lamps, is unknown.
     """
     if now.shape != reference.shape:
         return [_resolution_finding(now, reference)]
@@ -141,7 +137,7 @@ def compare_with_profile(
 def _recognised_findings(
     moved: TableShift, light: list[Finding], blurred: list[Finding]
 ) -> list[Finding]:
-    """Return the findings for a recognised table; a cover over half of it is no lamp fault."""
+    # A cover over half of the table is no lamp fault.
     pushed = _shift_findings(moved)
     if moved.covered_side is None or blurred or pushed:
         return [*light, *blurred, *pushed]
@@ -154,18 +150,13 @@ def _recognised_findings(
 
 def flicker_finding(flicker: Flicker) -> Finding:
     """Report flickering lamps."""
-    lamps = f"lamps on {flicker.mains} Hz mains" if flicker.mains else "a lamp"
-    advice = (
-        f"set the exposure to a multiple of 1/{2 * flicker.mains} s"
-        if flicker.mains
-        else "change the lamp, or set the exposure to a multiple of 1/100 s (1/120 s)"
-    )
-    return Finding(
-        FindingKind.FLICKER,
-        f"the light comes and goes by {flicker.strength:.0%} ({lamps}): {advice}",
-        amount=flicker.strength,
-        unit="share",
-    )
+    lamps = "a lamp"
+    advice = "change the lamp, or set the exposure to a multiple of 1/100 s (1/120 s)"
+    if flicker.mains:
+        lamps = f"lamps on {flicker.mains} Hz mains"
+        advice = f"set the exposure to a multiple of 1/{2 * flicker.mains} s"
+    text = f"the light comes and goes by {flicker.strength:.0%} ({lamps}): {advice}"
+    return Finding(FindingKind.FLICKER, text, amount=flicker.strength, unit="share")
 
 
 def _resolution_finding(now: Image, reference: Image) -> Finding:
@@ -244,20 +235,14 @@ def _blur_findings(reference: Image, now: Image) -> list[Finding]:
     before, after = measure_sharpness(reference), measure_sharpness(now)
     if after >= before * _MIN_SHARPNESS:
         return []
-    return [
-        Finding(
-            FindingKind.BLURRED,
-            f"the picture is blurred: sharpness {after:.2f}, this profile had {before:.2f}: "
-            "clean or refocus the lens",
-            amount=after,
-            unit="sharpness",
-            before=before,
-        )
-    ]
+    text = (
+        f"the picture is blurred: sharpness {after:.2f}, this profile had {before:.2f}: clean or "
+        "refocus the lens"
+    )
+    return [Finding(FindingKind.BLURRED, text, amount=after, unit="sharpness", before=before)]
 
 
 def _unrecognised_finding(profile: Profile) -> Finding:
-    """Report a table that is not recognised."""
     text = (
         f"the table of the profile is not within {max_recognised_shift_mm(profile):.0f} mm "
         "of where it was: the camera was pushed further or turned away, it is another table or "
@@ -277,29 +262,16 @@ def _shift_findings(moved: TableShift) -> list[Finding]:
     if moved.max_mm < _MAX_SHIFT_MM:
         return []
     if abs(moved.rotation_degrees) > _MIN_ROTATION_DEGREES:
-        return [_rotation_finding(moved)]
-    advice = "push the camera back" if moved.max_mm < 15 else "calibrate again"  # noqa: PLR2004 - mm
-    return [
-        Finding(
-            FindingKind.MOVED,
-            f"moved: the table lies {_direction_text(moved)} in the picture, "
-            f"{moved.max_mm:.1f} mm in the worst place: {advice} and check once more",
-            amount=round(moved.max_mm, 2),
-            unit="mm",
-        )
-    ]
-
-
-def _rotation_finding(moved: TableShift) -> Finding:
-    turned = round(abs(moved.rotation_degrees))
-    way = "" if turned == 180 else f" {_rotation_direction(moved)}"  # noqa: PLR2004 - degrees: either way
-    return Finding(
-        FindingKind.MOVED,
-        f"moved: the picture is turned by {turned} degrees{way}: turn the camera back, or its "
-        "picture in its settings, and check once more",
-        amount=round(moved.max_mm, 2),
-        unit="mm",
-    )
+        turned = round(abs(moved.rotation_degrees))
+        way = "" if turned == 180 else f" {_rotation_direction(moved)}"  # noqa: PLR2004 - degrees: either way
+        what = f"the picture is turned by {turned} degrees{way}"
+        advice = "turn the camera back, or its picture in its settings,"
+    else:
+        where = f"the table lies {_direction_text(moved)} in the picture"
+        what = f"{where}, {moved.max_mm:.1f} mm in the worst place"
+        advice = "push the camera back" if moved.max_mm < 15 else "calibrate again"  # noqa: PLR2004 - mm
+    text = f"moved: {what}: {advice} and check once more"
+    return [Finding(FindingKind.MOVED, text, amount=round(moved.max_mm, 2), unit="mm")]
 
 
 def _rotation_direction(moved: TableShift) -> str:

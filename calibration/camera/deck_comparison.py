@@ -58,11 +58,8 @@ class Certainty(StrEnum):
     NOT = "not"
 
 
-class FaceUpCard(NamedTuple):
-    """Upright image of a card that lies face up, and its rank."""
-
-    flat: Image
-    rank: str
+FaceUpCard = tuple[Image, str]
+"""Upright image of a card that lies face up, and its rank."""
 
 
 class ReferenceDeck:
@@ -116,15 +113,10 @@ def compare_deck(
     faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: ReferenceDeck, *, alone: bool
 ) -> tuple[list[Finding], Certainty]:
     """
-    Compare the cards on the table with the profile's; return the findings and their certainty.
-
-    Args:
-        faces: Cards that lie face up, and were read.
-        backs: Upright images of cards that lie face down.
-        deck: The deck of the profile.
-        alone: Whether only one card can be shown at a time, as in the throat.
+    Compare the faces and the upright backs that lie on the table with the profile's deck; return
+    the findings and their certainty. In the throat, only one card can be shown at a time: `alone`.
     """
-    known = [face for face in faces if deck.has_rank(face.rank)]
+    known = [(flat, rank) for flat, rank in faces if deck.has_rank(rank)]
     known_backs = backs if deck.back is not None else []
     found = _face_findings(known, deck) if known else []
     if backs and deck.back is not None:
@@ -137,12 +129,12 @@ def compare_deck(
 
 
 def _face_findings(faces: Sequence[FaceUpCard], deck: ReferenceDeck) -> list[Finding]:
-    odds = [deck.log_odds(print_of(face.flat), face.rank) for face in faces]
+    odds = [deck.log_odds(print_of(flat), rank) for flat, rank in faces]
     if not is_other_deck(odds):
         return []
     mean = sum(odds) / len(odds)
     same = round(1 / (1 + math.exp(-mean)), 3)
-    ranks = ", ".join(face.rank for face in faces)
+    ranks = ", ".join(rank for _, rank in faces)
     many, one = ("s", "") if len(faces) > 1 else ("", "s")
     text = (
         f"other deck: figure, place and ink of the card{many} that lie{one} there ({ranks}) are "
@@ -179,7 +171,6 @@ def _missing_cards(
 
 
 def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: ReferenceDeck) -> str:
-    """Return the note that asks for the other side of a card: only one can be shown at a time."""
     if not faces and not backs:
         return "the deck was not compared: show one card at a time, each at a check of its own"
     side = "down" if faces and deck.back is not None else "up"
@@ -189,11 +180,9 @@ def _missing_side(faces: Sequence[FaceUpCard], backs: Sequence[Image], deck: Ref
 
 def back_likeness(now: Image, before: Image) -> float:
     """Return the likeness of two upright backs, at the better end; at most 1."""
-    template = np.ascontiguousarray(
-        _smoothed(before)[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
-    )
+    wanted = _without_rim(_smoothed(before))
     ends = (now, np.ascontiguousarray(now[::-1, ::-1]))
-    return round(max(_best_match(_smoothed(each), template) for each in ends), 3)
+    return round(max(_best_match(_smoothed(each), wanted) for each in ends), 3)
 
 
 def _smoothed(flat: Image) -> NDArray[np.uint8]:
@@ -285,7 +274,7 @@ def _figure_likeness(now: CardPrint, before: CardPrint) -> float:
         if figure is None:
             continue
         left, top, right, bottom = figure
-        wanted = np.ascontiguousarray(end[top:bottom, left:right])
+        wanted = end[top:bottom, left:right]
         rows = slice(top - _FIGURE_MARGIN_PX, bottom + _FIGURE_MARGIN_PX)
         columns = slice(left - _FIGURE_MARGIN_PX, right + _FIGURE_MARGIN_PX)
         found += [_best_match(each[rows, columns], wanted) for each in now.ends]
@@ -299,10 +288,7 @@ def _figure(ink: Single) -> tuple[int, int, int, int] | None:
     if top == bottom:
         return None
     left, right = _first_run(np.asarray(printed[top:bottom].any(axis=0)), 1, _MIN_FIGURE_ROWS)
-    x, y = (
-        max(_FIGURE_MARGIN_PX, left + 2 - _FIGURE_MARGIN_PX),
-        max(_FIGURE_MARGIN_PX, top + 2 - _FIGURE_MARGIN_PX),
-    )
+    x, y = (max(_FIGURE_MARGIN_PX, each + 2 - _FIGURE_MARGIN_PX) for each in (left, top))
     return x, y, right + 2 + _FIGURE_MARGIN_PX, bottom + 4
 
 
@@ -320,16 +306,18 @@ def _first_run(printed: NDArray[Any], least: int, gap: int) -> tuple[int, int]:
     return (first, last + 1) if first >= 0 else (0, 0)
 
 
+def _without_rim(flat: NDArray[Any]) -> NDArray[Any]:
+    return flat[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
+
+
 def _best_match(where: NDArray[Any], wanted: NDArray[Any]) -> float:
-    found = cv2.matchTemplate(np.ascontiguousarray(where), wanted, cv2.TM_CCOEFF_NORMED)
-    return float(found.max())
+    where, wanted = np.ascontiguousarray(where), np.ascontiguousarray(wanted)
+    return float(cv2.matchTemplate(where, wanted, cv2.TM_CCOEFF_NORMED).max())
 
 
 def _pattern_likeness(now: CardPrint, before: CardPrint) -> float:
     """Return the approximate likeness of the faces of two cards of one rank; 1 for the same."""
-    wanted = np.ascontiguousarray(
-        _coarse(before.ends[0])[_MAX_OFFSET_PX:-_MAX_OFFSET_PX, _MAX_OFFSET_PX:-_MAX_OFFSET_PX]
-    )
+    wanted = _without_rim(_coarse(before.ends[0]))
     return max(_best_match(_coarse(each), wanted) for each in now.ends)
 
 

@@ -160,12 +160,7 @@ class LiveFrames:
 
 
 def open_frames(address: Address, camera: Camera) -> LiveFrames | RecordedFrames:
-    """
-    Open a source.
-
-    Raises:
-        UserError: The reason why it cannot be opened, in one line.
-    """
+    """Open a source; a UserError says in one line why that fails."""
     try:
         source = open_source(address, camera)
     except LineError as error:
@@ -222,12 +217,7 @@ def is_preview_stream(address: Address) -> bool:
 def take_frames(
     address: Address, camera: Camera, count: int, at: float | None = None
 ) -> list[Image]:
-    """
-    Take consecutive frames; wait for a daemon's preview.
-
-    Raises:
-        UserError: No frames arrive.
-    """
+    """Take consecutive frames; wait for a daemon's preview. A UserError if no frames arrive."""
     until = time.monotonic() + (_PREVIEW_TIMEOUT_S if is_preview_stream(address) else 0.0)
     while True:
         try:

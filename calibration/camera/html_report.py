@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from string import Template
@@ -192,49 +192,32 @@ def _samples(samples: Iterable[ShownReading]) -> str:
     )
 
 
-class _Chart:
-    """
-    Chart of the thresholds from left to right, with the rarity of wrong cards upwards.
-
-    Attributes:
-        powers: Powers of ten in its range.
-    """
-
-    def __init__(self, points: Sequence[CurvePoint]) -> None:
-        self._rarities = [math.log10(1 / each.risk) for each in points]
-        self._low, self._high = math.floor(min(self._rarities)), max(self._rarities) + 0.25
-        self.powers = range(self._low, math.floor(self._high) + 1)
-
-    def y(self, power: float) -> float:
-        """Return the vertical position of one in 10 to a power."""
-        return 8 + (_CHART_SIZE[1] - 26) * (1 - (power - self._low) / (self._high - self._low))
-
-    def point_at(self, number: int) -> tuple[float, float]:
-        """Return the position of a threshold."""
-        wide = _CHART_SIZE[0] - _CHART_SIZE[2] - 24
-        x = _CHART_SIZE[2] + wide * number / (len(self._rarities) - 1)
-        return x, self.y(self._rarities[number])
-
-
 def _curve(result: CalibrationResult) -> str:
     """Draw the proven rarity of wrong cards at each threshold, and the chosen threshold."""
     points, chosen = risk_curve(), result.threshold
     if len(points) < 2 or chosen is None:  # noqa: PLR2004 - two make a line
         return ""
-    chart = _Chart(points)
+    width, height, margin = _CHART_SIZE
+    rarities = [math.log10(1 / each.risk) for each in points]
+    low, high = math.floor(min(rarities)), max(rarities) + 0.25
+
+    def y(power: float) -> float:
+        return 8 + (height - 26) * (1 - (power - low) / (high - low))
+
     drawn = [
-        f'<text x="{_CHART_SIZE[2] - 6}" y="{chart.y(power) + 3:.1f}" '
+        f'<text x="{margin - 6}" y="{y(power) + 3:.1f}" '
         f'text-anchor="end">1 in {10**power:,}</text>'
-        for power in chart.powers
+        for power in range(low, math.floor(high) + 1)
     ]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(chart.point_at, range(len(points))))
-    drawn.append(f'<polyline points="{line}"/>')
-    for number, each in enumerate(points):
-        drawn += _threshold(each, chart.point_at(number), is_set=each.threshold == chosen.value)
+    wide, last = width - margin - 24, len(points) - 1
+    places = [(margin + wide * number / last, y(each)) for number, each in enumerate(rarities)]
+    drawn.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}"/>')
+    for each, place in zip(points, places, strict=True):
+        drawn += _threshold(each, place, is_set=each.threshold == chosen.value)
     name = f"Threshold {chosen.summary}"
     return (
         f'<svg class="curve" role="img" aria-label="{escape(name)}" '
-        f'viewBox="0 0 {_CHART_SIZE[0]} {_CHART_SIZE[1]}">{"".join(drawn)}</svg>'
+        f'viewBox="0 0 {width} {height}">{"".join(drawn)}</svg>'
     )
 
 

@@ -96,11 +96,8 @@ class Flicker(Struct, frozen=True):
 
 def measure_flicker(frames: Sequence[Image], fps: float | None) -> Flicker:
     """
-    Measure bands and beats of lamps in consecutive frames of a still table.
-
-    Args:
-        frames: The frames; fewer than eight are taken to be steady.
-        fps: Frames per second; None where it is unknown, then 25.
+    Measure bands and beats of lamps in consecutive frames of a still table; fewer than eight are
+    taken to be steady. An unknown frame rate (None) is taken to be 25.
     """
     fps = fps or _DEFAULT_FPS
     if len(frames) < _MIN_FLICKER_FRAMES:

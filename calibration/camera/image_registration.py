@@ -123,7 +123,6 @@ def max_recognised_shift_mm(profile: Profile) -> float:
 
 
 def _rotation_degrees(before: Floats, after: Floats) -> float:
-    """Return the mean rotation of points in degrees."""
     (x, y), (u, v) = (before - before.mean(axis=0)).T, (after - after.mean(axis=0)).T
     return float(np.degrees(np.arctan2((x * v - y * u).sum(), (x * u + y * v).sum())))
 

@@ -61,13 +61,8 @@ class PromptDialogue:
         lines: Iterable[str],
     ) -> None:
         """
-        Args:
-            state: State shown on the page.
-            echo: Prints a line at the terminal.
-            side: Side of the markers in millimetres.
-            preset: Name of the layout.
-            throat: Whether the camera is at the shoe's throat.
-            lines: Answers from the terminal, until it is closed.
+        Take the state of the page, the side of the markers in millimetres, the name of the layout,
+        and the answers from the terminal, which last until it is closed.
         """
         self._state = state
         self._echo = echo
@@ -77,11 +72,10 @@ class PromptDialogue:
         self._chosen = random.sample(DECK, _SAMPLE_CARDS)
         self._ended = False
         self._state.stages = _THROAT_STAGES if throat else _OVERHEAD_STAGES
-        self._lines = lines
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=(lines,), daemon=True).start()
 
-    def _listen(self) -> None:
-        for line in self._lines:
+    def _listen(self, lines: Iterable[str]) -> None:
+        for line in lines:
             self._state.answers.put(line.strip())
         self._ended = True
 
@@ -181,10 +175,8 @@ class PromptDialogue:
             return False
         layout = layout_named(self._preset)
         found = propose_boxes(empty, plane, layout)
-        if found is None:
-            self._state.place_boxes(plane, layout)
-        else:
-            self._state.place_boxes(plane, found.boxes, found.shift)
+        boxes, shift = found or (layout, None)
+        self._state.place_boxes(plane, boxes, shift)
         return found is not None
 
     def throat(self, plane: Plane) -> ThroatStep:

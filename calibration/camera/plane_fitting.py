@@ -60,7 +60,7 @@ def plane_from_points(
         points: Corners in the image: upper left, upper right, lower right, lower left; then
             those of a second rectangle of the same size, and so on.
         rectangle: Width and height in millimetres.
-        size: Size of the image.
+        size: Width and height of the image.
 
     Raises:
         UserError: Not the corners of rectangles, or in the wrong order.
@@ -86,12 +86,8 @@ def _check_clicked(quads: Floats) -> None:
 
 def plane_from_markers(markers: Sequence[Marker], side: float, size: tuple[int, int]) -> Plane:
     """
-    Fit the plane to markers of known size, which may lie at any angle.
-
-    Args:
-        markers: The detected markers.
-        side: Side of the black edge, in millimetres.
-        size: Size of the image.
+    Fit the plane to markers in an image, which may lie at any angle. The side of their black edges
+    is known, in millimetres.
 
     Raises:
         UserError: There is no marker.
@@ -165,12 +161,9 @@ class _PlaneProblem:
     def _initial(self) -> Floats:
         """Start with the largest rectangle alone, and no lens distortion."""
         corners: Floats = np.asarray((self._observed - self._middle) / self._focal, np.float64)
-        square, first = (
-            each.astype(np.float32) for each in (self._rectangle, corners[self._largest])
-        )
-        plane = normalise_homography(
-            np.asarray(cv2.getPerspectiveTransform(square, first), np.float64)
-        )
+        start, end = self._rectangle.astype(np.float32), corners[self._largest].astype(np.float32)
+        found = cv2.getPerspectiveTransform(start, end)
+        plane = normalise_homography(np.asarray(found, np.float64))
         back: Floats = np.asarray(np.linalg.inv(plane), np.float64)
         poses = [_rectangle_pose(_transform(back, corners[number])) for number in self._others]
         bend = [0.0] if self._has_lens else []
@@ -201,11 +194,8 @@ class _PlaneProblem:
 
     def error_mm(self, solution: Floats, least: float) -> float:
         """
-        Return the error in millimetres where cards lie, for 95 of 100 such fits.
-
-        Args:
-            solution: The solution.
-            least: Minimum error of the corners in pixels, however well the solution fits.
+        Return the error in millimetres where cards lie, for 95 of 100 such fits. The corners are
+        off by at least so many pixels, however well the solution fits.
         """
         off = self._residuals(solution)
         spare = len(off) - len(solution)
@@ -215,12 +205,8 @@ class _PlaneProblem:
         chance = np.random.default_rng(0).normal(0, 1, (_NOISE_SAMPLES, len(solution)))
         steps = chance * noise / np.sqrt(np.maximum(spread, 1e-12)) @ sides.T
         there = self._card_area(solution)
-        return float(
-            np.percentile(
-                [max_distance(self._card_area(solution + step), there) for step in steps],
-                _ERROR_PERCENTILE,
-            )
-        )
+        errors = [max_distance(self._card_area(solution + step), there) for step in steps]
+        return float(np.percentile(errors, _ERROR_PERCENTILE))
 
     def _card_area(self, solution: Floats) -> Floats:
         shares = np.stack(np.meshgrid(_CARD_AREA_X, _CARD_AREA_Y), axis=-1).reshape(-1, 2)
@@ -259,13 +245,10 @@ class _PlaneProblem:
         return np.asarray(self._matrix() @ np.append(solution[:8], 1.0).reshape(3, 3))
 
     def lens(self, solution: Floats) -> Lens | None:
-        """Return the lens distortion."""
         if not self._has_lens:
             return None
-        return Lens(
-            matrix=matrix_rows(self._matrix()),
-            distortion=(round(float(solution[8]), 6), 0.0, 0.0, 0.0),
-        )
+        distortion = (round(float(solution[8]), 6), 0.0, 0.0, 0.0)
+        return Lens(matrix=matrix_rows(self._matrix()), distortion=distortion)
 
 
 def _centred(plane: Plane, corners: Floats) -> Plane:

@@ -122,9 +122,7 @@ def layout_position(table: SimulatedTable) -> tuple[float, float, float]:
     side = table.state.side
     corners = np.concatenate([marker_corners(sheet, side) for sheet in MARKER_SHEETS])
     middle = corners.mean(axis=0)
-    camera = table.camera
-    base, along = camera.on_table(np.array([middle, middle + np.array([1.0, 0.0])]))
-    down = camera.on_table(np.array([middle + np.array([0.0, 1.0])]))[0]
+    base, along, down = table.camera.on_table(middle + np.array([[0, 0], [1, 0], [0, 1]]))
     slope = np.column_stack([along - base, down - base])
     right = np.linalg.solve(slope, np.array([1.0, 0.0]))
     turn = math.atan2(right[1], right[0])
@@ -142,11 +140,7 @@ def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears 
     *,
     opened: Callable[[str], None],
 ) -> None:
-    """
-    Play live until the lines end; each line is a command.
-
-    `opened` is called with the port as soon as there are frames.
-    """
+    """Play live until the lines of commands end; `opened` gets the port once there are frames."""
     sender = open_sender(where)
     lines_queue: Queue[str | None] = Queue()
     Thread(target=_listen, args=(lines, lines_queue), daemon=True).start()

@@ -75,21 +75,14 @@ class _Outline(NamedTuple):
 
 def propose_boxes(image: Image, plane: Plane, layout: Sequence[Box]) -> BoxProposal | None:
     """
-    Return boxes where the felt has printed outlines; None where six of them cannot be found.
-
-    Args:
-        image: The empty table.
-        plane: The plane of the table.
-        layout: The layout whose slots the boxes get.
+    Return boxes where the felt of an empty table has printed outlines, with the slots of a layout;
+    None where six of them cannot be found.
     """
     view, square = _view_from_above(image, plane)
     across = _across(plane)
-    for contrast in _MIN_CONTRASTS:
-        outlines = _outlines(view, square, contrast)
-        found = _proposal(outlines[:_MAX_CANDIDATES], across, layout)
-        if found is not None:
-            return found
-    return None
+    tried = (_outlines(view, square, contrast)[:_MAX_CANDIDATES] for contrast in _MIN_CONTRASTS)
+    proposals = (_proposal(outlines, across, layout) for outlines in tried)
+    return next(filter(None, proposals), None)
 
 
 def _view_from_above(image: Image, plane: Plane) -> tuple[Image, Floats]:
@@ -141,7 +134,7 @@ def _box_outline(contour: NDArray[np.float32], square: Floats) -> _Outline | Non
     return _Outline(float(x), float(y), degrees if width >= height else degrees + _QUARTER)
 
 
-def _apart(one: _Outline, other: _Outline) -> float:
+def _apart(one: _Outline | _Placed, other: _Outline | _Placed) -> float:
     return math.hypot(one.x - other.x, one.y - other.y)
 
 
@@ -192,10 +185,10 @@ def _asymmetry(placed: Sequence[_Placed]) -> float:
 
 
 def _worst(left: Sequence[_Placed], right: Sequence[_Placed]) -> float:
-    if any(one.turn != other.turn for one, other in zip(left, right, strict=True)):
-        return math.inf
-    pairs = zip(left, right, strict=True)
-    return max(math.hypot(one.x - other.x, one.y - other.y) for one, other in pairs)
+    return max(
+        _apart(one, other) if one.turn == other.turn else math.inf
+        for one, other in zip(left, right, strict=True)
+    )
 
 
 def _halves(placed: Sequence[_Placed]) -> tuple[list[_Placed], list[_Placed]]:
@@ -234,4 +227,4 @@ def _hand(names: Sequence[Box], half: Sequence[_Placed]) -> Iterator[Box]:
 def _pair_rank(third: _Placed, half: Sequence[_Placed]) -> tuple[bool, float]:
     """Rank a box as the third card's: the others lie alike, and near to each other."""
     one, other = (each for each in half if each is not third)
-    return one.turn != other.turn, math.hypot(one.x - other.x, one.y - other.y)
+    return one.turn != other.turn, _apart(one, other)

@@ -85,24 +85,20 @@ class SheetPage(NamedTuple):
 
 def draw_sheets(count: int, side: float, paper: str) -> list[SheetPage]:
     """
-    Draw markers, as many on a page as fit.
-
-    Args:
-        count: Number of markers; they are numbered from 0.
-        side: Side of the black edge of each, in millimetres.
-        paper: One of ``a4`` and ``letter``.
+    Draw markers, numbered from 0, as many on a page of ``a4`` or ``letter`` as fit. The side is
+    that of their black edges, in millimetres.
 
     Raises:
         UserError: They are too large for the paper.
     """
     size = _PAPER_SIZES_MM[paper]
-    across = int((size[0] - 2 * _MARGIN_MM + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE)))
-    down = int(
-        (size[1] - _MARGIN_MM - _FOOTER_MM - 10 + side * _QUIET_ZONE) // (side * (1 + _QUIET_ZONE))
-    )
+    room = size[0] - 2 * _MARGIN_MM, size[1] - _MARGIN_MM - _FOOTER_MM - 10
+    gap = side * _QUIET_ZONE
+    across, down = (int((each + gap) // (side * (1 + _QUIET_ZONE))) for each in room)
     if across < 1 or down < 1:
-        most = min(size[0] - 2 * _MARGIN_MM, size[1] - _MARGIN_MM - _FOOTER_MM - 10)
-        raise UserError(f"--size {side:g}: too large for {paper}; expected at most {most:.0f}")
+        raise UserError(
+            f"--size {side:g}: too large for {paper}; expected at most {min(room):.0f}"
+        )
     # Large markers are printed one per page, small ones are cut out, to lie far apart.
     each = across * down
     numbers = range(count)
@@ -141,7 +137,6 @@ def _marker_rectangles(number: int, x: float, y: float, side: float) -> Iterator
 
 
 def _draw_footer(sheet: SheetPage, side: float) -> None:
-    """Draw the ruler and the instructions."""
     top = sheet.paper[1] - _FOOTER_MM + 4
     _draw_ruler(sheet, (sheet.paper[0] - _RULER_MM) / 2, top)
     for number, words in enumerate(_INSTRUCTIONS):

@@ -224,10 +224,9 @@ class Threshold(Struct, frozen=True):
             head = f"{self.value:g} for at most one wrong card in {1 / self.stated:,.0f}"
         if self.risk is None or self.accepted is None:
             return f"{head}; no curve was measured with these weights"
-        found = (
-            f"at most one in {1 / self.risk:,.0f} wrong (95% sure), {self.accepted:.1%} accepted"
-        )
-        return f"{head}; measured: {found}" + ("" if self.is_proven else "; NOT proven")
+        wrong = f"at most one in {1 / self.risk:,.0f} wrong (95% sure)"
+        proven = "" if self.is_proven else "; NOT proven"
+        return f"{head}; measured: {wrong}, {self.accepted:.1%} accepted{proven}"
 
 
 def best_proven_point() -> CurvePoint | None:
@@ -245,12 +244,10 @@ def choose_threshold(risk: float | None) -> Threshold:
     was measured with ordinary decks, and below it cards of strange decks get wrong names
     (`bench.vision.strange_decks`).
     """
-    if not CURVE_FILE.is_file():
-        return Threshold(WEIGHTS_INFO.threshold, risk)
-    value = WEIGHTS_INFO.threshold
-    if risk is not None:
+    points, value = risk_curve(), WEIGHTS_INFO.threshold
+    if points and risk is not None:
         value = max(value, threshold_for(risk))
-    for point in load_curve():
+    for point in points:
         if point.threshold == value:
             return Threshold(value, risk, point.risk, point.accepted)
     return Threshold(value, risk)

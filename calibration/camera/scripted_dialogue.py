@@ -177,28 +177,24 @@ class ScriptedDialogue:
         """Return the script's step."""
         return self._script.empty
 
-    def layout(self, plane: Plane, empty: Image) -> LayoutStep:
+    def layout(self, _plane: Plane, _empty: Image) -> LayoutStep:
         """Return the script's step, or the preset of the command line."""
-        del plane, empty
         return self._script.layout or LayoutStep(preset=self._preset or "six")
 
-    def throat(self, plane: Plane) -> ThroatStep:
+    def throat(self, _plane: Plane) -> ThroatStep:
         """Return the script's step."""
-        del plane
         return self._script.mouth
 
-    def card(self, done: Sequence[Card]) -> CardStep | None:
+    def card(self, _done: Sequence[Card]) -> CardStep | None:
         """Return the next card."""
-        del done
         return next(self._cards, None)
 
     def back(self) -> BackStep | None:
         """Return the script's step."""
         return self._script.back
 
-    def sample(self, number: int) -> CardStep | None:
+    def sample(self, _number: int) -> CardStep | None:
         """Return the next sample."""
-        del number
         return next(self._samples, None)
 
     def ask_retry(self, fault: str) -> bool:

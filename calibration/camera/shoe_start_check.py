@@ -67,13 +67,8 @@ def check_profile(
     profile: Profile, path: Path, frames: Sequence[Image], reader: Callable[[], CardRecogniser]
 ) -> CheckResult:
     """
-    Compare frames with a profile, its empty table and its cards.
-
-    Args:
-        profile: The loaded profile.
-        path: Its path; the cards are beside it.
-        frames: Consecutive frames.
-        reader: Returns the reader of cards; called only where a card lies there.
+    Compare consecutive frames with a profile, its empty table and its cards, which are beside its
+    path. The reader of cards is made only where a card lies.
     """
     image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
     if image is None:
@@ -138,7 +133,7 @@ def _compare_lying_cards(
         if reading.card is None:
             unread.append(place.slot or "the shoe's throat")
         else:
-            faces.append(FaceUpCard(flat, reading.card.rank))
+            faces.append((flat, reading.card.rank))
     if not (faces or backs or unread):
         return [_no_cards_finding(profile)], Certainty.NOT
     found, compared = compare_deck(faces, backs, deck, alone=profile.throat is not None)
@@ -149,7 +144,6 @@ def _compare_lying_cards(
 
 
 def _lying_cards(profile: Profile, reference: Image, now: Image) -> Iterator[tuple[Place, Floats]]:
-    """Yield the cards on the places with their corners."""
     ground = TableProjection(profile)
     gain = brightness_gain(profile, reference, now)
     for place in watched_places(profile.place, profile.throat):

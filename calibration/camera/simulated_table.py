@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from calibration.camera.printed_markers import DICTIONARY
+from calibration.camera.table_plane_and_places import rectangle_corners
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.animated_round import (
     FACE,
@@ -196,12 +197,7 @@ class SimulatedTable:
         return LyingCard(card, x, y, turn)
 
     def execute(self, line: str) -> None:
-        """
-        Execute a command.
-
-        Raises:
-            UserError: Not a command.
-        """
+        """Execute a command; raise a UserError for another text."""
         try:
             self.state = self._state_after(line.split())
         except ValueError:
@@ -257,11 +253,7 @@ def _draw_sheet(
 
 def marker_corners(sheet: MarkerSheet, side: float) -> list[Point]:
     """Return the corners of a marker on the table, starting at the upper left."""
-    turn, half = math.radians(sheet.turn), side / 2
-    return [
-        (
-            sheet.x + x * half * math.cos(turn) - y * half * math.sin(turn),
-            sheet.y + x * half * math.sin(turn) + y * half * math.cos(turn),
-        )
-        for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))
-    ]
+    turn = math.radians(sheet.turn)
+    x_axis, y_axis = (math.cos(turn), math.sin(turn)), (-math.sin(turn), math.cos(turn))
+    corners = rectangle_corners(side, side) @ np.array([x_axis, y_axis]) + (sheet.x, sheet.y)
+    return [(x, y) for x, y in corners.tolist()]

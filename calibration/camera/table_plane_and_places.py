@@ -157,12 +157,7 @@ the others, is for burned cards, which belong to no hand."""
 
 
 def layout_named(name: str) -> tuple[Box, ...]:
-    """
-    Return a preset.
-
-    Raises:
-        UserError: There is no preset of that name.
-    """
+    """Return a preset; raise a UserError if there is none of that name."""
     if name not in LAYOUTS:
         raise UserError(f"layout {name!r}: expected one of {', '.join(LAYOUTS)}")
     return LAYOUTS[name]

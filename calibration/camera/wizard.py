@@ -32,11 +32,7 @@ from calibration.camera.reading_settings_from_shown_cards import (
     min_index_pixels,
     read_shown_card,
 )
-from calibration.camera.scripted_dialogue import (
-    CardStep,
-    ScriptedDialogue,
-    missing_ranks,
-)
+from calibration.camera.scripted_dialogue import CardStep, ScriptedDialogue, missing_ranks
 from calibration.camera.table_plane_and_places import (
     Plane,
     index_pixels,
@@ -131,7 +127,6 @@ class _Wizard(NamedTuple):
                     raise
 
     def find_plane(self) -> _FoundPlane:
-        """Find the plane by markers or clicked points."""
         step = self.dialogue.plane()
         image = mean_image(self.frames.take(_MEAN_FRAMES, step.at))
         size = image.shape[1], image.shape[0]
@@ -145,7 +140,6 @@ class _Wizard(NamedTuple):
         return _FoundPlane(plane_from_markers(markers, step.size, size), image, markers=markers)
 
     def measure_empty_table(self, found: _FoundPlane) -> CalibrationResult:
-        """Measure sharpness, light and flicker of the empty table."""
         step = self.dialogue.empty()
         taken = self.frames.take(step.pictures, step.at)
         reference = mean_image(taken)
@@ -245,7 +239,6 @@ class _Wizard(NamedTuple):
     def _find_lying_card(
         self, result: CalibrationResult, place: Place, at: float | None
     ) -> tuple[Image, Floats | None]:
-        """Take a frame, and find the corners of the card on a place."""
         image = self.retry(lambda: self.frames.take(_MEAN_FRAMES, at)[-1])
         gain = brightness_gain(draft_profile(result), result.reference, image)
         ground, empty = projection_of(result.plane), result.reference
@@ -284,7 +277,6 @@ class _Wizard(NamedTuple):
                 self.dialogue.show(f"NOT read: {each.card} on {each.slot}: {each.fault}")
 
     def read_samples(self, result: CalibrationResult) -> None:
-        """Read the sample cards with the final settings."""
         reader = self._load_recogniser(result)
         for step in iter(lambda: self.dialogue.sample(len(result.samples)), None):
             shown = self._show_card(result, step)
