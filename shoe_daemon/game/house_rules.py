@@ -103,12 +103,6 @@ class Curator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Resolution(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     One gap or contradiction of a house's sheet, and its resolution.
-
-    Attributes:
-        about: The subject.
-        gap: The missing or contradictory rule.
-        resolved: The rule that holds here.
-        authority: The authority for it.
     """
 
     about: Literal[
@@ -137,19 +131,13 @@ class House(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=
 
     Attributes:
         id: Lower case with hyphens; None where no house is configured.
-        name: Its name for people.
-        sheet: The document that it follows.
         decks: The number of decks in a full shoe, 1 to 12.
         reshuffle: The time at which the cards are shuffled.
         dealing_style: The time at which the players see them.
         commission: The share of a Banker win that the house keeps, ``1/20``.
-        burn: The start of a shoe.
-        cut_card: The end of a shoe.
-        curator: The player who draws the cards.
         wagers:
             The pay tables: ``to:for`` before commission, or ``push``, by
             prize, by wager. A prize that a table does not name loses.
-        resolutions: The gaps of the sheet.
     """
 
     id: Annotated[str, Meta(pattern="^[a-z0-9-]+$")] | None = None

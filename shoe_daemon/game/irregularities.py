@@ -1,10 +1,11 @@
 """
-The closed list of irregularities, and the one table of their properties.
+The closed list of irregularities; ``irregularities.toml`` is the one table of their properties.
 
-A new kind is a member of `IrregularityKind` and a row of `IRREGULARITIES`. Severity, the kinds
-that a person may report, and the kinds that a table cannot detect follow from that row. Tests
-name what else is missing: its sentences in `table.detail_texts`, its name in the languages of
-`display`, its section in ``docs/misdeals.md``, its log in ``tests/misdeals/irregularity_logs.py``.
+A new kind is a member of `IrregularityKind` and an entry of that table. Severity, the kinds that
+a person may report, and the kinds that a table cannot detect follow from the entry. Tests
+name what else is missing: its sentences in ``table/detail_texts.toml``, its name in the languages
+of `display`, its section in ``docs/misdeals.md``, its log in
+``tests/misdeals/irregularity_logs.py``.
 Rulings are in the policies.
 """
 
@@ -12,8 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from importlib import resources
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from msgspec import Struct, toml
 
 
 class Evidence(StrEnum):
@@ -112,132 +116,27 @@ class IrregularityFacts(NamedTuple):
     reportable: bool
 
 
-def _facts(
-    severity: int, evidence: str, text: str, *requires: Requirement, reportable: bool = False
-) -> IrregularityFacts:
-    kinds = frozenset(map(Evidence, evidence.split()))
-    return IrregularityFacts(severity, kinds, text, requires, reportable)
+class _Row(Struct, forbid_unknown_fields=True):
+    severity: int
+    evidence: frozenset[Evidence]
+    text: str
+    requires: tuple[str, ...] = ()
+    reportable: bool = False
+
+    def facts(self) -> IrregularityFacts:
+        requires = tuple(Requirement[name.upper()] for name in self.requires)
+        return IrregularityFacts(
+            self.severity, self.evidence, self.text, requires, self.reportable
+        )
 
 
-_K = IrregularityKind
-_R = Requirement
+_ROWS: Final = toml.decode(
+    resources.files(__package__).joinpath("irregularities.toml").read_bytes(),
+    type=dict[IrregularityKind, _Row],
+)
 
 IRREGULARITIES: Final[Mapping[IrregularityKind, IrregularityFacts]] = MappingProxyType(
-    {
-        _K.PREMATURE_DRAW: _facts(
-            2, "boundary", "A card was drawn while bets could still be placed.", _R.BETTING_SIGNAL
-        ),
-        _K.PLAYER_THIRD_UNAUTHORISED: _facts(
-            2,
-            "placement manual",
-            "The Player stood and was given the third card that was due to the Banker.",
-            _R.SLOT_SIGNAL,
-            reportable=True,
-        ),
-        _K.EXCESS_CARD: _facts(
-            3, "boundary", "A card was drawn after the round was complete.", _R.END_NOT_BY_RULES
-        ),
-        _K.MISSING_DRAW: _facts(
-            3,
-            "boundary",
-            "The round was ended while the rules required another card.",
-            _R.END_SIGNAL,
-        ),
-        _K.WRONG_HAND: _facts(
-            3, "placement", "A card lies with the hand that it was not drawn for.", _R.SLOT_SIGNAL
-        ),
-        _K.RESULT_MISMATCH: _facts(
-            3,
-            "boundary",
-            "The declared result is not the one that the cards give.",
-            _R.RESULT_SIGNAL,
-        ),
-        _K.PREMATURE_COLLECT: _facts(
-            3,
-            "boundary",
-            "The cards were collected before the result was confirmed.",
-            _R.CLEARED_SIGNAL,
-            _R.FACES_OR_HOLD,
-        ),
-        _K.FACE_UP_IN_SHOE: _facts(
-            2,
-            "placement manual",
-            "A card came out of the shoe with its face up.",
-            _R.PERSON,
-            reportable=True,
-        ),
-        _K.DOUBLE_FEED: _facts(
-            3, "device", "Two cards left the shoe together.", _R.LEAST_GAP, reportable=True
-        ),
-        _K.UNREADABLE_CARD: _facts(
-            3, "device", "A card passed the reader and could not be read.", _R.UNREAD_SIGNAL
-        ),
-        _K.SOURCE_CONFLICT: _facts(
-            3, "placement", "Two sources name different faces for the same card.", _R.SECOND_READER
-        ),
-        _K.DUPLICATE_CARD: _facts(
-            5, "inventory", "A card left the shoe more often than the shoe holds it."
-        ),
-        _K.FOREIGN_CARD: _facts(
-            5,
-            "inventory device",
-            "A card that does not belong to these decks was drawn.",
-            _R.PERSON,
-            reportable=True,
-        ),
-        _K.CARD_COUNT_MISMATCH: _facts(
-            4,
-            "inventory manual",
-            "The cards of a finished shoe are not as many as its decks hold.",
-        ),
-        _K.BURN_ERROR: _facts(
-            2,
-            "sequence",
-            "The cards burned for a new shoe are not those that the house burns.",
-            _R.BURN_CHECKED,
-        ),
-        _K.INSUFFICIENT_CARDS: _facts(
-            4, "inventory device", "The shoe ran out of cards before the round was complete."
-        ),
-        _K.CUT_CARD_OVERRUN: _facts(
-            3,
-            "boundary",
-            "A round was begun after the last one that the cut card permits.",
-            _R.BURN_AT_START,
-            _R.CUT_CARD_CHECKED,
-            _R.CUT_CARD_SIGNAL,
-        ),
-        _K.CUT_CARD_MISSING: _facts(
-            2,
-            "inventory",
-            "Too few cards are left and the cut card has not appeared.",
-            _R.CUT_CARD_POSITION,
-            _R.CUT_CARD_SIGNAL,
-        ),
-        _K.CARD_RETURNED: _facts(
-            3,
-            "device manual",
-            "A card that had left the shoe was pushed back into it.",
-            _R.RETURN_SIGNAL,
-            reportable=True,
-        ),
-        _K.CARD_OFF_TABLE: _facts(
-            2, "manual", "A card fell off the table.", _R.PERSON, reportable=True
-        ),
-        _K.SUSPECT_SEQUENCE: _facts(
-            5,
-            "sequence",
-            "The cards come in an order that a shuffled shoe would hardly give.",
-            _R.SUSPECT_RUN,
-        ),
-        _K.DEVICE_FAULT: _facts(
-            3,
-            "device",
-            "The reader failed, or what it said cannot be relied upon.",
-            _R.FAULT_SIGNAL,
-        ),
-        _K.MANUAL_VOID: _facts(4, "manual", "A supervisor declared the round void."),
-    }
+    {kind: row.facts() for kind, row in _ROWS.items()}
 )
 """The properties of every kind."""
 

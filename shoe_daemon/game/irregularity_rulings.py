@@ -105,11 +105,8 @@ def situations(kind: IrregularityKind, *, exposed: bool | None = None) -> tuple[
     """
     Return the situations of an irregularity; none if no authority names it.
 
-    Args:
-        kind: The kind of the irregularity.
-        exposed:
-            People have seen the face of the excess card; None if unknown: both
-            situations are possible then.
+    `exposed`: people have seen the face of the excess card; None if unknown, and both situations
+    are possible then.
     """
     found = _SITUATIONS_OF_KIND.get(kind, ())
     if kind is IrregularityKind.EXCESS_CARD and exposed is not None:
@@ -141,7 +138,6 @@ class Provision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     One provision of an authority.
 
     Attributes:
-        authority: The authority.
         section: The section of its text.
         verified: It was read there, in full.
         note: The reason why it is not verified, or a gap of the text.
@@ -180,7 +176,6 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes:
         id: Lower case with underscores.
-        name: Its name for people.
         name_zh: The same in Traditional Chinese.
         about: The texts it is based on, and how much of them was read.
         raised_severity: ``severity`` in a file: the kinds with a higher severity here.
@@ -216,12 +211,7 @@ class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """
         Return the rulings about an irregularity, the most binding first.
 
-        Args:
-            kind: The kind of the irregularity.
-            exposed:
-                People have seen the card's face; None if unknown: the rulings for both
-                cases are returned then.
-            _: Other attributes of an irregularity; no text distinguishes by them.
+        `exposed` is as for `situations`; no text distinguishes by other attributes.
         """
         return tuple(ruling for _, ruling in self.coded_rulings(kind, exposed=exposed))
 

@@ -84,7 +84,6 @@ class Prize(NamedTuple):
 
     Attributes:
         id: Its name in the pay table.
-        text: Its condition, for people.
         is_won: Returns whether a coup of this shape wins it.
         usual: The odds of most houses; None if most have no such line.
     """
@@ -101,7 +100,6 @@ class WagerDefinition(NamedTuple):
 
     Attributes:
         id: Its name in the contract.
-        name: Its name for people.
         prizes: Most special first: the first that is won and paid counts.
         commission: The house takes its commission from the winnings.
     """

@@ -36,7 +36,6 @@ class RestoredJournal(Struct, frozen=True):
     A restored journal.
 
     Attributes:
-        head: The end of the backup.
         at: The time of the backup's last observation.
         next_seq: The number of the next event.
     """
@@ -50,10 +49,8 @@ def back_up(source: Path, target: Path, progress: Progress) -> tuple[Path, Head]
     """
     Copy a journal, also while a daemon writes it, and verify the copy.
 
-    Args:
-        source: The journal.
-        target: The new file, or a folder for a file named by table and time.
-        progress: Called with the verified observations and their total.
+    `target` is the new file, or a folder for a file named by table and time. `progress` is called
+    with the verified observations and their total.
 
     Returns:
         The path of the copy, which is complete and on the disk, and its end.
@@ -78,13 +75,8 @@ def restore(
     Put a backup in the place of a lost journal, with a gap at its end.
 
     Events after the backup were published under numbers that the backup does not know. The gap
-    makes the next event's number greater than all of them.
-
-    Args:
-        backup: A valid journal.
-        target: The path of the lost journal, which must not exist.
-        published: The last event that is known to be published; None if unknown.
-        progress: As for `back_up`.
+    makes the next event's number greater than all of them. `published` is the last event that is
+    known to be published; None if unknown.
 
     Raises:
         UserError: The target exists, a daemon writes it, or the backup is not valid.

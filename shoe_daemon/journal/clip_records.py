@@ -32,9 +32,6 @@ class ClipCause(Struct, frozen=True):
 
     Attributes:
         kind: An irregularity's kind, or the type of an event.
-        seq: The number of the event.
-        shoe: The shoe, if any.
-        round: The round, if any.
     """
 
     kind: str
@@ -49,9 +46,7 @@ class ClipRecord(Struct, frozen=True):
 
     Attributes:
         say: ``clip``, or ``no_clip`` if there is none.
-        causes: Why it was recorded.
         file: Its name; None without a clip.
-        sha256: The hash of the file.
         begin: The time of the first picture.
         end: The time of the last picture.
         blind_s: Seconds without a picture.
@@ -123,13 +118,10 @@ def check_clips(
     records: Iterable[ClipRecord], folder: Path, since: str | None = None
 ) -> ClipVerdict:
     """
-    Compare the clips in a folder with the journal.
+    Compare the clips in a folder with the records of the journal.
 
-    Args:
-        records: What the journal says.
-        folder: The folder.
-        since: The time at which the journal begins, if its oldest shoes were removed: it can say
-            nothing of earlier clips.
+    `since` is the time at which the journal begins, if its oldest shoes were removed: it can say
+    nothing of earlier clips.
 
     Raises:
         OSError: The folder or a clip cannot be read.

@@ -26,8 +26,6 @@ class Step(Struct, frozen=True):
     One observation, and the events that it caused.
 
     Attributes:
-        observation: With its `at`.
-        events: In order; may be empty.
         checkpoint: The table's state after the observation; set when a shoe started.
     """
 
@@ -41,8 +39,6 @@ class Entry(Struct, frozen=True):
     One frame with its steps, or steps without a frame.
 
     Attributes:
-        raw: The bytes as received.
-        steps: In order.
         at: The time of reception. If empty, `at` and `source` are taken from the first step.
         source: The reader's id; None for the only reader.
     """

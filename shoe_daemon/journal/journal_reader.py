@@ -40,10 +40,7 @@ class Capture(Struct, frozen=True, gc=False):
     The raw bytes of one frame.
 
     Attributes:
-        id: The capture's number, from 1.
-        at: The time of reception.
         source: The reader's id; None for the only reader.
-        raw: The bytes.
         after: The id of the last observation stored before the bytes.
     """
 

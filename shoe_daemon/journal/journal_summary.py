@@ -25,20 +25,12 @@ class Summary(Struct, frozen=True):
     The contents of a journal, in numbers.
 
     Attributes:
-        aborted: Number of aborted rounds.
         counters: By reader id; `""` for the only reader.
         cursors: The last event acknowledged by each consumer.
-        events: By type.
         first_at: Time of the first observation; None in an empty journal.
         hash: The last hash of the chain, in hex.
-        irregularities: By kind.
-        last_at: Time of the last observation.
         removed: The last shoe that was removed; 0 for none.
-        rounds: Number of finished rounds.
-        seq: The last event's number.
-        shoes: Number of started shoes.
         size: In bytes, including the WAL.
-        version: The journal's schema version.
     """
 
     aborted: int

@@ -40,7 +40,6 @@ class Removal(Struct, frozen=True):
     The result of a removal.
 
     Attributes:
-        shoes: Number of removed shoes.
         anchor: Where the journal begins now; None at its start.
     """
 
@@ -124,14 +123,9 @@ def _anchor_before(
     connection: sqlite3.Connection, seq: int, start: int, *, shoe: int, at: str
 ) -> Anchor:
     """
-    Return the anchor before the frame that started the next shoe.
+    Return the anchor before the frame that started the shoe after `shoe`.
 
-    Args:
-        connection: The journal.
-        seq: The event that started it.
-        start: The observation that started it.
-        shoe: The shoe before it.
-        at: The time of the removal.
+    `seq` and `start` are the event and the observation that started it.
     """
     (first,) = connection.execute(_FIRST_OF_FRAME, (start,)).fetchone()
     last = first - 1

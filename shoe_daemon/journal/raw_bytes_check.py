@@ -56,10 +56,7 @@ class RawNote(Struct, frozen=True):
     Captures that were not compared, or whose difference proves nothing.
 
     Attributes:
-        source: The reader.
         reason: Part of a sentence.
-        captures: Number of captures.
-        first: The first difference, if any.
     """
 
     source: str | None
@@ -74,7 +71,6 @@ class RawVerdict(Struct, frozen=True):
 
     Attributes:
         compared: Number of captures that decode to the stored observations.
-        notes: Captures without proof.
     """
 
     compared: int

@@ -30,10 +30,7 @@ class OtherVersion(Struct, frozen=True):
 
     Attributes:
         program: That version; None if the session does not record it.
-        from_event: The first event of the part.
-        to_event: The last event of the part.
         observations: Number of observations whose events differ.
-        first: The first of them.
     """
 
     program: str | None
@@ -51,8 +48,6 @@ class RefoldResult(Struct, frozen=True):
         broken: The first difference in a part written by this version; None if there is none.
         events: Number of events that are identical, byte for byte.
         other_versions: Parts that this version cannot judge.
-        program: This version.
-        raw: The result for the raw bytes.
     """
 
     broken: JournalFault | None

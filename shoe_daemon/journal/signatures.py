@@ -84,7 +84,6 @@ class Signature(Struct, frozen=True):
 
     Attributes:
         body: The signed text, a `Statement`, byte for byte.
-        key: The public key.
     """
 
     seq: int
@@ -181,11 +180,8 @@ def check_signatures(
     """
     Check all signatures of a journal whose chain is valid.
 
-    Args:
-        connection: The journal.
-        identity: Its site and table.
-        is_valid: Returns whether a signature was made with the expected key; raises `ValueError`
-            with the reason if another key made it. None compares only the signed heads.
+    `is_valid` returns whether a signature was made with the expected key, and raises `ValueError`
+    with the reason if another key made it. None compares only the signed heads.
     """
     last: Statement | None = None
     count, fault = 0, None

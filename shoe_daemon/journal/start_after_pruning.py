@@ -9,14 +9,9 @@ from msgspec import Struct
 
 class Anchor(Struct, frozen=True):
     """
-    The end of what was removed.
+    The last removed capture, observation, event (`seq`) and shoe, and when they were removed.
 
     Attributes:
-        capture: The last removed capture.
-        observation: The last removed observation.
-        seq: The last removed event.
-        shoe: The last removed shoe.
-        at: The time of the removal.
         hash: The hash of the chain after the last removed row.
     """
 

@@ -48,14 +48,10 @@ class JournalFault(Struct, frozen=True):
 
 class ChainVerdict(Struct, frozen=True):
     """
-    The result of verifying the chain.
+    The result of verifying the chain, with the numbers of valid rows.
 
     Attributes:
         broken: The first fault; None if there is none.
-        captures: Number of valid captures.
-        observations: Number of valid observations.
-        events: Number of valid events.
-        checkpoints: Number of valid checkpoints.
         hash: The hash of the last valid link.
         found_at: The row with the hash given as `find`; None if not found.
         anchor: Where the journal begins, if its oldest shoes were removed.

@@ -48,17 +48,11 @@ def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
     """
     Raise an irregularity.
 
-    Args:
-        context: The table.
-        kind: The kind.
-        detail: Its sentence, made of public faces only unless the alert is for staff.
-        slot: The slot concerned.
-        card: The card concerned, if its face is public.
-        evidence: The source: ``card``, ``device``, or the error of a device.
-        number: The round concerned, if it is not the round in progress.
-        hidden_cards: The cards whose faces show it. The alert is for staff only until all
-            of these faces are public.
-        staff_only: The alert is for staff only until `publish_alert`.
+    `detail` names public faces only unless the alert is for staff; `card` is given only if its
+    face is public. `evidence` is ``card``, ``device``, or the error of a device. `number` is the
+    round concerned, if it is not the round in progress. The faces of `hidden_cards` show the
+    irregularity: until all are public the alert is for staff only. With `staff_only` it is so
+    until `publish_alert`.
     """
     state = context.state
     data = _irregularity(context, kind, detail, state.seq + 1, slot, card, evidence)
@@ -144,12 +138,7 @@ def concerns_round(alert: OpenAlert, number: int) -> bool:
 
 
 def join_alert(context: TableContext, kind: IrregularityKind, evidence: str) -> OpenAlert | None:
-    """
-    Add evidence to the open irregularity that it belongs to.
-
-    Returns:
-        That irregularity; None if the evidence shows a new one.
-    """
+    """Add evidence to its open irregularity and return that; None if it shows a new one."""
     alert = find_open_alert(context, kind)
     if alert is None or evidence in alert.evidence:
         return None

@@ -62,7 +62,6 @@ class RoundState(Struct):
             complete, the next card belongs to another round.
         ended: The next card belongs to another round.
         unchecked: Third cards lie on the reported slots, their draws not yet checked.
-        missing: A draw is missing.
         draw_ordered: A person has ordered that the missing card be drawn now.
         relaid: A card was corrected, and its cards were placed again.
         unread_pending: The reader has reported an unread card; its slot is unknown.
@@ -126,7 +125,6 @@ class PlayedRound(Struct):
         seq: The `seq` of its event; 0 if it was never published.
         voided: It is void: not on the roads, not counted.
         lost: By a correction it has no result any more.
-        entered: A person entered its result.
         dealt: Its cards in the order out of the shoe, after a later correction.
         excess: Its excess cards that were undecided at its end.
     """
@@ -195,7 +193,6 @@ class RecentCard(Struct):
     Attributes:
         number: Counted from the first that was watched.
         index: Its `Card.index`, -1 if unknown.
-        seen: The players have seen it.
         alert: The id of the suspect sequence that it is part of.
         told: A suspect sequence that it is part of was published.
     """
@@ -213,17 +210,14 @@ class ShoeState(Struct):
 
     Attributes:
         number: From 1 per table, for ever.
-        started_at: The time of its start.
         announced: Its start was signalled, so that its burn can be checked.
         overrun: A bare card after the last permitted round started it.
         seen: Copies read of each card, by `Card.index`.
         unseen: How many of these copies are not public.
         out: Cards that left it since it was shuffled.
         burn_left: Burn cards still due; None if unknown.
-        burned: How many were burned.
         burn_checked: Its burn was checked, at the first card of a round.
         burn_wrong: A burn error has been raised.
-        cut_card: It has appeared.
         cut_missed: A `cut_card_missing` has been raised.
         recent: The latest cards, if `suspect_run` is set.
         rounds_left: Rounds permitted after the one in progress; None: no limit.

@@ -19,8 +19,6 @@ class UndoableCommand(Struct):
     A command that can be undone.
 
     Attributes:
-        verb: The command.
-        round: The round that it concerns.
         before: The table before it, encoded, without changes and observations.
         seq: The `seq` of the last event before it.
         begun: The number of rounds that it began.
@@ -115,9 +113,7 @@ class TableState(Struct):
     Attributes:
         seq: The `seq` of the last event.
         now: The time of the last observation.
-        session: The configuration in force.
         next_session: The configuration from the next round on.
-        shoes: Shoes started so far.
         mode: The effective `round_end`, once known.
         cut_card: It has appeared before the first shoe.
         unsynced: Cards may have been missed since the last clean boundary.

@@ -21,7 +21,6 @@ class CommandHandler(NamedTuple):
     The handler of one command.
 
     Attributes:
-        run: Applies the command.
         refusal: Returns the reason to refuse the command now; None accepts it.
         privileged: It changes published events or results: it needs a supervisor and a PIN.
         may_show_faces: Returns whether the command, applied now, may show faces that the players

@@ -31,9 +31,8 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     """
     Compare a card of a checking reader; None for a card that it could not read.
 
-    Returns:
-        False if the card is to be dealt: the reader is no checking reader, or it replaces the
-        main reader.
+    Return False if the card is to be dealt: the reader is no checking reader, or it replaces the
+    main reader.
     """
     if source is None or source not in context.options.checkers:
         return False
@@ -59,12 +58,9 @@ def _align_replacement(context: TableContext, check: CheckerState, face: Card | 
 
 def mark_cards_missed(context: TableContext, source: str | None) -> bool:
     """
-    Record that a reader has missed cards.
+    Record that a reader has missed cards; return whether it is only checking.
 
     A checking reader is out of step then; after the main reader, all of them are.
-
-    Returns:
-        Whether the reader is only checking.
     """
     only = main_reader_replacement.is_only_checking(context, source)
     for name, check in _checkers(context):

@@ -8,10 +8,7 @@ from shoe_daemon.table.table_state import CheckerState
 
 
 def skip_dealt_card(context: TableContext, source: str | None, face: Card | None) -> bool:
-    """
-    Return whether the replacement, out of step, has read a card already dealt by the main
-    reader; drop it then.
-    """
+    """Drop a card that a replacement out of step has read after the main reader, if it is one."""
     check = context.state.checks.get(source or "")
     if check is None or check.in_step or face is None or face not in check.behind:
         return False
@@ -30,8 +27,7 @@ def replace_main_reader(context: TableContext, source: str | None, face: Card | 
     """
     Let the replacement of the main reader deal this card.
 
-    Returns:
-        Whether it was out of step: cards may be missing before this one.
+    Return whether it was out of step: cards may be missing before this one.
     """
     if source is None or source not in context.options.checkers:
         return False

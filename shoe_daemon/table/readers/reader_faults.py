@@ -195,8 +195,7 @@ def compare_checker_card(context: TableContext, source: str | None, face: Card |
     """
     Compare a card of a checking reader; None for a card that it could not read.
 
-    Returns:
-        Whether it is only compared; otherwise it is to be dealt.
+    Return whether it is only compared; otherwise it is to be dealt.
     """
     if not context.options.checkers:
         return False

@@ -37,14 +37,10 @@ def apply_drawn_card(
     joined: bool = False,
 ) -> None:
     """
-    Apply a card drawn for play.
+    Apply a card drawn for play, as the reader reported it.
 
-    Args:
-        context: The table.
-        card: The card, as the reader reported it.
-        carried: The card is an excess card of the previous round (this one, if it was
-            seen) and begins another round.
-        joined: The round had begun before the table observed it.
+    `carried`: it is an excess card of the previous round (this one, if it was seen) and begins
+    another round. `joined`: the round had begun before the table observed it.
     """
     shoe = context.state.shoe
     _resolve_mode(context, card)

@@ -57,8 +57,7 @@ def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
     """
     Set the face of a card of the rest of the coup that was drawn face down.
 
-    Returns:
-        Whether such a card lies on that slot.
+    Return whether such a card lies on that slot.
     """
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None or not (round_.owns_rest and round_.rest):

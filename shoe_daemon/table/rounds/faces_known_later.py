@@ -86,12 +86,7 @@ def unread_card_on(round_: RoundState, slot: Slot | None) -> DrawnCard | None:
 
 
 def apply_second_reading(context: TableContext, slot: Slot | None, face: Card | None) -> bool:
-    """
-    Apply the face of a card that the reader read at the second attempt.
-
-    Returns:
-        Whether an unread card lies on that slot.
-    """
+    """Apply a face read at the second attempt; return whether an unread card lies on that slot."""
     round_ = next_card.round_in_progress(context)
     card = None if round_ is None or face is None else unread_card_on(round_, slot)
     if round_ is None or card is None or face is None:
