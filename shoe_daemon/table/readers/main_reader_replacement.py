@@ -8,7 +8,7 @@ from shoe_daemon.table.table_state import CheckerState
 
 
 def skip_dealt_card(context: TableContext, source: str | None, face: Card | None) -> bool:
-    """Drop a card that a replacement out of step has read after the main reader, if it is one."""
+    """Return whether the main reader has dealt this card of a replacement out of step; drop it."""
     check = context.state.checks.get(source or "")
     if check is None or check.in_step or face is None or face not in check.behind:
         return False
