@@ -190,83 +190,36 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE: Final = {
-    "camera.clip_file": (
-        "Clip",
-        "ClipWriter",
-        "clip_names",
-        "encode_picture",
-        "find_unfinished",
-        "is_playable",
-        "describe_clip",
-    ),
-    "camera.sources.frame_capture_and_checks": ("CaptureThread", "Image", "VideoFrame"),
-    "camera.sources.witness_video": ("open_video",),
-    "camera.sources.source_address_and_open_failures": ("check_video",),
-    "camera.video_ring": ("MAX_RING_BYTES", "Picture", "VideoRing"),
-    "capture_file_and_anonymising": (
-        "CAPTURE_SUFFIX",
-        "HEX_SUFFIX",
-        "TEXT_SUFFIXES",
-        "Anonymiser",
-        "Capture",
-        "CaptureLine",
-        "CaptureWriter",
-        "Mark",
-        "blank",
-        "frames_of",
-        "load_capture",
-        "observations_of",
-        "random_permutation",
-        "read_capture",
-        "write_capture",
-        "write_hex",
-    ),
-    "deck_profile": (
-        "PART_SUFFIX",
-        "DeckProfile",
-        "load_deck_profile",
-        "missing_cards",
-        "profile_differences",
-        "table_hash",
-    ),
-    "driver_interface": (
-        "AnonymisesCards",
-        "AnonymisesOptions",
-        "Decoder",
-        "Driver",
-        "Frame",
-        "FrameKind",
-        "LearnsCodes",
-        "LineSettings",
-        "Maturity",
-        "NamesFiles",
-        "OpensLine",
-        "RecognisesFrames",
-        "RecordsOptions",
-        "SharesFrames",
-        "StoresEvidence",
-        "Transport",
-    ),
-    "driver_registry": (
-        "create_driver",
-        "driver_names",
-        "driver_version",
-        "find_driver",
-        "make_driver",
-    ),
-    "gpio_line": ("check_gpiod", "find_free_lines", "gpio_errors", "load_gpiod"),
-    "line_forward": ("Forward", "ForwardTarget"),
-    "url_redaction_and_error_location": ("raised_at", "redact_url"),
-    "reader_thread": ("Reader", "ReaderEnvironment"),
-    "transport": (
-        "EndOfCaptureError",
-        "LineError",
-        "check_url",
-        "has_line_settings",
-        "open_transport",
-    ),
+    "camera.clip_file": """
+        Clip ClipWriter clip_names encode_picture find_unfinished is_playable describe_clip
+    """,
+    "camera.sources.frame_capture_and_checks": "CaptureThread Image VideoFrame",
+    "camera.sources.witness_video": "open_video",
+    "camera.sources.source_address_and_open_failures": "check_video",
+    "camera.video_ring": "MAX_RING_BYTES Picture VideoRing",
+    "capture_file_and_anonymising": """
+        CAPTURE_SUFFIX HEX_SUFFIX TEXT_SUFFIXES Anonymiser Capture CaptureLine CaptureWriter
+        Mark blank frames_of load_capture observations_of random_permutation read_capture
+        write_capture write_hex
+    """,
+    "deck_profile": """
+        PART_SUFFIX DeckProfile load_deck_profile missing_cards profile_differences table_hash
+    """,
+    "driver_interface": """
+        AnonymisesCards AnonymisesOptions Decoder Driver Frame FrameKind LearnsCodes
+        LineSettings Maturity NamesFiles OpensLine RecognisesFrames RecordsOptions
+        SharesFrames StoresEvidence Transport
+    """,
+    "driver_registry": "create_driver driver_names driver_version find_driver make_driver",
+    "gpio_line": "check_gpiod find_free_lines gpio_errors load_gpiod",
+    "line_forward": "Forward ForwardTarget",
+    "url_redaction_and_error_location": "raised_at redact_url",
+    "reader_thread": "Reader ReaderEnvironment",
+    "transport": "EndOfCaptureError LineError check_url has_line_settings open_transport",
 }
-_MODULE_OF: Final = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+_MODULE_OF: Final = {
+    name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()
+}
 
 if not TYPE_CHECKING:
 

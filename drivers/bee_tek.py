@@ -45,8 +45,6 @@ from shoe_daemon.table.observations import (
     Unreadable,
 )
 
-__all__ = ["BeeTek", "BeeTekOptions"]
-
 MAX_TOKEN_BYTES: Final = 256
 """Limit of a token and the noise before it; the longest known token has 31 bytes."""
 

@@ -37,8 +37,6 @@ from shoe_daemon.table.observations import (
     TableCleared,
 )
 
-__all__ = ["Buttons", "ButtonsOptions"]
-
 MAX_LINE_BYTES: Final = 64
 
 Meaning = Literal[

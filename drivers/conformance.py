@@ -55,8 +55,6 @@ from shoe_daemon.table.observations import (
     encode_observation,
 )
 
-__all__ = ["PROMISES", "BrokenPromiseError", "Sample", "Subject", "main", "subject"]
-
 MAX_KEPT_BYTES: Final = 65_536
 """A decoder may keep so much of a frame that does not end."""
 

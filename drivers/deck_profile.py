@@ -34,17 +34,6 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import DECK, MAX_DECKS, Card
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
-__all__ = [
-    "PART_SUFFIX",
-    "VERSION",
-    "DeckProfile",
-    "load_deck_profile",
-    "missing_cards",
-    "profile_differences",
-    "read_card_texts",
-    "table_hash",
-]
-
 VERSION: Final = 1
 
 PART_SUFFIX: Final = ".part"

@@ -56,8 +56,6 @@ from shoe_daemon.table.observations import (
     Unreadable,
 )
 
-__all__ = ["JsonLines", "JsonLinesOptions"]
-
 MAX_LINE_BYTES: Final = 1024
 
 _MAX_CARDS_PRESENT: Final = 64

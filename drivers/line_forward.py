@@ -22,7 +22,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -106,7 +106,7 @@ class ForwardTarget(Struct, frozen=True):
         except ValueError:
             return host != "localhost"
 
-    def open(self) -> OpenTarget:
+    def open(self) -> _Port | _Listeners:
         """
         Open the serial port, or listen.
 
@@ -197,41 +197,12 @@ class _Output:
             raise ConnectionError("closed by the other side")
 
 
-class OpenTarget(Protocol):
-    """An open target. Its failure is an `OSError` or a `LineError`."""
-
-    @property
-    def receivers(self) -> list[_Output]:
-        """All that are connected now."""
-
-    @property
-    def door(self) -> int | None:
-        """The descriptor at which connections arrive; None for a serial port."""
-
-    def accept(self) -> None:
-        """Accept a connection."""
-
-    def failed(self, output: _Output, error: OSError) -> None:
-        """Forget a receiver that is gone, or raise the error if there is no other."""
-
-    def check(self) -> None:
-        """Check that the target still exists."""
-
-    def close(self) -> None:
-        """Close everything; nothing is raised."""
-
-
 class _Port:
-    """A serial port."""
-
-    door: int | None = None
+    """A serial port, the only receiver."""
 
     def __init__(self, target: ForwardTarget) -> None:
         self._line: SerialLine = SerialLine(target.to, target.line)
         self.receivers = [_Output(self._line.fileno(), self._line.close)]
-
-    def accept(self) -> None:
-        """Do nothing: a serial port has no connections."""
 
     def failed(self, output: _Output, error: OSError) -> None:
         del output
@@ -255,7 +226,7 @@ class _Port:
 
 
 class _Listeners:
-    """A TCP port and its connections."""
+    """A TCP port and its connections; at the descriptor `door` further ones arrive."""
 
     def __init__(self, to: str) -> None:
         host, port = _address(to)
@@ -269,7 +240,7 @@ class _Listeners:
         self._server.setblocking(False)  # noqa: FBT003 - as Python names it
         self._to = to
         self._may_log = LogRateLimit()
-        self.door: int | None = self._server.fileno()
+        self.door = self._server.fileno()
         self.receivers: list[_Output] = []
 
     def accept(self) -> None:
@@ -372,7 +343,7 @@ class Forward(WakeableThread):
         finally:
             opened.close()
 
-    def _copy(self, opened: OpenTarget) -> None:
+    def _copy(self, opened: _Port | _Listeners) -> None:
         checked = time.monotonic()
         is_last = False
         while not is_last:
@@ -398,11 +369,11 @@ class Forward(WakeableThread):
             reads.append(self._untaken.popleft())
         return reads
 
-    def _wait(self, opened: OpenTarget) -> None:
+    def _wait(self, opened: _Port | _Listeners) -> None:
         now = time.monotonic()
         poll = select.poll()
         poll.register(self._wakeup.descriptor, select.POLLIN)
-        if opened.door is not None:
+        if isinstance(opened, _Listeners):
             poll.register(opened.door, select.POLLIN)
         wait_s = _CHECK_INTERVAL_S
         for output in opened.receivers:
@@ -414,10 +385,12 @@ class Forward(WakeableThread):
         for output in list(opened.receivers):
             if events := happened.get(output.descriptor, 0):
                 self._attempt(opened, output, partial(output.happened, events, now))
-        if opened.door in happened:
+        if isinstance(opened, _Listeners) and opened.door in happened:
             opened.accept()
 
-    def _attempt(self, opened: OpenTarget, output: _Output, act: Callable[[], object]) -> None:
+    def _attempt(
+        self, opened: _Port | _Listeners, output: _Output, act: Callable[[], object]
+    ) -> None:
         """Do something with a receiver, which may be gone; log what was lost and ignored."""
         try:
             act()

@@ -54,8 +54,6 @@ from drivers.text_lines_and_card_tables import (
 from shoe_daemon.game import RANKS, SUITS, Card
 from shoe_daemon.table.observations import CardDrawn, Observation, Signal, Unreadable
 
-__all__ = ["LineScanner", "LineScannerOptions"]
-
 MAX_FRAME_BYTES: Final = 256
 
 STX: Final = b"\x02"

@@ -60,8 +60,6 @@ from shoe_daemon.table.observations import (
     Unreadable,
 )
 
-__all__ = ["MqttCamera", "MqttCameraOptions", "put_at"]
-
 MAX_LINE_BYTES: Final = 4096
 """Longer messages are noise."""
 

@@ -20,8 +20,6 @@ from drivers.transport import READ_TIMEOUT_S, LineError
 from drivers.url_redaction_and_error_location import redact_url
 from shoe_daemon.errors import UserError, one_line
 
-__all__ = ["CONNECT_TIMEOUT_S", "RETAINED", "BrokerTopic", "MqttLine", "parse_topic_url"]
-
 RETAINED: Final = b"retained "
 """The beginning of a message that is old."""
 

@@ -23,18 +23,6 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, SUITS, Card
 from shoe_daemon.table.observations import Gap, GapDetail
 
-__all__ = [
-    "LOST",
-    "UNPRINTABLE",
-    "CardTableDriver",
-    "CardTableOptions",
-    "LineDecoder",
-    "card_named",
-    "lost",
-    "noise",
-    "other_name",
-]
-
 LOST: Final = (Gap(detail=GapDetail.LOST_FRAMES),)
 
 UNPRINTABLE: Final = re.compile(rb"[^\x20-\x7e]")

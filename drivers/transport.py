@@ -19,7 +19,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
@@ -171,6 +171,17 @@ def _host_and_port(url: str) -> tuple[str, int]:
     return parts.hostname, port
 
 
+@contextlib.contextmanager
+def _line_errors(
+    url: str, kinds: type[Exception] | tuple[type[Exception], ...] = OSError
+) -> Iterator[None]:
+    """Turn errors of these kinds into a `LineError`."""
+    try:
+        yield
+    except kinds as error:
+        raise _line_error(url, error) from error
+
+
 def _line_error(name: str, error: Exception) -> LineError:
     """Return the reason of a failure on one line, without the library's additions."""
     cause = error.__context__ if isinstance(error, serial.SerialException) else None
@@ -213,12 +224,13 @@ class SerialLine:
         self._url = url
         self._is_path = not _scheme(url)
         try:
-            self._port = self._open(line)
+            with _line_errors(url):  # pySerial's own errors are of this kind
+                self._port = self._open(line)
         except ValueError as error:
             raise UserError(f"port {url!r}: {error}") from error
-        except (OSError, serial.SerialException) as error:
-            raise _line_error(url, error) from error
-        self._keep_alive()
+        connection = getattr(self._port, "_socket", None)
+        if isinstance(connection, socket.socket):
+            keep_alive(connection)
 
     def _open(self, line: LineSettings) -> _Port:
         settings: dict[str, Any] = {
@@ -232,26 +244,19 @@ class SerialLine:
         port: Any = serial.serial_for_url(self._url, timeout=timeout_s, **settings)
         return cast("_Port", port)
 
-    def _keep_alive(self) -> None:
-        connection = getattr(self._port, "_socket", None)
-        if isinstance(connection, socket.socket):
-            keep_alive(connection)
-
     def fileno(self) -> int:
         """Return the descriptor of a port that is a path; it does not block."""
         return self._port.fileno()
 
     def read(self) -> bytes:
         """Return received bytes, as `Transport.read`."""
-        try:
+        # pySerial raises TypeError and others when a port is closed meanwhile.
+        with _line_errors(self._url, Exception):
             if not self._is_path:
                 return bytes(self._port.read(max(1, self._port.in_waiting)))
             if not select.select([self._port], [], [], READ_TIMEOUT_S)[0]:
                 return b""
             return bytes(self._port.read(_CHUNK_BYTES))
-        except Exception as error:
-            # pySerial raises TypeError and others when a port is closed meanwhile.
-            raise _line_error(self._url, error) from error
 
     def check(self) -> None:
         """Check that the port still exists, as `Transport.check`."""
@@ -272,13 +277,11 @@ class SerialLine:
 
     def write(self, data: bytes) -> None:
         """Send bytes, as `Transport.write`."""
-        try:
+        with _line_errors(self._url, Exception):
             if self._is_path:
                 self._write_path(data)
             else:
                 self._port.write(data)
-        except Exception as error:
-            raise _line_error(self._url, error) from error
 
     def _write_path(self, data: bytes) -> None:
         # pySerial would wait without end for a line that takes no byte, or try again without
@@ -301,73 +304,49 @@ class _Socket:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        try:
+        with _line_errors(url):
             self._connection = socket.create_connection(_host_and_port(url), _CONNECT_TIMEOUT_S)
             keep_alive(self._connection)
             self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            raise _line_error(url, error) from error
 
     def read(self) -> bytes:
-        try:
+        with _line_errors(self._url, (OSError, ValueError)):
             if not select.select([self._connection], [], [], READ_TIMEOUT_S)[0]:
                 return b""
             data = self._connection.recv(_CHUNK_BYTES)
-        except (OSError, ValueError) as error:
-            raise _line_error(self._url, error) from error
         if not data:
             raise LineError(f"{self._url}: closed by the other side")
         return data
 
     def check(self) -> None:
-        try:
+        with _line_errors(self._url):
             code = self._connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        except OSError as error:
-            raise _line_error(self._url, error) from error
         if code:
             raise LineError(f"{self._url}: {os.strerror(code)}")
 
     def write(self, data: bytes) -> None:
-        try:
+        with _line_errors(self._url):
             self._connection.sendall(data)
-        except OSError as error:
-            raise _line_error(self._url, error) from error
 
     def close(self) -> None:
         _close_quietly(self._connection)
 
 
-class _OpenKeys(Protocol):
-    """A keyboard or buttons, open; every failure is an `OSError`."""
-
-    def read(self) -> bytes: ...
-    def check(self) -> None: ...
-    def close(self) -> None: ...
-
-
 class _Keys:
-    """A device that types."""
+    """A device that types: a keyboard or buttons."""
 
-    def __init__(self, url: str, open_keys: Callable[[], _OpenKeys]) -> None:
+    def __init__(self, url: str, open_keys: Callable[[], KeyboardLine | GpioButtons]) -> None:
         self._url = url
-        try:
+        with errors_at(f"port {url!r}"), _line_errors(url):
             self._keys = open_keys()
-        except UserError as error:
-            raise UserError(f"port {url!r}: {error}") from error
-        except OSError as error:
-            raise _line_error(url, error) from error
 
     def read(self) -> bytes:
-        try:
+        with _line_errors(self._url, (OSError, ValueError)):
             return self._keys.read()
-        except (OSError, ValueError) as error:
-            raise _line_error(self._url, error) from error
 
     def check(self) -> None:
-        try:
+        with _line_errors(self._url):
             self._keys.check()
-        except OSError as error:
-            raise _line_error(self._url, error) from error
 
     def write(self, data: bytes) -> None:
         kind = "keyboards" if _scheme(self._url) == _KEYBOARD else "buttons"

@@ -14,6 +14,7 @@ from drivers.camera.sources.frame_capture_and_checks import (
     CaptureThread,
     FrameCheck,
     Image,
+    Source,
 )
 from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import Station
@@ -164,7 +165,7 @@ class _Turns:
             self._changed.notify_all()
 
 
-class _Source:
+class _Source(Source):
     """The simulated camera in place of a device."""
 
     def __init__(self, film: Film, turns: _Turns) -> None:
@@ -178,14 +179,8 @@ class _Source:
             self._turns.take()  # until it is closed
         return image, self._film.now
 
-    def check(self) -> None:
-        pass
-
     def interrupt(self) -> None:
         self._turns.close()
-
-    def close(self) -> None:
-        pass
 
 
 class _Line:

@@ -24,6 +24,7 @@ from drivers.camera.sources.frame_capture_and_checks import (
     CaptureThread,
     FrameCheck,
     Image,
+    Source,
 )
 from drivers.camera.sources.source_address_and_open_failures import parse_address
 from drivers.driver_interface import Frame, Transport
@@ -196,7 +197,7 @@ def test_plain_and_frozen_frames_are_reported() -> None:
         judge.check(Scene().drawn(tenth + 1), 4 + tenth / 10)
 
 
-class Hanging:
+class Hanging(Source):
     """A camera that hangs in its read after one frame."""
 
     def __init__(self) -> None:
@@ -210,12 +211,6 @@ class Hanging:
             self.freed.wait(60)
             raise LineError("let go")
         return Scene().drawn(0), None
-
-    def check(self) -> None:
-        pass
-
-    def interrupt(self) -> None:
-        pass
 
     def close(self) -> None:
         self.closed.set()

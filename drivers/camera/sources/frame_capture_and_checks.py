@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import cv2
 import numpy as np
@@ -52,7 +52,7 @@ class VideoFrame(NamedTuple):
     number: int
 
 
-class Source(Protocol):
+class Source:
     """Reads one frame after another."""
 
     def read(self) -> tuple[Any, float | None]:
@@ -62,6 +62,7 @@ class Source(Protocol):
         Raises:
             LineError: No more frames.
         """
+        raise NotImplementedError
 
     def check(self) -> None:
         """
@@ -82,20 +83,17 @@ class FrameCheck:
     """
     Rejects frames that no working camera sends, at little cost.
 
-    Attributes:
-        frozen_after: Seconds after which identical frames are rejected; a sensor's noise makes
-            them impossible. None for files, where they may occur.
-
     Args:
         name: The source, for the message.
         size: Width and height of the profile; None for frames of any size.
-        frozen_after: The attribute.
+        frozen_after: Seconds after which identical frames are rejected; a sensor's noise makes
+            them impossible. None for files, where they may occur.
     """
 
     def __init__(
         self, name: str, size: tuple[int, int] | None, *, frozen_after: float | None = 3.0
     ) -> None:
-        self.frozen_after = frozen_after
+        self._frozen_after = frozen_after
         self._name = name
         self._size = size
         self._rows = b""
@@ -112,8 +110,8 @@ class FrameCheck:
         """
         self._check_form(image)
         self._check_light(image, at)
-        if self.frozen_after is not None:
-            self._check_change(image, at, self.frozen_after)
+        if self._frozen_after is not None:
+            self._check_change(image, at, self._frozen_after)
         self._has_frames = True
 
     def _check_form(self, image: Any) -> None:  # noqa: ANN401 - as above
@@ -283,8 +281,7 @@ class CaptureThread:
         Raises:
             LineError: No frame arrived for too long.
         """
-        source = self._source
-        if source is not None:
+        if (source := self._source) is not None:
             source.check()  # it knows best what is wrong
         silent_s = time.monotonic() - self.newest_at
         limit_s = self._pace.silence_limit_s or _SILENCE_LIMIT_S
@@ -300,8 +297,7 @@ class CaptureThread:
             self._stopping = True
             self._frames.clear()
             self._changed.notify_all()
-        source = self._source
-        if source is not None:
+        if (source := self._source) is not None:
             source.interrupt()
         if self._thread.is_alive():
             self._thread.join(0.5)

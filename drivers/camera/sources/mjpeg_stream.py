@@ -35,7 +35,7 @@ from urllib.request import (
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.frame_capture_and_checks import Image, Source
 from drivers.camera.sources.source_address_and_open_failures import (
     Address,
     error_text,
@@ -65,7 +65,7 @@ _PAGE_TYPES: Final = ("text/", "application/json", "application/xml", "applicati
 _PLAYLIST_SUFFIXES: Final = (".m3u8", ".mpd")
 
 
-class MjpegStream:
+class MjpegStream(Source):
     """An open stream."""
 
     def __init__(
@@ -83,12 +83,7 @@ class MjpegStream:
         self._damaged, self._read_began = 0, 0.0
 
     def read(self) -> tuple[Image, None]:
-        """
-        Return the next complete image; such streams have no time stamps.
-
-        Raises:
-            LineError: No image arrived in time, or no complete one.
-        """
+        """Return the next complete image; such streams have no time stamps."""
         self._read_began, self._damaged = time.monotonic(), 0
         self._connection.deadline = self._read_began + _FRAME_TIMEOUT_S
         while True:
@@ -98,9 +93,8 @@ class MjpegStream:
                 self.check()
                 raise LineError(f"{self._name}: no picture for {_FRAME_TIMEOUT_S:g} s") from error
             except (OSError, http.client.HTTPException, ValueError) as error:
-                raise LineError(
-                    f"{self._name}: the stream broke off: {error_text(error)}"
-                ) from error
+                why = error_text(error)
+                raise LineError(f"{self._name}: the stream broke off: {why}") from error
             if image is not None:
                 self._damaged = 0
                 return image, None
@@ -136,9 +130,7 @@ class MjpegStream:
         return self._read_to_boundary()
 
     def _read_part_header(self) -> int | None:
-        """
-        Skip to the end of the next part's header; return its content length where it has one.
-        """
+        """Skip to the end of the next part's header; return its content length, if it has one."""
         size: int | None = None
         while line := self._response.readline(_MAX_LINE_BYTES):
             text = line.strip()
@@ -182,25 +174,19 @@ def _decode(data: bytes) -> Image | None:
 
 
 def open_mjpeg(address: Address) -> MjpegStream | None:
-    """
-    Open an MJPEG stream; None where the stream is of another kind.
-
-    Raises:
-        LineError: There is no stream.
-    """
+    """Open an MJPEG stream; None if it is of another kind, a `LineError` if there is none."""
     visit = _ConnectionTracker(deadline=time.monotonic() + _OPEN_TIMEOUT_S)
     try:
         answer = _opener(address, visit).open(_request(address), timeout=_OPEN_TIMEOUT_S)
     except HTTPError as error:
         error.close()
         visit.close_all()
-        raise LineError(
-            no_stream_text(address, status_text(error.code, str(error.reason)))
-        ) from error
+        why = status_text(error.code, str(error.reason))
+        raise LineError(no_stream_text(address, why)) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         visit.close_all()
-        why = error.reason if isinstance(error, URLError) else error
-        raise LineError(no_stream_text(address, error_text(why))) from error
+        why = error_text(error.reason if isinstance(error, URLError) else error)
+        raise LineError(no_stream_text(address, why)) from error
     visit.close_all(but=answer)
     kind: Message = answer.headers
     if kind.get_content_maintype() == "multipart":
@@ -214,13 +200,11 @@ def open_mjpeg(address: Address) -> MjpegStream | None:
 def _check_content_type(address: Address, kind: str) -> None:
     path = urlsplit(address.location).path.lower()
     if kind.startswith(_PAGE_TYPES) and not path.endswith(_PLAYLIST_SUFFIXES):
-        raise LineError(
-            no_stream_text(address, f"a page ({kind}), no pictures: is the path right?")
-        )
+        why = f"a page ({kind}), no pictures: is the path right?"
+        raise LineError(no_stream_text(address, why))
     if kind.startswith("image/"):
-        raise LineError(
-            no_stream_text(address, f"one picture ({kind}), no stream: is the path right?")
-        )
+        why = f"one picture ({kind}), no stream: is the path right?"
+        raise LineError(no_stream_text(address, why))
 
 
 def _request(address: Address) -> Request:

@@ -11,7 +11,7 @@ import contextlib
 import math
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -70,7 +70,7 @@ def _open(address: Address, camera: Camera, wanted: float | None) -> Source:
         case SourceKind.DEVICE:
             return V4l2Device(address, camera, wanted)
         case SourceKind.STREAM:
-            return _open_stream(address)
+            return open_stream(address, _FfmpegStream)
         case SourceKind.FILE:
             return _VideoFile(address)
         case SourceKind.FOLDER:
@@ -79,9 +79,10 @@ def _open(address: Address, camera: Camera, wanted: float | None) -> Source:
             return RawSource(address.location)
 
 
-def _open_stream(address: Address) -> Source:
+def open_stream(address: Address, open_other: Callable[[Address], Source]) -> Source:
+    """Open a stream: MJPEG by our own reader, any other by the function."""
     found = open_mjpeg(address) if address.location.startswith("http://") else None
-    return found or _FfmpegStream(address)
+    return found or open_other(address)
 
 
 class _FfmpegStream(OpenCvVideo):
@@ -134,7 +135,7 @@ class _VideoFile(OpenCvVideo):
         return image, (self._count - 1) / self._fps
 
 
-class _ImageFolder:
+class _ImageFolder(Source):
     """Images of a folder, sorted by name."""
 
     def __init__(self, address: Address, fps: float) -> None:
@@ -164,31 +165,19 @@ class _ImageFolder:
             raise LineError(f"{path}: no picture that OpenCV can read")
         return image, number / self._fps
 
-    def check(self) -> None:
-        pass
 
-    def interrupt(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
-class RawSource:
+class RawSource(Source):
     """
     A simulator, through a Unix socket: one frame after another.
 
     Each has a header of 24 bytes in network order: ``SHOE``, width, height (four bytes each),
     a reserved word, seconds as a double. Rows of blue, green and red bytes follow.
+
+    Raises:
+        LineError: No sender listens there.
     """
 
     def __init__(self, path: str) -> None:
-        """
-        Connect to the sender.
-
-        Raises:
-            LineError: No sender listens there.
-        """
         self._name = path
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._connection.settimeout(RAW_TIMEOUT_S)
@@ -226,9 +215,6 @@ class RawSource:
                 raise LineError(f"{self._name}: closed by the other side")
             have += got
         return data
-
-    def check(self) -> None:
-        """Do nothing: a read detects the end of a connection."""
 
     def interrupt(self) -> None:
         """Interrupt a blocked read."""

@@ -24,6 +24,7 @@ import cv2
 import structlog
 
 from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.sources.frame_capture_and_checks import Source
 from drivers.camera.sources.source_address_and_open_failures import Address
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, one_line
@@ -60,8 +61,8 @@ def configure_opencv() -> None:
         say(_LOG_LEVEL_ERROR)
 
 
-class OpenCvVideo:
-    """A video that OpenCV opens."""
+class OpenCvVideo(Source):
+    """A video that OpenCV opens: it gives no state from outside, and no read is interrupted."""
 
     gone: ClassVar[str] = "no picture came: unplugged, or switched off?"
 
@@ -71,19 +72,15 @@ class OpenCvVideo:
         self._reading = threading.Lock()
 
     def next(self) -> Any:  # noqa: ANN401 - whatever OpenCV gives
-        """
-        Return the next image.
-
-        Raises:
-            LineError: No image arrived.
-        """
+        """Return the next image; a `LineError` where none arrives."""
         began = time.monotonic()
         for _ in range(_MAX_FAILED_READS):
             try:
                 with self._reading:
                     good, image = self._video.read()
             except cv2.error as error:
-                raise LineError(f"{self._name}: {_first_line(error)}") from error
+                why = str(error).strip().partition("\n")[0] or type(error).__name__
+                raise LineError(f"{self._name}: {why}") from error
             if good and image is not None:
                 return image
             self.check()
@@ -92,12 +89,6 @@ class OpenCvVideo:
                 raise LineError(f"{self._name}: no picture for {waited:.1f} s")
         raise LineError(f"{self._name}: {self.gone}")
 
-    def check(self) -> None:
-        """Do nothing: OpenCV gives no state from outside."""
-
-    def interrupt(self) -> None:
-        """Do nothing: OpenCV's reads cannot be interrupted."""
-
     def close(self) -> None:
         """Release the video; a read that is running in another thread releases it at its end."""
         if not self._reading.acquire(timeout=_RELEASE_TIMEOUT_S):
@@ -105,10 +96,6 @@ class OpenCvVideo:
         with contextlib.suppress(cv2.error):
             self._video.release()
         self._reading.release()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 _DRIVER_BUFFERS: Final = 2
@@ -183,9 +170,7 @@ class V4l2Device(OpenCvVideo):
             self._video.set(_control_number(name), controls[name])
 
     def _hold(self) -> None:
-        """
-        Check the controls after the stream has started, because some cameras reset them then.
-        """
+        """Check the controls once the stream has started: some cameras reset them then."""
         lost = self._lost()
         if lost:
             self._lock(self._controls)

@@ -158,7 +158,7 @@ def check_video(
     source: str, username: str | None, password_file: str | None, folder: Path
 ) -> None:
     """
-    Check the address of a camera that reads no cards, and its login.
+    Check the address of a camera that reads no cards, as `parse_source` and `add_login` take it.
 
     Raises:
         UserError: The address is invalid, or the file has no password.
@@ -166,30 +166,19 @@ def check_video(
     add_login(parse_source(source), username, password_file, folder)
 
 
-_PASSWORD_PLACEHOLDER = "{password}"  # noqa: S105 - a placeholder
-
-
 def add_login(
     address: Address, username: str | None, password_file: str | None, folder: Path
 ) -> Address:
     """
-    Return the address with the user name and password of a configuration.
-
-    Args:
-        address: The port.
-        username: The option; None for no login.
-        password_file: The option; the first line of the file is the password.
-        folder: Folder of the configuration.
+    Return the address with the user name and password of a configuration in this folder.
 
     Raises:
         UserError: The options contradict each other, or the file has no password.
     """
-    has_placeholder = _PASSWORD_PLACEHOLDER in address.location
+    has_placeholder = "{password}" in address.location
     if password_file is None:
         if has_placeholder and address.is_stream:
-            raise UserError(
-                f"port: {_PASSWORD_PLACEHOLDER}; expected options.password_file, where it is"
-            )
+            raise UserError("port: {password}; expected options.password_file, where it is")
         if username is None:
             return address
     elif username is None and not has_placeholder:

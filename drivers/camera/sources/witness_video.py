@@ -21,8 +21,7 @@ from drivers.camera.sources.frame_capture_and_checks import (
     FrameCheck,
     Source,
 )
-from drivers.camera.sources.mjpeg_stream import open_mjpeg
-from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
+from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source, open_stream
 from drivers.camera.sources.opencv_video import READ_TIMEOUT_S
 from drivers.camera.sources.source_address_and_open_failures import (
     Address,
@@ -39,8 +38,8 @@ _FROZEN_AFTER_S: Final = 15.0
 """A network camera may send no frames while nothing changes."""
 
 
-class AvStream:
-    """A network camera whose stream PyAV decodes."""
+class AvStream(Source):
+    """A network camera whose stream PyAV decodes; a read ends by itself after a time."""
 
     def __init__(self, address: Address) -> None:
         self._name = str(address)
@@ -66,12 +65,6 @@ class AvStream:
         except (av.FFmpegError, ValueError) as error:
             raise LineError(f"{self._name}: the stream broke off: {_why(error)}") from error
 
-    def check(self) -> None:
-        """Do nothing: a read ends by itself after a time."""
-
-    def interrupt(self) -> None:
-        """Do nothing: as `check`."""
-
     def close(self) -> None:
         """Close the stream."""
         with contextlib.suppress(av.FFmpegError, ValueError):
@@ -86,8 +79,7 @@ def _why(error: Exception) -> str:
 def _open(address: Address, camera: Camera) -> Source:
     if address.kind is not SourceKind.STREAM:
         return open_source(address, camera)
-    found = open_mjpeg(address) if address.location.startswith("http://") else None
-    return found or AvStream(address)
+    return open_stream(address, AvStream)
 
 
 def open_video(
@@ -100,12 +92,8 @@ def open_video(
     """
     Return the capture of a camera; `start` opens it.
 
-    Args:
-        source: An address as of a camera's port; ``camera:`` may be left out.
-        size: Width and height that a device is asked for; streams have their own.
-        username: User name for a network camera.
-        password_file: File with its password.
-        folder: Folder of the configuration.
+    A device is asked for the width and height of `size`; streams have their own. The other
+    parameters are those of `check_video`.
 
     Raises:
         UserError: The address is invalid, or the file has no password.

@@ -8,10 +8,10 @@ a hand, is waited for: later cards are reported after it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from itertools import takewhile
+from typing import Final, NamedTuple
 
-import cv2
-import numpy as np
+from msgspec import Struct
 
 from drivers.camera.evidence_photos import Evidence
 from drivers.camera.line_messages import Say, Statement
@@ -25,17 +25,12 @@ from drivers.camera.recognition.find_and_read_card import (
 from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
     PixelShift,
-    TableProjection,
     max_stray_mm,
     place_patch,
     places_raster,
 )
 from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.camera.stations.pose_and_light_check import (
-    ColourCheck,
-    LightingMonitor,
-    PoseCheck,
-)
+from drivers.camera.stations.pose_and_light_check import CheckedStation
 from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
 
@@ -43,7 +38,7 @@ _SAME_TIME_STEP_S: Final = 0.03
 """Offset per place: cards that appear within it are in dealing order."""
 
 
-class DealtCard:
+class DealtCard(Struct):
     """
     A card that was dealt.
 
@@ -56,13 +51,12 @@ class DealtCard:
         is_face_down: Whether it showed its back.
     """
 
-    def __init__(self, slot: Slot, since: float) -> None:
-        self.slot = slot
-        self.since = since
-        self.sighting: Sighting | None = None
-        self.read_at = 0.0
-        self.delay_ms = 0
-        self.is_face_down = False
+    slot: Slot
+    since: float
+    sighting: Sighting | None = None
+    read_at: float = 0.0
+    delay_ms: int = 0
+    is_face_down: bool = False
 
 
 class DealOrder:
@@ -81,7 +75,10 @@ class DealOrder:
                 return card
         card = DealtCard(slot, since)
         self._pending.append(card)
-        self._pending.sort(key=_sort_key)
+        # Cards that appear together are in dealing order.
+        self._pending.sort(
+            key=lambda card: card.since + _SAME_TIME_STEP_S * DEALING_ORDER.index(card.slot)
+        )
         return card
 
     def remove(self, slot: Slot) -> None:
@@ -97,27 +94,17 @@ class DealOrder:
 
     def take_due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
         """
-        Take the cards that can be reported: those before which none is unread.
-
-        Args:
-            waits: Whether a card has to wait for an object that may become a card.
+        Take the cards that can be reported: those before which none is unread, and none `waits`
+        for an object that may become a card.
         """
-        due: list[DealtCard] = []
-        while (
-            self._pending and self._pending[0].sighting is not None and not waits(self._pending[0])
-        ):
-            due.append(self._pending.pop(0))
+        due = list(takewhile(lambda card: card.sighting and not waits(card), self._pending))
+        del self._pending[: len(due)]
         return due
 
     def take_all(self) -> list[DealtCard]:
         """Take all cards, read or not: the table was cleared."""
         pending, self._pending = self._pending, []
         return pending
-
-
-def _sort_key(card: DealtCard) -> float:
-    # Cards that appear together are in dealing order.
-    return card.since + _SAME_TIME_STEP_S * DEALING_ORDER.index(card.slot)
 
 
 _CLEARED_AFTER_S: Final = 0.5
@@ -130,16 +117,15 @@ _MAX_ORDER_WAIT_S: Final = 0.4
 """Time for which a card waits for an earlier place on which something moves."""
 
 
-class _WatchedSlot:
+class _WatchedSlot(NamedTuple):
     """A slot, the area of its place and its state."""
 
-    def __init__(self, slot: Slot, spot: SearchArea, threshold: float) -> None:
-        self.slot = slot
-        self.area = spot
-        self.tracker = SlotTracker(threshold)
+    slot: Slot
+    area: SearchArea
+    tracker: SlotTracker
 
 
-class OverheadStation:
+class OverheadStation(CheckedStation):
     """Watches all places."""
 
     def __init__(
@@ -149,30 +135,23 @@ class OverheadStation:
         reader: CardReader,
         evidence: Evidence | None = None,
     ) -> None:
-        projection = TableProjection(profile)
-        # Remove the noise of the reference image.
-        reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
+        super().__init__(profile, reference, reader, evidence)
         places = [place for place in profile.place if place.slot is not None]
         self._slots = [
             _WatchedSlot(
                 place.slot,
                 SearchArea(
-                    place_patch(projection, place, profile.card),
-                    reference,
+                    place_patch(self._projection, place, profile.card),
+                    self._reference,
                     max_stray_mm(place, profile.place),
                 ),
-                reader.threshold,
+                SlotTracker(reader.threshold),
             )
             for place in places
             if place.slot is not None
         ]
-        self._raster = places_raster(projection, places, profile.card)
-        self._changes = ChangeDetector(self._samples(reference))
-        self._lighting = LightingMonitor(profile, projection, reference)
-        self._pose = PoseCheck(profile, projection, reference)
-        self._colours = ColourCheck(reference)
-        self._reader = reader
-        self._evidence = evidence
+        self._raster = places_raster(self._projection, places, profile.card)
+        self._changes = ChangeDetector(self._samples(self._reference))
         self._deal_order = DealOrder()
         self._has_dealt = False
         self._empty_since: float | None = None
@@ -194,8 +173,8 @@ class OverheadStation:
             # A place is read only where the camera has not moved since it came to rest.
             if self._pose.confirm(image, at, watched.tracker.still_since):
                 statements += self._read_slot(watched, image, at, light.gain)
-        for card in self._deal_order.take_due(lambda card: self._waits_for_earlier(card, at)):
-            statements.append(self._report(card))
+        due = self._deal_order.take_due(lambda card: self._waits_for_earlier(card, at))
+        statements += map(self._report, due)
         return statements + self._check_cleared(image, at)
 
     def _samples(self, image: Image, shift: PixelShift = NO_SHIFT) -> Image:
@@ -212,11 +191,6 @@ class OverheadStation:
             watched.slot: (watched.tracker.state.value, watched.tracker.card)
             for watched in self._slots
         }
-
-    def close(self) -> None:
-        """Release the resources."""
-        if self._evidence is not None:
-            self._evidence.close()
 
     def _slots_to_read(self, at: float) -> list[_WatchedSlot]:
         wanting = [watched for watched in self._slots if watched.tracker.is_read_due(at)]

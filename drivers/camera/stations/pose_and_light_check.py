@@ -11,7 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.evidence_photos import Evidence
 from drivers.camera.profile.camera_profile import Point, Profile
+from drivers.camera.recognition.find_and_read_card import CardReader
 from drivers.camera.recognition.outline_fitting import max_channel
 from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
@@ -326,6 +328,39 @@ def _away_from_places(profile: Profile, points: Floats) -> NDArray[np.bool_]:
     for centre in _watched(profile):
         away &= np.hypot(*(points - np.array(centre)).T) > _PLACE_RADIUS_MM
     return away
+
+
+class CheckedStation:
+    """
+    The part that both stations share: the checks of each frame, and the pictures of its cards.
+
+    Args:
+        profile: The profile.
+        reference: Its frame of the empty table.
+        reader: Reads the cards.
+        evidence: Stores their pictures; None for none.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        reference: Image,
+        reader: CardReader,
+        evidence: Evidence | None = None,
+    ) -> None:
+        # Remove the noise of the reference image.
+        self._reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
+        self._projection = TableProjection(profile)
+        self._lighting = LightingMonitor(profile, self._projection, self._reference)
+        self._pose = PoseCheck(profile, self._projection, self._reference)
+        self._colours = ColourCheck(self._reference)
+        self._reader = reader
+        self._evidence = evidence
+
+    def close(self) -> None:
+        """Write the last pictures."""
+        if self._evidence is not None:
+            self._evidence.close()
 
 
 _COMPARED_WIDTH_PX: Final = 160

@@ -10,21 +10,14 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-import cv2
 import numpy as np
 
 from drivers.camera.evidence_photos import Evidence
 from drivers.camera.line_messages import Say, Statement
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.find_and_read_card import CardReader
-from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.camera.stations.pose_and_light_check import (
-    ColourCheck,
-    LightingMonitor,
-    PoseCheck,
-    ThroatEdges,
-)
+from drivers.camera.stations.pose_and_light_check import CheckedStation, ThroatEdges
 from drivers.camera.stations.throat_card_track import (
     CardTrack,
     Extent,
@@ -62,7 +55,7 @@ _ERROR_CLEARED_AFTER_S: Final = 1.0
 """Time with an empty throat after which an error is over."""
 
 
-class ThroatStation:
+class ThroatStation(CheckedStation):
     """Watches the throat."""
 
     def __init__(
@@ -72,17 +65,12 @@ class ThroatStation:
         reader: CardReader,
         evidence: Evidence | None = None,
     ) -> None:
-        projection = TableProjection(profile)
-        reference = np.asarray(cv2.GaussianBlur(reference, (3, 3), 0), np.uint8)
-        self._window = ThroatWindow(profile, projection, reference)
-        self._lighting = LightingMonitor(profile, projection, reference)
-        self._pose = PoseCheck(profile, projection, reference)
-        self._colours = ColourCheck(reference)
-        self._edges = ThroatEdges(profile, projection, reference)
-        self._vote = TwoIndexVote(self._window, projection, reader)
+        super().__init__(profile, reference, reader, evidence)
+        self._window = ThroatWindow(profile, self._projection, self._reference)
+        self._edges = ThroatEdges(profile, self._projection, self._reference)
+        self._vote = TwoIndexVote(self._window, self._projection, reader)
         self._visibility = VisibilityMonitor()
-        self._evidence = evidence
-        self._darkest = max(_MIN_LIGHT, _MIN_LIGHT_SHARE * _brightness(reference))
+        self._darkest = max(_MIN_LIGHT, _MIN_LIGHT_SHARE * _brightness(self._reference))
         self._gain = 1.0
         self._track: CardTrack | None = None
         self._frames: list[TrackFrame] = []
@@ -118,14 +106,7 @@ class ThroatStation:
 
     def finish(self) -> list[Statement]:
         """Report a card in the throat as unclear; there are no more frames."""
-        if self._track is None:
-            return []
-        return self._report_unclear()
-
-    def close(self) -> None:
-        """Release the resources."""
-        if self._evidence is not None:
-            self._evidence.close()
+        return [] if self._track is None else self._report_unclear()
 
     def _on_unusable_frame(self, at: float) -> list[Statement]:
         """Handle a frame in which a card could not be detected."""
@@ -158,10 +139,8 @@ class ThroatStation:
             track = None
         if track is None:
             torn = self._visibility.gap_before_frame or (len(found) > 1 and not statements)
-            before = self._last_empty_at
-            track = CardTrack(
-                self._window.start, self._window.length, before=before, interrupted=torn
-            )
+            window, before = self._window, self._last_empty_at
+            track = CardTrack(window.start, window.length, before=before, interrupted=torn)
             self._frames = []
         self._track, self._card_vanished = track, False
         track.add(innermost)
@@ -204,11 +183,10 @@ class ThroatStation:
         if fate is TrackOutcome.UNCLEAR or (track.interrupted and fate is not TrackOutcome.LEFT):
             return self._report_unclear()
         self._track, self._frames = None, []
-        match fate:
-            case TrackOutcome.RETURNED:
-                return self._report_returned(frames)
-            case TrackOutcome.LEFT:
-                return self._report_left(track, frames, int((at - track.extents[-1].at) * 1000))
+        if fate is TrackOutcome.RETURNED:
+            return self._report_returned(frames)
+        if fate is TrackOutcome.LEFT:
+            return self._report_left(track, frames, int((at - track.extents[-1].at) * 1000))
         return []
 
     def _report_unclear(self) -> list[Statement]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -71,19 +72,6 @@ _WINDOW_TOLERANCE_MM: Final = 1.5
 """Distance by which an index may extend beyond the window."""
 
 
-class AlignedCard(NamedTuple):
-    """
-    A card whose edges were found in the throat.
-
-    Attributes:
-        quad: Its corners in the frame, in reading order.
-        patch: The searched area.
-    """
-
-    quad: Floats
-    patch: Image
-
-
 class ThroatWindow:
     """
     The window, along the direction in which cards leave.
@@ -91,10 +79,7 @@ class ThroatWindow:
     Attributes:
         length: Length of a card in that direction, in millimetres.
         start: Position of the window's begin, at the shoe.
-        leading: Leading end of a card: 0 for the upper one, 1 for the lower.
     """
-
-    leading: Final = 1
 
     def __init__(self, profile: Profile, projection: TableProjection, reference: Image) -> None:
         throat = profile.throat
@@ -138,30 +123,30 @@ class ThroatWindow:
         """
         empty = self._empty * gain
         apart = np.abs(sample - empty).max(axis=2)
-        covered = (apart > _MIN_DIFFERENCE * min(1.0, max(0.4, gain))).mean(
-            axis=1
-        ) > _MIN_COVERED_SHARE
+        differs = apart > _MIN_DIFFERENCE * min(1.0, max(0.4, gain))
+        covered = differs.mean(axis=1) > _MIN_COVERED_SHARE
         hidden = (apart <= _MAX_EMPTY_DIFFERENCE * max(1.0, gain)).mean(axis=1) < _MIN_FREE_SHARE
         if hidden.any():
             shows = self._pattern_rows(sample)
             covered, hidden = covered & ~shows, hidden & ~shows
-        return covered_extents(
-            _fill_gaps(covered | _away_from_covered(hidden, covered), hidden), self._positions, at
-        )
+        filled = _fill_gaps(covered | _away_from_covered(hidden, covered), hidden)
+        return covered_extents(filled, self._positions, at)
 
     def _pattern_rows(self, sample: Image) -> NDArray[np.bool_]:
         """Return the rows in which the pattern of the empty throat is visible, in any light."""
         now, empty = _pattern(sample.mean(axis=2, dtype=np.float32)), self._pattern
         alike, this, that = (_sum_neighbours(each) for each in (now * empty, now**2, empty**2))
-        clear = (alike > _MIN_PATTERN_LIKENESS * np.sqrt(this * that)) & (
-            empty.std(axis=(1, 2)) > _MIN_PATTERN_SPREAD
-        )
+        clear = alike > _MIN_PATTERN_LIKENESS * np.sqrt(this * that)
+        clear &= empty.std(axis=(1, 2)) > _MIN_PATTERN_SPREAD
         return np.pad(np.repeat(clear, _STRIP_ROWS), (0, len(sample) - _STRIP_ROWS * len(clear)))
 
     def align_card(
         self, image: Image, extent: Extent, gain: float, *, leading: bool
-    ) -> AlignedCard | None:
-        """Find the card whose leading, or trailing, edge is that of an extent."""
+    ) -> tuple[Floats, Image] | None:
+        """
+        Find the card whose leading, or trailing, edge is that of an extent; return its corners in
+        the frame, in reading order, and the searched area.
+        """
         if not (extent.ends if leading else extent.starts):
             return None
         half = self.length / 2
@@ -173,7 +158,7 @@ class ThroatWindow:
         found = fit_card(scene, pose)
         if found is None or not self._is_founded(found, leading=leading):
             return None
-        return AlignedCard(self._patch.to_picture(found.quad), patch)
+        return self._patch.to_picture(found.quad), patch
 
     def _is_founded(self, found: FittedCard, *, leading: bool) -> bool:
         top, right, bottom, left = found.sides
@@ -185,24 +170,15 @@ class ThroatWindow:
     def contains(self, projection: TableProjection, pixels: Floats) -> bool:
         """True if points of the frame are all in the window."""
         local = (projection.to_table(pixels) - self._centre) @ self._axes.T
-        low, high = (
-            self._window.min(axis=0) - _WINDOW_TOLERANCE_MM,
-            self._window.max(axis=0) + _WINDOW_TOLERANCE_MM,
-        )
+        low = self._window.min(axis=0) - _WINDOW_TOLERANCE_MM
+        high = self._window.max(axis=0) + _WINDOW_TOLERANCE_MM
         return bool(((local >= low) & (local <= high)).all())
 
 
 def covered_extents(
     occupied: NDArray[np.bool_], positions: NDArray[np.float64], at: float
 ) -> list[Extent]:
-    """
-    Return the covered extents of the window, from the shoe outwards.
-
-    Args:
-        occupied: Whether each row is covered.
-        positions: Positions of the rows.
-        at: Time of the frame.
-    """
+    """Return the extents of the occupied rows at these positions, from the shoe outwards."""
     step = float(positions[1] - positions[0])
     padded = np.concatenate([[False], occupied, [False]])
     changes = np.flatnonzero(padded[1:] != padded[:-1])
@@ -287,15 +263,6 @@ EndVotes = tuple[list[IndexVote], list[IndexVote]]
 """Votes of the leading and of the trailing end, each with the sharpest first."""
 
 
-class _VisibleIndex(NamedTuple):
-    """A frame in which the index of one end is completely visible."""
-
-    image: Image
-    index_window: Floats
-    blur: float
-    patch: Image
-
-
 class TwoIndexVote:
     """Reads both ends of cards in the throat."""
 
@@ -307,21 +274,13 @@ class TwoIndexVote:
         self._reader = reader
 
     def read(self, frames: Sequence[TrackFrame], gain: float) -> EndVotes:
-        """
-        Read both ends, each in its sharpest frames.
-
-        Args:
-            frames: All frames of one track.
-            gain: Brightness, as a multiple of the empty throat's.
-        """
+        """Read both ends in the frames of a track; `gain` is the light, of the empty throat's."""
         return self._read(frames, gain, leading=True), self._read(frames, gain, leading=False)
 
     def agreed_card(
         self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
     ) -> Card | None:
-        """
-        Return the card on which all frames together, and most of them alone, agree; else None.
-        """
+        """Return the card on which all frames together, and most alone, agree; else None."""
         both = [*one, *other]
         whole = self.combine(one, other)
         if whole is None or whole.card is None:
@@ -334,36 +293,26 @@ class TwoIndexVote:
 
     def combine(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Reading | None:
         """Combine the readings of one end, or of both; None where there is none."""
-        return self._reader.combine(
-            [each.reading for each in one], [each.reading for each in other]
-        )
+        readings = ([each.reading for each in votes] for votes in (one, other))
+        return self._reader.combine(*readings)
 
     def _read(
         self, frames: Sequence[TrackFrame], gain: float, *, leading: bool
     ) -> list[IndexVote]:
-        found = [
-            index
-            for frame in frames
-            if (index := self._index(frame, gain, leading=leading)) is not None
-        ]
-        found.sort(key=lambda index: index.blur)
+        found: list[tuple[float, Image, Floats, Image]] = []
+        for frame, extent in frames:
+            card = self._window.align_card(frame.image, extent, gain, leading=leading)
+            if card is None:
+                continue
+            quad, patch = card
+            # The lower end of a card leads.
+            window = self._reader.index_window(quad, 1 if leading else 0)
+            if self._window.contains(self._projection, window):
+                blur = self._reader.index_blur(frame.image, window)
+                if self._reader.is_sharp(blur):
+                    found.append((blur, frame.image, window, patch))
+        found.sort(key=itemgetter(0))
         return [
-            IndexVote(
-                self._reader.read_index(index.image, index.index_window), index.blur, index.patch
-            )
-            for index in found[:_MAX_FRAMES_READ]
+            IndexVote(self._reader.read_index(image, window), blur, patch)
+            for blur, image, window, patch in found[:_MAX_FRAMES_READ]
         ]
-
-    def _index(self, frame: TrackFrame, gain: float, *, leading: bool) -> _VisibleIndex | None:
-        image = frame.frame.image
-        card = self._window.align_card(image, frame.extent, gain, leading=leading)
-        if card is None:
-            return None
-        end = ThroatWindow.leading if leading else 1 - ThroatWindow.leading
-        window = self._reader.index_window(card.quad, end)
-        if not self._window.contains(self._projection, window):
-            return None
-        blur = self._reader.index_blur(image, window)
-        return (
-            _VisibleIndex(image, window, blur, card.patch) if self._reader.is_sharp(blur) else None
-        )
