@@ -25,6 +25,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec import Meta, Struct, field
 
 from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from drivers.text_lines_and_card_tables import noise
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
     BettingOpen,
@@ -119,16 +120,13 @@ class ButtonsDecoder:
     def __init__(self, options: ButtonsOptions) -> None:
         self._lines = options.lines
         self._window = options.repeat_window
-        self._meanings: dict[bytes, Observation] = {}
-        for text, meaning in options.keys.items():
-            raw = text.encode("ascii")
-            if not options.lines:
-                raw = _NAMED_CHARACTERS.get(text, raw)
-            self._meanings[raw] = _MEANINGS[meaning][0]
-        self._line = b""
-        self._is_noise = self._is_overlong = False
-        self._last = b""
+        named = {} if options.lines else _NAMED_CHARACTERS
+        self._meanings = {
+            named.get(text, text.encode("ascii")): _MEANINGS[meaning][0]
+            for text, meaning in options.keys.items()
+        }
         self._last_at = 0.0
+        self.reset()
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """Take the next bytes, received at `now`."""
@@ -155,29 +153,28 @@ class ButtonsDecoder:
         is_noise = raw not in _PRINTABLE
         if self._is_noise and not is_noise:
             # Text begins anew after noise.
-            frames.append(Frame(self._line, FrameKind.NOISE, (), now, "no text"))
+            frames.append(noise(self._line, now, "no text"))
             self._clear()
         self._line += raw
         self._is_noise |= is_noise
         if len(self._line) == MAX_LINE_BYTES:
-            frames.append(Frame(self._line, FrameKind.NOISE, (), now, "a line without end"))
+            frames.append(noise(self._line, now, "a line without end"))
             self._line, self._is_overlong = b"", True
 
     def _end_of_line(self, raw: bytes, now: float) -> Frame:
-        note = "an empty line"
-        if self._is_noise or self._is_overlong:
-            note = "the end of a line that was too long" if self._is_overlong else "no text"
-            text = b""
-        else:
-            text = raw.strip()
+        is_noise, is_overlong = self._is_noise, self._is_overlong
         self._clear()
-        return self._press(raw, text, now) if text else Frame(raw, FrameKind.NOISE, (), now, note)
+        if is_overlong:
+            return noise(raw, now, "the end of a line that was too long")
+        if is_noise or not raw.strip():
+            return noise(raw, now, "no text" if is_noise else "an empty line")
+        return self._press(raw, raw.strip(), now)
 
     def _press(self, raw: bytes, text: bytes, now: float) -> Frame:
         meaning = self._meanings.get(text)
         if meaning is None:
             # A button without a meaning changes nothing, so nothing is missing.
-            return Frame(raw, FrameKind.NOISE, (), now, f"no meaning: {text!r}")
+            return noise(raw, now, f"no meaning: {text!r}")
         is_repeat = text == self._last and now - self._last_at < self._window
         self._last, self._last_at = text, now
         if is_repeat:
@@ -193,11 +190,8 @@ class Buttons:
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     options_type: ClassVar[type[Struct]] = ButtonsOptions
 
-    def __init__(self, options: Struct | None = None) -> None:
-        options = ButtonsOptions() if options is None else options
-        if not isinstance(options, ButtonsOptions):
-            raise TypeError(f"options of {type(options).__name__}, not of ButtonsOptions")
-        self.options = options
+    def __init__(self, options: ButtonsOptions | None = None) -> None:
+        self.options = options or ButtonsOptions()
 
     @property
     def signals(self) -> tuple[Signal, ...]:

@@ -25,9 +25,10 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from typing import Annotated, Any, ClassVar, Final, NamedTuple
+from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, defstruct
@@ -103,13 +104,6 @@ class JsonLinesOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unkno
                 raise ValueError(f"{name}: named twice; expected a name of its own for each field")
 
 
-class _Presence(NamedTuple):
-    """The time of the last report or removal of a card, and for how long a report repeats it."""
-
-    at: float
-    seconds: float
-
-
 def _key(line: Any) -> str | None:  # noqa: ANN401 - made by defstruct
     key = line.uid if isinstance(line.uid, str) else line.card
     return key if isinstance(key, str) else None
@@ -142,7 +136,8 @@ class JsonLinesDecoder(LineDecoder):
         self.parse: Callable[[bytes], Any] = msgspec.json.Decoder(line).decode
         self._last_seq: int | None = None
         self._last_numbered, self._numbered_at = b"", 0.0
-        self._present: dict[str, _Presence] = {}
+        # The time of the last report or removal of a card, and for how long a report repeats it.
+        self._present: dict[str, tuple[float, float]] = {}
 
     def reset(self) -> None:
         """Forget a half-received line and the last number: the reader reports the gap."""
@@ -172,17 +167,21 @@ class JsonLinesDecoder(LineDecoder):
                 frames.append(lost(now))
         frames.append(self._frame(line, raw, now, frames))
 
+    def find_object(self, piece: bytes) -> tuple[Any, int, int]:
+        """Return the object with noise around it, None if there is none, and where it lies."""
+        start, last = piece.find(b"{"), piece.rfind(b"}") + 1
+        try:
+            return (self.parse(piece[start:last]) if 0 <= start < last else None), start, last
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return None, start, last
+
     def _not_parsed(self, piece: bytes, now: float, frames: list[Frame]) -> None:
         """Take a comment, noise, or an object with noise around it."""
         text, raw = piece.strip(), piece + b"\n"
         if text[:1] == b"#" or not text:
             frames.append(Frame(raw, FrameKind.REPEAT, (), now, "a comment" if text else ""))
             return
-        start, last = piece.find(b"{"), piece.rfind(b"}") + 1
-        try:
-            line = self.parse(piece[start:last]) if 0 <= start < last else None
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            line = None
+        line, start, last = self.find_object(piece)
         if line is not None:
             if _PART.search(piece[:start]) or _PART.search(piece[last:]):
                 # The line ends of other objects were destroyed.
@@ -216,9 +215,9 @@ class JsonLinesDecoder(LineDecoder):
     def _card(self, line: Any, raw: bytes, now: float, frames: list[Frame]) -> Frame:  # noqa: ANN401 - as above
         key = _key(line)
         before = self._note_presence(key, now, self._options.resend_cooldown)
-        if before is not None and now - before.at < before.seconds:
+        if before is not None and now - before[0] < before[1]:
             # Of one name there are several cards, and these had no time between them.
-            if now > before.at or isinstance(line.uid, str):
+            if now > before[0] or isinstance(line.uid, str):
                 return Frame(raw, FrameKind.REPEAT, (), now)
             # Without bytes: what it means depends on repeats, which no journal has.
             frames.append(lost(now))
@@ -229,14 +228,16 @@ class JsonLinesDecoder(LineDecoder):
         note = "a card that was not read" if key is None else f"no card is {str(key)[:40]!a}"
         return Frame(raw, FrameKind.FRAME, (Unreadable(),), now, note)
 
-    def _note_presence(self, key: str | None, now: float, seconds: float) -> _Presence | None:
+    def _note_presence(
+        self, key: str | None, now: float, seconds: float
+    ) -> tuple[float, float] | None:
         """Note a report or a removal of a card; return the one before."""
         if key is None:
             return None
         before = self._present.pop(key, None)
         if len(self._present) >= _MAX_CARDS_PRESENT:
             del self._present[next(iter(self._present))]
-        self._present[key] = _Presence(now, seconds)
+        self._present[key] = now, seconds
         return before
 
     def _face(self, line: Any) -> Card | None:  # noqa: ANN401 - as above
@@ -280,12 +281,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
         return (Signal.FAULTS, *buttons, *((Signal.CUT_CARD,) if options.cut_card else ()))
 
     def decoder(self) -> Decoder:
-        """
-        Return a new decoder.
-
-        Raises:
-            UserError: The file of the table cannot be read.
-        """
+        """Return a new decoder; raises as `cards`."""
         return JsonLinesDecoder(self.options, self.cards())
 
     def codes(self) -> dict[str, Card]:
@@ -294,7 +290,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 
     def code_in(self, raw: bytes) -> str | None:
         """Return the tag in a line, as a table has it; None for a line without one."""
-        line = self._object_in(raw)
+        line, *_ = self._for_captures.find_object(raw)
         if line is None or not isinstance(line.uid, str) or line.kind not in _OF_A_CARD:
             return None
         uid = _plain_uid(line.uid)
@@ -302,19 +298,12 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 
     def recognises(self, raw: bytes) -> bool:
         """Return whether a line has a card, by its name or its tag, or a type that is known."""
-        line = self._object_in(raw)
+        line, *_ = self._for_captures.find_object(raw)
         if line is None or line.kind not in (UNSET, *_TYPES):
             return False
         is_named = isinstance(line.card, str) and card_named(line.card.strip().upper())
         has_face = bool(is_named) or isinstance(line.uid, str)
         return has_face if line.kind in _OF_A_CARD else True
-
-    def _object_in(self, raw: bytes) -> Any:  # noqa: ANN401 - made by defstruct
-        start, last = raw.find(b"{"), raw.rfind(b"}") + 1
-        try:
-            return self._for_captures.parse(raw[start:last]) if 0 <= start < last else None
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            return None
 
     def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
         """
@@ -323,14 +312,13 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
 
         A tag that is in no table becomes another text, the same one each time.
         """
-        start, last = raw.find(b"{"), raw.rfind(b"}") + 1
-        try:
-            self._for_captures.parse(raw[start:last])
+        found, start, last = self._for_captures.find_object(raw)
+        line = None
+        if found is not None and raw.lstrip()[:1] != b"#":
             # Text of other fields need not be valid.
-            line = msgspec.json.decode(raw[start:last].decode("utf-8", "replace"))
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            line = None
-        if line is None or raw.lstrip()[:1] == b"#":
+            with suppress(msgspec.DecodeError, ValueError, RecursionError):
+                line = msgspec.json.decode(raw[start:last].decode("utf-8", "replace"))
+        if line is None:
             return blank(raw, _MARKS)
         other = msgspec.json.encode(self._other_fields(line, permutation))
         return blank(raw[:start], _MARKS) + other + blank(raw[last:], _MARKS)

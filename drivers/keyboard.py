@@ -28,22 +28,11 @@ class Keyboard(LineScanner):
         return "scan a card, and see what `capture` records"
 
     def check_url(self, url: str) -> None:
-        """
-        Check the path of the device, with or without ``keyboard:``, without opening it.
-
-        Raises:
-            UserError: It is no path.
-        """
+        """Check the path of the device, with or without ``keyboard:``."""
         check_url(_with_scheme(url))
 
     def open_line(self, url: str) -> Transport:
-        """
-        Open and grab the keyboard.
-
-        Raises:
-            UserError: The port is no path.
-            LineError: It cannot be opened now.
-        """
+        """Open and grab the keyboard, as `OpensLine.open_line`."""
         return open_transport(_with_scheme(url), LineSettings())
 
 

@@ -363,14 +363,7 @@ class LineScannerDecoder(LineDecoder):
     def anonymised(
         self, raw: bytes, permutation: Mapping[Card, Card], codes: Mapping[Card, bytes]
     ) -> bytes:
-        """
-        Return a piece of bytes with other cards.
-
-        Args:
-            raw: A frame, a repeat or noise.
-            permutation: The other card of each card.
-            codes: The code of each card.
-        """
+        """Return a piece of bytes with other cards, by the codes of the cards."""
         end = self._framing.end
         is_whole = raw.endswith(end)
         piece, tail = (raw.removesuffix(end), end) if is_whole else (raw, b"")
@@ -470,12 +463,7 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
         return _PRESETS[self.options.preset].line
 
     def decoder(self) -> Decoder:
-        """
-        Return a new decoder.
-
-        Raises:
-            UserError: The file of the table cannot be read.
-        """
+        """Return a new decoder; raises as `cards`."""
         return LineScannerDecoder(self.options, self._code_table)
 
     def code_in(self, raw: bytes) -> str | None:

@@ -320,21 +320,11 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         return {key: value for key, value in super().anonymised_options.items() if key in kept}
 
     def decoder(self) -> Decoder:
-        """
-        Return a new decoder.
-
-        Raises:
-            UserError: The file of the table cannot be read.
-        """
+        """Return a new decoder; raises as `cards`."""
         return MqttCameraDecoder(self.options, self.cards())
 
     def check_url(self, url: str) -> None:
-        """
-        Check the address, the options and their files, without connecting.
-
-        Raises:
-            UserError: The first fault, in one line.
-        """
+        """Check the address, the options and their files, as `OpensLine.check_url`."""
         options, address = self.options, parse_topic_url(url)
         if not options.slots:
             raise UserError(
@@ -353,13 +343,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
             self._tls_context()
 
     def open_line(self, url: str) -> Transport:
-        """
-        Connect to the broker and subscribe.
-
-        Raises:
-            UserError: As `check_url`.
-            LineError: The broker cannot be reached, or refuses.
-        """
+        """Connect to the broker and subscribe, as `OpensLine.open_line`."""
         return MqttLine(*self.new_client(url, "shoe-recogniser"))
 
     def new_client(
@@ -368,13 +352,8 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         """
         Return a client with these options that is not connected yet, and where it belongs.
 
-        Args:
-            url: A broker and a topic.
-            name: The beginning of its client id.
-            reconnects: Whether its own thread connects it again.
-
-        Raises:
-            UserError: As `check_url`.
+        Its client id begins with the name; with `reconnects`, its own thread connects it again.
+        Raises as `check_url`.
         """
         self.check_url(url)
         options, address = self.options, parse_topic_url(url)
@@ -428,9 +407,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
 
     def _password(self) -> str | None:
         name = self.options.password_file
-        if name is None:
-            return None
-        return read_secret(name, self._folder, "options.password_file")
+        return name and read_secret(name, self._folder, "options.password_file")
 
     def _tls_context(self) -> ssl.SSLContext:
         """

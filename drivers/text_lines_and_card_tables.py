@@ -115,12 +115,8 @@ class CardTableDriver(Generic[Options]):
     code_options: ClassVar[tuple[str, ...]] = ()
     """Names of the options that determine the codes."""
 
-    def __init__(self, options: Struct | None = None) -> None:
-        options = self.options_type() if options is None else options
-        if not isinstance(options, self.options_type):
-            kind = type(options).__name__
-            raise TypeError(f"options of {kind}, not of {self.options_type.__name__}")
-        self.options = cast("Options", options)
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = cast("Options", options or self.options_type())
         self._folder = Path()
         self._table: dict[str, Card] | None = None
 
@@ -196,11 +192,13 @@ class LineDecoder(ABC):
     Args:
         end: The bytes that end a piece, and belong to it.
         limit: Bytes of the longest piece, its end included; longer ones are noise.
+        long_note: The note of longer ones, if none can have been a card.
     """
 
-    def __init__(self, end: bytes, limit: int) -> None:
+    def __init__(self, end: bytes, limit: int, long_note: str = "") -> None:
         self._end = end
         self._limit = limit
+        self._long_note = long_note
         self._rest = b""
         self._too_long = False
 
@@ -232,8 +230,10 @@ class LineDecoder(ABC):
         if was_too_long:
             # The end of what was too long is noise too, whatever it looks like: it may have
             # been a card, so something is missing.
-            frames.append(lost(now))
-            frames.append(noise(tail, now, "the end of a line that was too long"))
+            if not self._long_note:
+                frames.append(lost(now))
+            note = self._long_note or "the end of a line that was too long"
+            frames.append(noise(tail, now, note))
         else:
             self._decode((piece,), now, frames)
 
@@ -241,6 +241,7 @@ class LineDecoder(ABC):
         """Cut whole portions off data that are too long; return what remains."""
         while len(data) > self._limit:
             head, data = data[: self._limit], data[self._limit :]
-            frames.append(noise(head, now, f"no end within {self._limit} bytes"))
+            note = self._long_note or f"no end within {self._limit} bytes"
+            frames.append(noise(head, now, note))
             self._too_long = True
         return data

@@ -37,11 +37,8 @@ class AngelEyeII:
     simulator: ClassVar[str] = "drivers.simulators.angel_eye_with_mistakes:SimulatedAngelEye"
     options_type: ClassVar[type[Struct]] = AngelOptions
 
-    def __init__(self, options: Struct | None = None) -> None:
-        options = AngelOptions() if options is None else options
-        if not isinstance(options, AngelOptions):
-            raise TypeError(f"options of {type(options).__name__}, not of AngelOptions")
-        self._options = options
+    def __init__(self, options: AngelOptions | None = None) -> None:
+        self._options = options or AngelOptions()
 
     def decoder(self) -> Decoder:
         """Return a new decoder."""

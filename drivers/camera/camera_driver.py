@@ -37,11 +37,8 @@ class CameraDriver:
     line: ClassVar[LineSettings] = LineSettings()
     options_type: ClassVar[type[Struct]] = CameraOptions
 
-    def __init__(self, options: Struct | None = None) -> None:
-        options = CameraOptions() if options is None else options
-        if not isinstance(options, CameraOptions):
-            raise TypeError(f"options of {type(options).__name__}, not of CameraOptions")
-        self.options = options
+    def __init__(self, options: CameraOptions | None = None) -> None:
+        self.options = options or CameraOptions()
         self._folder = Path()
         self._journal: Path | None = None
         self._receivers: list[Callable[[Any], None]] = []
@@ -95,12 +92,7 @@ class CameraDriver:
         return profile
 
     def check_url(self, url: str) -> None:
-        """
-        Check the port, the options and the installed packages.
-
-        Raises:
-            UserError: The first fault, in one line.
-        """
+        """Check the port, the options and the installed packages, as `OpensLine.check_url`."""
         self._address(url)
         if self.options.view is not None:
             from drivers.camera.preview.loopback_server import parse_listen_address  # noqa: PLC0415 - most tables have no preview
@@ -115,13 +107,7 @@ class CameraDriver:
         self.profile()
 
     def open_line(self, url: str) -> Transport:
-        """
-        Open the camera and start reading.
-
-        Raises:
-            UserError: As `check_url`.
-            LineError: No frame arrives, or none that can be used.
-        """
+        """Open the camera and start reading, as `OpensLine.open_line`."""
         self.check_url(url)
         from drivers.camera.camera_as_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 

@@ -9,7 +9,7 @@ The journal stores these lines unchanged, as the recogniser's output.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from drivers.driver_interface import Frame, FrameKind
+from drivers.text_lines_and_card_tables import LineDecoder, noise
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:  # OpenCV is loaded only with a camera
 
 MAX_LINE_BYTES: Final = 4096
 """Longer lines are noise."""
+
+_NOISE_NOTE: Final = "no line of a camera"
 
 
 class Say(StrEnum):
@@ -54,8 +57,6 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     One line.
 
     Attributes:
-        say: Kind of the statement.
-        slot: The place.
         card: The accepted card.
         best: The most likely card where none was accepted; for people only.
         confidence: From 0 to 1.
@@ -63,7 +64,7 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
         late: Milliseconds since the card came to rest, or left the shoe.
         patch: File with the picture of the card.
         fps: Frames per second, with ``watching``.
-        note: Remark for people.
+        note: For people.
     """
 
     say: Say
@@ -105,97 +106,56 @@ def encode_statement(statement: Statement) -> bytes:
     return _encoder.encode(statement) + b"\n"
 
 
-class CameraDecoder:
+class CameraDecoder(LineDecoder):
     """Decodes lines into frames. Does no I/O, raises nothing, buffers at most one line."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._too_long = False
+        super().__init__(b"\n", MAX_LINE_BYTES, _NOISE_NOTE)
 
-    def feed(self, data: bytes, now: float) -> list[Frame]:
-        """Decode the next bytes; return the frames of the complete lines."""
-        *lines, rest = (self._rest + data).split(b"\n")
-        frames = [frame for line in lines for frame in self._line(line + b"\n", now)]
-        heads, self._rest = _split_long(rest)
-        self._too_long |= bool(heads)
-        return frames + [_noise(head, now) for head in heads]
-
-    def _line(self, line: bytes, now: float) -> list[Frame]:
-        heads, tail = _split_long(line)
-        # The end of an overlong line is noise too, whatever it looks like.
-        is_rest, self._too_long = self._too_long or bool(heads), False
-        last = _noise(tail, now) if is_rest else _frame(tail, now)
-        return [*(_noise(head, now) for head in heads), last]
-
-    def reset(self) -> None:
-        """Discard an incomplete line."""
-        self._rest, self._too_long = b"", False
-
-
-def _split_long(data: bytes) -> tuple[list[bytes], bytes]:
-    """
-    Split off whole portions of an overlong line; the same portions however the bytes arrived.
-    """
-    heads = []
-    while len(data) > MAX_LINE_BYTES:
-        head, data = data[:MAX_LINE_BYTES], data[MAX_LINE_BYTES:]
-        heads.append(head)
-    return heads, data
-
-
-def _noise(line: bytes, now: float) -> Frame:
-    return Frame(line, FrameKind.NOISE, (), now, "no line of a camera")
+    def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
+        frames += (_frame(piece + b"\n", now) for piece in pieces)
 
 
 def _frame(line: bytes, now: float) -> Frame:
     try:
         statement = _decoder.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return _noise(line, now)
+        return noise(line, now, _NOISE_NOTE)
     if statement.say is Say.WATCHING:
         return Frame(line, FrameKind.REPEAT, (), now)
-    return Frame(
-        line,
-        FrameKind.FRAME,
-        _OBSERVATIONS_BY_SAY[statement.say](statement),
-        now,
-        statement.note or "",
-    )
+    observation = _observation(statement)
+    said = () if observation is None else (observation,)
+    return Frame(line, FrameKind.FRAME, said, now, statement.note or "")
 
 
-def _placed(statement: Statement) -> tuple[observations.Observation, ...]:
-    if statement.slot is None or statement.card is None:
-        return ()  # an incomplete line
-    return (observations.Placed(slot=statement.slot, card=statement.card),)
-
-
-def _card(statement: Statement) -> tuple[observations.Observation, ...]:
-    if statement.card is None:
-        return (observations.Unreadable(slot=statement.slot),)
-    return (observations.CardDrawn(card=statement.card, slot=statement.slot),)
+def _observation(statement: Statement) -> observations.Observation | None:
+    """Return what a statement means; None for an incomplete one."""
+    slot, card = statement.slot, statement.card
+    said: observations.Observation | None = None
+    match statement.say:
+        case Say.PLACED if slot is not None and card is not None:
+            said = observations.Placed(slot=slot, card=card)
+        case Say.CARD if card is not None:
+            said = observations.CardDrawn(card=card, slot=slot)
+        case Say.CARD | Say.UNREADABLE:
+            said = observations.Unreadable(slot=slot)
+        case Say.CLEARED:
+            said = observations.TableCleared()
+        case Say.DOUBLE_FEED:
+            text = "two cards left the shoe together"
+            said = _device_error(statement, observations.Cause.OTHER, text)
+        case Say.RETURNED:
+            text = "a card was pushed back into the shoe"
+            said = _device_error(statement, observations.Cause.CARD_RETURNED, text)
+        case Say.OVER:
+            said = observations.DeviceErrorCleared()
+        case Say.MISSED:
+            said = observations.Gap(detail=observations.GapDetail.LOST_FRAMES)
+    return said
 
 
 def _device_error(
     statement: Statement, cause: observations.Cause, text: str
-) -> tuple[observations.Observation, ...]:
+) -> observations.DeviceError:
     note = statement.note or text
-    return (observations.DeviceError(cause=cause, code=statement.say.value, text=note),)
-
-
-_OBSERVATIONS_BY_SAY: Final[
-    dict[Say, Callable[[Statement], tuple[observations.Observation, ...]]]
-] = {
-    Say.PLACED: _placed,
-    Say.CARD: _card,
-    Say.UNREADABLE: lambda statement: (observations.Unreadable(slot=statement.slot),),
-    Say.CLEARED: lambda _: (observations.TableCleared(),),
-    Say.DOUBLE_FEED: lambda statement: _device_error(
-        statement, observations.Cause.OTHER, "two cards left the shoe together"
-    ),
-    Say.RETURNED: lambda statement: _device_error(
-        statement, observations.Cause.CARD_RETURNED, "a card was pushed back into the shoe"
-    ),
-    Say.OVER: lambda _: (observations.DeviceErrorCleared(),),
-    Say.MISSED: lambda _: (observations.Gap(detail=observations.GapDetail.LOST_FRAMES),),
-    Say.WATCHING: lambda _: (),
-}
+    return observations.DeviceError(cause=cause, code=statement.say.value, text=note)

@@ -9,7 +9,7 @@ import pytest
 
 from drivers.driver_interface import Frame, FrameKind, LineSettings
 from drivers.driver_registry import create_driver
-from drivers.line_scanner import LineScanner
+from drivers.line_scanner import LineScanner, LineScannerOptions
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, Observation, Unreadable
@@ -224,7 +224,7 @@ class TestTables:
 
     def test_a_journal_needs_no_file_to_be_decoded_again(self, tmp_path: Path) -> None:
         (tmp_path / "deck.toml").write_text('"17" = "4S"\n')
-        named = LineScanner(LineScanner().options_type(cards_file="deck.toml"))
+        named = LineScanner(LineScannerOptions(cards_file="deck.toml"))
         recorded = named.beside(tmp_path, tmp_path).recorded_options
         again = create_driver("line-scanner", recorded)
         assert again.decoder().feed(b"17\r", 1.0)[0].observations == (FOUR,)
@@ -244,7 +244,7 @@ class TestTables:
     ) -> None:
         if text is not None:
             (tmp_path / "deck.toml").write_text(text)
-        named = LineScanner(LineScanner().options_type(cards_file="deck.toml"))
+        named = LineScanner(LineScannerOptions(cards_file="deck.toml"))
         with pytest.raises(UserError, match=message):
             named.beside(tmp_path, tmp_path).decoder()
 

@@ -90,7 +90,7 @@ class Writer:
 
     def deal(self, settings: Settings, *, decide: bool = True) -> None:
         """Deal a simulated scenario with its times."""
-        decoder = AngelEyeII(AngelEyeII.options_type()).decoder()
+        decoder = AngelEyeII().decoder()
         began = self.now
         for scene in scenes(settings):
             for step in scene.steps:
