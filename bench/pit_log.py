@@ -91,7 +91,7 @@ class Template(NamedTuple):
 
 def simulate_shoe(seed: int) -> Template:
     """Deal a shoe, and let a supervisor rule on its irregularities."""
-    table, decoder = Table(), AngelEyeII(AngelEyeII.options_type()).decoder()
+    table, decoder = Table(), AngelEyeII().decoder()
     settings = Settings(
         shoes=1, seed=seed, mode=Mode.OPEN, faults=tuple(Fault), fault_rate=FAULT_RATE
     )

@@ -216,11 +216,10 @@ def _line(text: str, place: str) -> CaptureLine | None:
 
 def _check_order(before: CaptureLine, line: CaptureLine, place: str) -> None:
     if (before.at_us is None) != (line.at_us is None):
-        expected = (
-            "none, as on the lines before" if before.at_us is None else "one, such as 4.470000"
-        )
-        found = "no time" if line.at_us is None else "a time"
-        raise UserError(f"{place}: {found}; expected {expected}")
+        said = "a time; expected none, as on the lines before"
+        if line.at_us is None:
+            said = "no time; expected one, such as 4.470000"
+        raise UserError(f"{place}: {said}")
     if line.at_us is not None and before.at_us is not None and line.at_us < before.at_us:
         time, earlier = str(line).split()[0], str(before).split()[0]
         raise UserError(
@@ -387,9 +386,7 @@ def blank(raw: bytes, keep: bytes = b"") -> bytes:
     Return as many bytes that show no card: ``?`` for each printable character of ASCII, FF for
     each byte from 80 on, and SUB (1A) for each other one.
 
-    Args:
-        raw: The bytes.
-        keep: Bytes that stay, such as line ends. Only those that no card contains.
+    The bytes of `keep` stay, such as line ends. Only those that no card contains.
     """
     return raw.translate(_blank_table(keep))
 
@@ -406,10 +403,6 @@ class Anonymiser:
 
     A line is returned once its frames are whole. Times stay; comments are left out. Bytes of
     which the driver does not know whether they show a card become blanks. Memory is bounded.
-
-    Args:
-        driver: The driver of these bytes.
-        permutation: The other card of each card.
 
     Raises:
         UserError: The driver cannot do it.

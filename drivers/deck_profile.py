@@ -39,8 +39,6 @@ VERSION: Final = 1
 PART_SUFFIX: Final = ".part"
 """Ends the name of the file beside a profile that has the cards learned so far."""
 
-_Count = Annotated[int, Meta(ge=1)]
-
 
 class DeckProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
@@ -64,7 +62,7 @@ class DeckProfile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     driver: str
     port: str = ""
     decks: Annotated[int, Meta(ge=1, le=MAX_DECKS)]
-    codes: _Count
+    codes: Annotated[int, Meta(ge=1)]
     hash: str
     options: dict[str, Any] = {}
     line: dict[str, Any] = {}
@@ -148,10 +146,7 @@ def profile_differences(
     """
     Return the settings for which a reader may send other codes than the profile has.
 
-    Args:
-        profile: The profile.
-        driver: Name of the reader's driver.
-        options: Its `LearnsCodes.code_settings`.
+    `options` are the `LearnsCodes.code_settings` of the driver.
     """
     learned, used = {"driver": profile.driver} | profile.options, {"driver": driver, **options}
     return [

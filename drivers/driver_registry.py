@@ -88,11 +88,7 @@ _OPENS_LINE_PARTS: Final = ("look", "check_url", "open_line")
 
 def check_class(kind: object, place: str) -> type[Driver]:
     """
-    Check that a loaded entry point is a driver class, and return it.
-
-    Args:
-        kind: The object of the entry point.
-        place: The driver's name, for the message.
+    Check that the object of an entry point is a driver class, and return it.
 
     Raises:
         UserError: The first missing or invalid part, and what is expected.

@@ -133,12 +133,7 @@ class Presses:
         Return what an edge sends: the text of its line at a press, otherwise nothing.
 
         An edge sooner than `DEBOUNCE_S` after the one before it is no press: the contact bounces.
-
-        Args:
-            line: The line's number.
-            number: The number of this edge of the line, from 1.
-            at: Its time in seconds.
-            pressed: Whether the contact was closed.
+        The edges of a line are numbered from 1.
 
         Raises:
             OSError: Edges are missing.

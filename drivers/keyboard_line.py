@@ -78,9 +78,7 @@ class KeyText:
         """
         Return what an event of a key types: a character, or nothing.
 
-        Args:
-            code: The kernel's key code.
-            value: 0 released, 1 pressed, 2 repeated because it is held, which types nothing.
+        A value is 0 for released, 1 for pressed, 2 for repeated because it is held.
         """
         if code in _MODIFIERS:
             (self._held.discard if value == _RELEASED else self._held.add)(code)

@@ -255,19 +255,16 @@ class Reader:
             return self._decoder.feed(data, now)
         except Exception as error:
             # A decoder must not raise; the bytes are kept as noise.
-            self._log_decoder_failure(error, now)
+            self._decoder_failure.failed(
+                now,
+                driver=self._driver.name,
+                error=type(error).__name__,
+                text=str(error),
+                where=raised_at(error),
+            )
             self._decoder = self._driver.decoder()
             self._deliver(Frame(data, FrameKind.NOISE, (), now, f"the driver failed: {error!r}"))
             raise
-
-    def _log_decoder_failure(self, error: Exception, now: float) -> None:
-        self._decoder_failure.failed(
-            now,
-            driver=self._driver.name,
-            error=type(error).__name__,
-            text=str(error),
-            where=raised_at(error),
-        )
 
     def _count(self, frame: Frame) -> None:
         if frame.kind is FrameKind.NOISE:

@@ -24,6 +24,7 @@ a boot, which restarts them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct
@@ -110,13 +111,7 @@ _ERRORS: Final = {
 
 
 class DecodedReport(NamedTuple):
-    """
-    The content of a report.
-
-    Attributes:
-        observations: One or none.
-        note: For people: what is unusual about the report.
-    """
+    """The content of a report: an observation or none; for people, what is unusual about it."""
 
     observations: tuple[Observation, ...] = ()
     note: str = ""
@@ -197,9 +192,8 @@ def _carried(data: bytes) -> DecodedReport:
     slot, face = _SLOTS.get(_place(data)), _face(data)
     if slot is None:
         # A carried card is the next round's first by definition.
-        return DecodedReport(
-            (Carried(slot=Slot.P1, card=face.card),), "carried to no place: P1 taken"
-        )
+        carried = Carried(slot=Slot.P1, card=face.card)
+        return DecodedReport((carried,), "carried to no place: P1 taken")
     return DecodedReport((Carried(slot=slot, card=face.card),), face.note)
 
 
@@ -217,14 +211,14 @@ def _result(data: bytes) -> DecodedReport:
     return DecodedReport((result,))
 
 
-def _error(data: bytes) -> DecodedReport:
-    cause, code, text = _error_of(data)
-    return DecodedReport((DeviceError(cause=cause, code=code, text=text),))
-
-
-def _error_cleared(data: bytes) -> DecodedReport:
-    cause, code, text = _error_of(data)
-    return DecodedReport((DeviceErrorCleared(cause=cause, code=code, text=text),))
+def _error(kind: type[DeviceError | DeviceErrorCleared], data: bytes) -> DecodedReport:
+    if not data:
+        return DecodedReport((kind(cause=Cause.OTHER),))
+    code = data[0] & 0x3F
+    cause, text = _ERRORS.get(code, (Cause.OTHER, "unknown error"))
+    if data[0] & IN_ERROR_MODE:
+        text = f"{text}, already in error mode"
+    return DecodedReport((kind(cause=cause, code=code, text=text),))
 
 
 def _lock(data: bytes) -> DecodedReport:
@@ -257,14 +251,6 @@ def _face(data: bytes) -> _Face:
     return _Face(card, card is None, "" if card else f"no card has the code {code:02X}")
 
 
-def _error_of(data: bytes) -> tuple[Cause, int | None, str | None]:
-    if not data:
-        return Cause.OTHER, None, None
-    code = data[0] & 0x3F
-    cause, text = _ERRORS.get(code, (Cause.OTHER, "unknown error"))
-    return cause, code, f"{text}, already in error mode" if data[0] & IN_ERROR_MODE else text
-
-
 _REPORTS: Final[dict[str, tuple[int, Callable[[bytes], DecodedReport]]]] = {
     "S": (0, lambda _: DecodedReport((Booted(),))),
     "P": (0, lambda _: DecodedReport((Standby(),))),
@@ -275,8 +261,8 @@ _REPORTS: Final[dict[str, tuple[int, Callable[[bytes], DecodedReport]]]] = {
     "i": (2, _withdrawn),
     "R": (2, _carried),
     "G": (1, _result),
-    "E": (1, _error),
-    "e": (1, _error_cleared),
+    "E": (1, partial(_error, DeviceError)),
+    "e": (1, partial(_error, DeviceErrorCleared)),
     "L": (1, _lock),
     "M": (4, _preset),
 }

@@ -18,7 +18,7 @@ import pytest
 from calibration.camera.camera_control_locks import lock_device, port_text
 from calibration.camera.frame_source import LiveFrames, open_frames, take_frames
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.frame_capture_and_checks import Image, Source
 from drivers.camera.sources.source_address_and_open_failures import parse_source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
@@ -32,7 +32,7 @@ VAST = (  # the head of a PNG file of 60,000 x 60,000 points
 )
 
 
-class Cable:
+class Cable(Source):
     """A camera whose cable is unplugged and plugged in again."""
 
     def __init__(self) -> None:
@@ -45,15 +45,6 @@ class Cable:
         if not self.plugged.wait(0.01):
             raise LineError("eye: no picture came: unplugged?")
         return self.picture, None
-
-    def check(self) -> None:
-        pass
-
-    def interrupt(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
     def again(self) -> Cable:
         if not self.plugged.is_set():

@@ -62,9 +62,7 @@ class LoopbackServer(ThreadingHTTPServer):
         ).start()
 
     def close(self) -> None:
-        """
-        Stop listening and end all connections, so that no browser keeps showing an old image.
-        """
+        """Stop listening and end all connections, so that no browser shows an old image."""
         self.shutdown()
         self.server_close()
         for each in list(self._connections):

@@ -58,13 +58,10 @@ _MIN_SCALE: Final = 0.6
 
 class PlaceOverlay(Struct, frozen=True):
     """
-    One place as it is drawn.
+    One place as it is drawn, with the card that was read there.
 
     Attributes:
-        name: Name of the place.
         polygon: Its corners in the frame.
-        state: The state of the place.
-        card: The card that was read there.
         confidence: Confidence of the reading, from 0 to 1.
     """
 
@@ -151,9 +148,7 @@ _log = structlog.get_logger(__name__)
 
 
 class FrameFeed:
-    """
-    Passes the newest frame to the readers of ``/plain``; keeps none while there is no reader.
-    """
+    """Passes the newest frame to the readers of ``/plain``; keeps none while there is none."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -216,16 +211,12 @@ class PreviewServer:
 
     Attributes:
         feed: The frames as they are, for other programs.
+
+    Raises:
+        UserError: `listen` is no address, or one that other machines could reach.
     """
 
     def __init__(self, listen: str) -> None:
-        """
-        Args:
-            listen: Host and port.
-
-        Raises:
-            UserError: Not an address, or one that other machines could reach.
-        """
         self._address = parse_listen_address(listen)
         self.feed = FrameFeed()
         self._requested = float("-inf")

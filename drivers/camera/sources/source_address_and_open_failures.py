@@ -48,13 +48,7 @@ class SourceKind(StrEnum):
 
 
 class Address(Struct, frozen=True):
-    """
-    Address of a source.
-
-    Attributes:
-        kind: Kind of the source.
-        location: Path or URL.
-    """
+    """Address of a source: its kind, and a path or URL."""
 
     kind: SourceKind
     location: str

@@ -5,6 +5,7 @@ throat.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final, NamedTuple
 
 import cv2
@@ -138,7 +139,7 @@ class ColourCheck:
 
     def __init__(self, reference: Image) -> None:
         self._is_coloured = measure_colour(reference) >= _MIN_REFERENCE_COLOUR
-        self._next_check_at: float | None = None
+        self._next_check_at = -math.inf
         self._failed_checks = 0
 
     def check(self, image: Image, at: float) -> None:
@@ -148,7 +149,7 @@ class ColourCheck:
         Raises:
             LineError: The frames have had no colours for some seconds.
         """
-        if not self._is_coloured or (self._next_check_at is not None and at < self._next_check_at):
+        if not self._is_coloured or at < self._next_check_at:
             return
         self._next_check_at = at + _CHECK_INTERVAL_S
         # A black picture has no colours either: that is another fault.
@@ -181,8 +182,7 @@ class PoseCheck:
             (x, y, small[y : y + _TILE_PX, x : x + _TILE_PX])
             for x, y in _choose_tiles(small, profile, projection)
         ]
-        self._next_check_at: float | None = None
-        self._measured_at: float | None = None
+        self._next_check_at = self._measured_at = -math.inf
         self._failed_checks = 0
         self._shifts: list[float] = []
 
@@ -194,9 +194,7 @@ class PoseCheck:
             LineError: The frames have shown another scene, or the table from elsewhere, for some
                 seconds.
         """
-        if len(self._tiles) < _MIN_TILES or (
-            self._next_check_at is not None and at < self._next_check_at
-        ):
+        if len(self._tiles) < _MIN_TILES or at < self._next_check_at:
             return self._is_near
         self._next_check_at = at + _CHECK_INTERVAL_S
         self._measure(image, at)
@@ -222,8 +220,8 @@ class PoseCheck:
         """
         if len(self._tiles) < _MIN_TILES:
             return True
-        known = self._measured_at is not None and self._measured_at >= since
-        if (not known or self.shift_mm is None) and self._measured_at != at:
+        known = self.shift_mm is not None and self._measured_at >= since
+        if not known and self._measured_at != at:
             self._measure(image, at)
         return self.shift_mm is not None and self._is_near
 
@@ -244,9 +242,8 @@ class PoseCheck:
     def _shift(self, now: Image) -> Floats | None:
         """Return the shift of the table in pixels."""
         found = [self._find(now, *tile) for tile in self._tiles]
-        shifts = np.array(
-            [shift for score, shift in found if score >= _MIN_TILE_LIKENESS]
-        ).reshape(-1, 2)
+        good = [shift for score, shift in found if score >= _MIN_TILE_LIKENESS]
+        shifts = np.array(good).reshape(-1, 2)
         if len(shifts) < _MIN_TILES - 1:
             return None
         middle = np.median(shifts, axis=0)
@@ -405,21 +402,17 @@ class ThroatEdges:
         if not self._sides:
             return True
         flat = _narrow_grey(image).ravel()
-        return any(
-            float(now @ before)
-            > _MIN_LIKENESS * float(np.linalg.norm(now) * np.linalg.norm(before))
-            for now, before in (
-                (_without_mean(flat[side]), before) for side, before in self._sides
-            )
-        )
+        for side, before in self._sides:
+            now = _without_mean(flat[side])
+            whole = float(np.linalg.norm(now) * np.linalg.norm(before))
+            if float(now @ before) > _MIN_LIKENESS * whole:
+                return True
+        return False
 
 
 def _narrow_grey(image: Image) -> NDArray[np.float32]:
-    size = (
-        _COMPARED_WIDTH_PX,
-        max(1, round(_COMPARED_WIDTH_PX * image.shape[0] / image.shape[1])),
-    )
-    small = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    height = max(1, round(_COMPARED_WIDTH_PX * image.shape[0] / image.shape[1]))
+    small = cv2.resize(image, (_COMPARED_WIDTH_PX, height), interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_BGR2GRAY), np.float32)
 
 

@@ -84,25 +84,15 @@ class ChangeDetector:
 
     def __init__(self, empty: Image) -> None:
         # Neighbouring points count too, because the camera may have moved by some millimetres.
-        self._low = np.stack([_neighbourhood(each, np.minimum) for each in empty]).astype(
-            np.float32
-        )
-        self._high = np.stack([_neighbourhood(each, np.maximum) for each in empty]).astype(
-            np.float32
+        self._low, self._high = (
+            np.stack([_neighbourhood(each, choose) for each in empty]).astype(np.float32)
+            for choose in (np.minimum, np.maximum)
         )
         self._still: Image | None = None
         self._since = np.zeros(len(empty))
 
     def update(self, samples: Image, at: float, *, gain: float, noise: float) -> list[SlotChange]:
-        """
-        Compare the next samples of all places.
-
-        Args:
-            samples: Samples of each place.
-            at: Time of the frame.
-            gain: Brightness of the table, as a multiple of the empty table's.
-            noise: Difference of points between two frames without motion.
-        """
+        """Compare the next samples of all places, in the `Lighting` of their frame."""
         if self._still is None:
             self._still = samples.copy()
             self._since[:] = at
@@ -110,9 +100,7 @@ class ChangeDetector:
             moved = self._moved(samples, self._still, noise)
             self._still[moved], self._since[moved] = samples[moved], at
         shares = self._shares(samples, gain, noise)
-        return [
-            SlotChange(*each) for each in zip(shares.tolist(), self._since.tolist(), strict=True)
-        ]
+        return list(map(SlotChange, shares.tolist(), self._since.tolist()))
 
     def _moved(self, samples: Image, before: Image, noise: float) -> NDArray[np.bool_]:
         apart = samples.astype(np.int16) - before
@@ -154,7 +142,6 @@ class SlotTracker:
         threshold: The minimum confidence of all looks together.
 
     Attributes:
-        state: The state.
         reported_unreadable: Whether the card was reported as unreadable.
         since: When the place was last left empty: when the card appeared.
         still_since: Time since which nothing has moved on it.
@@ -273,14 +260,12 @@ class SlotTracker:
         return not sighting.ends or self._looks.accepted_card(self._threshold) is sighting.card
 
     def _has_votes(self, sighting: Sighting, least: int) -> bool:
-        return (
-            sum(each.kind is sighting.kind and each.card is sighting.card for each in self._votes)
-            >= least
-        )
+        alike = (sighting.kind, sighting.card)
+        return sum((each.kind, each.card) == alike for each in self._votes) >= least
 
     def _check_change(self) -> Sighting | None:
         """Detect another card on a place that was never seen empty in between."""
-        last = self._votes[-1] if self._votes else None
+        last = self.last_sighting
         if last is None or last.kind is not SightingKind.FACE:
             return None
         if last.card is self.card:

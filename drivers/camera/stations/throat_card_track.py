@@ -90,18 +90,17 @@ class CardTrack:
     Attributes:
         extents: Its extent in each frame.
         interrupted: Whether it was not visible for a while, or its arrival was not seen.
+
+    Args:
+        low: Position of the window's begin, at the shoe.
+        length: Length of a card.
+        before: Time of the last frame without the object.
+        interrupted: The attribute.
     """
 
     def __init__(
         self, low: float, length: float, *, before: float = 0.0, interrupted: bool = False
     ) -> None:
-        """
-        Args:
-            low: Position of the window's begin, at the shoe.
-            length: Length of a card.
-            before: Time of the last frame without the object.
-            interrupted: Whether its arrival was not seen.
-        """
         self.extents: list[Extent] = []
         self.interrupted = interrupted
         self._start = low
@@ -123,13 +122,7 @@ class CardTrack:
         return self.extents[-1].at - self._waiting_since
 
     def is_next_card(self, extent: Extent, *, more: bool) -> bool:
-        """
-        Whether the innermost extent is another card, behind this one.
-
-        Args:
-            extent: The innermost extent.
-            more: Whether there is another extent farther out.
-        """
+        """Whether the innermost extent is another card, behind this; `more` are farther out."""
         last = self.extents[-1]
         if more:
             return extent.end < last.end - _EDGE_TOLERANCE_MM
@@ -242,16 +235,12 @@ class CardTrack:
 def _estimate_excess(
     leads: list[tuple[float, float]], trails: list[tuple[float, float]], length: float
 ) -> float | None:
-    """
-    Fit one motion to the leading edge before it is hidden and the trailing edge after it appears.
-    """
+    """Fit one motion to the leading edge until it is hidden and the trailing one from then on."""
     if min(len(leads), len(trails)) < 2:  # noqa: PLR2004 - a line
         return None
     if len(leads) + len(trails) < _MIN_EDGES_FOR_CUBIC:
         # Between the two, the mean of the speeds before and after.
-        speeds = [
-            (each[-1][1] - each[0][1]) / (each[-1][0] - each[0][0]) for each in (leads, trails)
-        ]
+        speeds = [(b[1] - a[1]) / (b[0] - a[0]) for a, *_, b in (leads, trails)]
         moved = (trails[0][0] - leads[-1][0]) * sum(speeds) / 2
         return leads[-1][1] + moved - trails[0][1] - length
     begin = leads[0][0]
@@ -317,9 +306,7 @@ class VisibilityMonitor:
         return self._same and self._noisy_count >= _MIN_NOISY_FRAMES
 
     def add_idle_frame(self) -> None:
-        """
-        Add a frame without motion: if it differs from the previous one, the camera has noise.
-        """
+        """Add a frame without motion: if it differs from the last one, the camera has noise."""
         self._noisy_count = 0 if self._same else self._noisy_count + 1
 
     def add_unusable_frame(self, at: float) -> float | None:
