@@ -31,9 +31,12 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon import __version__
 from shoe_daemon.display.history_queries import LogFilter, LogReader, open_log
 from shoe_daemon.display.history_store import (
+    INSERT_ENTRY,
+    INSERT_ROUND,
     HistoryStore,
     SeqRange,
     card_rows,
+    entry_row,
     event_id,
     round_id,
     round_row,
@@ -41,7 +44,6 @@ from shoe_daemon.display.history_store import (
 from shoe_daemon.display.history_summaries import (
     DECISIONS,
     IRREGULARITY,
-    LogEntry,
     LoggedEvent,
     RoundMark,
     summarise_decision,
@@ -148,7 +150,7 @@ class _Rows(NamedTuple):
     events: list[tuple[Any, ...]]
     rounds: list[tuple[Any, ...]]
     cards: list[tuple[Any, ...]]
-    entries: list[tuple[Any, ...]]
+    entries: list[dict[str, Any]]
     duties: list[tuple[Any, ...]]
 
 
@@ -212,34 +214,12 @@ def _add_entries(rows: _Rows, journal: int, events: list[LoggedEvent], dealer: s
     for number, found in groupby(irregular, lambda each: int(each.data["id"])):
         entry = summarise_irregularity(found)
         if entry is not None:
-            rows.entries.append(_entry_row(journal, number, entry, dealer))
+            rows.entries.append(entry_row(event_id(journal, number), entry, dealer))
     for each in events:
         if each.type in DECISIONS:
-            rows.entries.append(_entry_row(journal, each.seq, summarise_decision(each), dealer))
-
-
-def _entry_row(journal: int, seq: int, entry: LogEntry, dealer: str) -> tuple[Any, ...]:
-    number = None
-    if entry.shoe is not None and entry.round is not None:
-        number = round_id(journal, entry.shoe, entry.round)
-    return (
-        event_id(journal, seq),
-        journal,
-        entry.at,
-        entry.shoe,
-        number,
-        entry.kind,
-        entry.severity,
-        event_id(journal, entry.source),
-        entry.closed,
-        entry.action,
-        entry.operator,
-        dealer,
-        entry.reason,
-        entry.authority,
-        entry.section,
-        entry.verified,
-    )
+            rows.entries.append(
+                entry_row(event_id(journal, each.seq), summarise_decision(each), dealer)
+            )
 
 
 def build(path: Path, tables: int, days: int, shoes_a_day: float) -> None:
@@ -282,16 +262,14 @@ def build(path: Path, tables: int, days: int, shoes_a_day: float) -> None:
 
 
 def _insert(db: sqlite3.Connection, rows: _Rows) -> None:
-    for table, found in (
-        ("event", rows.events),
-        ("round", rows.rounds),
-        ("round_card", rows.cards),
-        ("entry", rows.entries),
-        ("duty", rows.duties),
+    for statement, found in (
+        ("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)", rows.events),
+        (INSERT_ROUND, rows.rounds),
+        ("INSERT INTO round_card VALUES (?, ?, ?, ?, ?)", rows.cards),
+        (INSERT_ENTRY, rows.entries),
+        ("INSERT INTO duty VALUES (?, ?)", rows.duties),
     ):
-        if found:
-            places = ",".join("?" * len(found[0]))
-            db.executemany(f"INSERT INTO {table} VALUES ({places})", found)  # noqa: S608 - our own names
+        db.executemany(statement, found)
 
 
 class Values(NamedTuple):

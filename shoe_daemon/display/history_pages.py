@@ -310,8 +310,8 @@ class HistoryPages:
             "next": "{}.{}".format(*rows[-1]["cursor"]) if more else None,
             "took_ms": round(took * 1000),
             "tables": [
-                {"key": each.key, "name": names.get(each.key) or each.key.partition(".")[2]}
-                for each in reader.tables()
+                {"key": key, "name": names.get(key) or key.partition(".")[2]}
+                for key in reader.tables()
             ],
             "operators": reader.names("operator"),
             "dealers": reader.names("dealer"),

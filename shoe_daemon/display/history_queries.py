@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +25,7 @@ from shoe_daemon.display.history_store import (
     SEQ_BITS,
     SeqRange,
     connect_read_only,
+    event_id,
     round_id,
 )
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, RoundMark, card_mask
@@ -33,7 +35,6 @@ __all__ = [
     "LogFilter",
     "LogReader",
     "SearchTimeoutError",
-    "TableJournals",
     "missing_ranges",
     "newest_journals",
     "open_log",
@@ -45,19 +46,22 @@ _PROGRESS_STEPS: Final = 10_000
 
 _ROUND_MASK: Final = (1 << ROUND_BITS) - 1
 _SHOE_MASK: Final = (1 << (SEQ_BITS - ROUND_BITS)) - 1
-_NO_END: Final = 1 << 62
 
 _decode = msgspec.json.Decoder().decode
 
 _ENTRY_COLUMNS: Final = (
-    "entry.id, entry.journal, entry.at, entry.shoe, entry.round, entry.kind, entry.severity,"
-    " entry.closed, entry.action, entry.operator, entry.dealer, entry.reason, entry.authority,"
-    " entry.section, entry.verified, event.data"
+    *("id", "journal", "at", "shoe", "round", "kind", "severity", "closed", "action"),
+    *("operator", "dealer", "reason", "authority", "section", "verified"),
 )
 _ROUND_COLUMNS: Final = (
-    "round.id, round.at, round.ended, round.outcome, round.marks, round.player, round.banker,"
-    " round.player_total, round.banker_total, round.kind"
+    *("id", "at", "ended", "outcome", "marks", "player", "banker", "player_total"),
+    *("banker_total", "kind"),
 )
+_SELECT_ENTRY: Final = (
+    f"SELECT {', '.join(f'entry.{name}' for name in _ENTRY_COLUMNS)}, event.data"  # noqa: S608
+    " FROM entry LEFT JOIN event ON event.id = entry.source"
+)
+_SELECT_ROUND: Final = f"SELECT {', '.join(f'round.{name}' for name in _ROUND_COLUMNS)} FROM "  # noqa: S608
 
 
 class SearchTimeoutError(Exception):
@@ -106,13 +110,6 @@ class LogFilter(Struct, frozen=True, kw_only=True):
     cards: tuple[str, ...] = ()
 
 
-class TableJournals(NamedTuple):
-    """A table, and its journals from the newest to the oldest."""
-
-    key: str
-    journals: tuple[int, ...]
-
-
 class _Search:
     """Conditions of a query, and their values."""
 
@@ -140,13 +137,12 @@ class _Search:
         if wanted.until is not None:
             self.add(f"{column} <= ?", wanted.until)
 
-    def after(self, columns: str, cursor: Cursor | None) -> None:
+    def page(self, at: str, key: str, limit: int, cursor: Cursor | None) -> str:
+        """Return the end of the query: conditions, order and limit."""
         if cursor is not None:
-            self.add(f"({columns}) < (?, ?)", *cursor)
-
-    @property
-    def where(self) -> str:
-        return " WHERE " + " AND ".join(self.conditions) if self.conditions else ""
+            self.add(f"({at}, {key}) < (?, ?)", *cursor)
+        where = " WHERE " + " AND ".join(self.conditions) if self.conditions else ""
+        return f"{where} ORDER BY {at} DESC, {key} DESC LIMIT {limit:d}"
 
 
 class LogReader:
@@ -159,21 +155,21 @@ class LogReader:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
-        self._tables: list[TableJournals] | None = None
+        self._tables: dict[str, list[int]] | None = None
 
-    def tables(self) -> list[TableJournals]:
-        """Return all tables by their keys."""
+    def tables(self) -> dict[str, list[int]]:
+        """Return the journals of each table from the newest to the oldest, by sorted keys."""
         if self._tables is None:
             query = "SELECT site || '.' || name, id FROM journal ORDER BY latest DESC, id DESC"
             found: dict[str, list[int]] = {}
             for key, journal in self._db.execute(query):
                 found.setdefault(key, []).append(journal)
-            self._tables = [TableJournals(key, tuple(found[key])) for key in sorted(found)]
+            self._tables = dict(sorted(found.items()))
         return self._tables
 
     def key_of(self, journal: int) -> str:
         """Return the key of a journal's table."""
-        return next((each.key for each in self.tables() if journal in each.journals), "")
+        return next((key for key, found in self.tables().items() if journal in found), "")
 
     def names(self, column: str) -> list[str]:
         """Return all operators, or all dealers, of the log."""
@@ -209,11 +205,7 @@ class LogReader:
         if wanted.open_only:
             search.add("entry.closed IS NULL")
         search.times("entry.at", wanted)
-        search.after("entry.at, entry.id", cursor)
-        query = (
-            f"SELECT {_ENTRY_COLUMNS} FROM entry LEFT JOIN event ON event.id = entry.source"  # noqa: S608 - our own names
-            f"{search.where} ORDER BY entry.at DESC, entry.id DESC LIMIT {limit:d}"
-        )
+        query = _SELECT_ENTRY + search.page("entry.at", "entry.id", limit, cursor)
         return [self._entry(row) for row in self._run(query, search.values)]
 
     def rounds(
@@ -239,11 +231,7 @@ class LogReader:
             search.add("round.marks & ? <> 0", int(wanted.mark))
         search.equal("round.number", wanted.round)
         self._add_common(search, wanted, "round.at")
-        search.after("round.at, round.id", cursor)
-        query = (
-            f"SELECT {_ROUND_COLUMNS} FROM {source}{search.where}"  # noqa: S608 - our own names
-            f" ORDER BY round.at DESC, round.id DESC LIMIT {limit:d}"
-        )
+        query = _SELECT_ROUND + source + search.page("round.at", "round.id", limit, cursor)
         return [self._round(row) for row in self._run(query, search.values)]
 
     def _round_source(self, search: _Search, wanted: LogFilter) -> str:
@@ -277,12 +265,8 @@ class LogReader:
         search.add("found.copies >= ?", copies)
         self._add_copies(search, dict(others), "found.at", "found.round")
         self._add_common(search, wanted, "found.at")
-        search.after("found.at, found.round", cursor)
-        query = (
-            f"SELECT {_ROUND_COLUMNS} FROM round_card AS found CROSS JOIN round"  # noqa: S608
-            f" ON round.id = found.round{search.where}"
-            f" ORDER BY found.at DESC, found.round DESC LIMIT {limit:d}"
-        )
+        source = "round_card AS found CROSS JOIN round ON round.id = found.round"
+        query = _SELECT_ROUND + source + search.page("found.at", "found.round", limit, cursor)
         return [self._round(row) for row in self._run(query, search.values)]
 
     @staticmethod
@@ -304,8 +288,7 @@ class LogReader:
         """Return a round with all its events and entries, and its neighbours; None if unknown."""
         for journal in self._journals(table):
             key = round_id(journal, shoe, number)
-            query = f"SELECT {_ROUND_COLUMNS} FROM round WHERE id = ?"  # noqa: S608
-            rows = self._run(query, (key,))
+            rows = self._run(f"{_SELECT_ROUND}round WHERE id = ?", (key,))
             if rows:
                 return self._whole_round(key, self._round(rows[0]))
         return None
@@ -323,18 +306,14 @@ class LogReader:
             }
             for row in self._run(query, (key,))
         ]
-        query = (
-            f"SELECT {_ENTRY_COLUMNS} FROM entry LEFT JOIN event ON event.id = entry.source"  # noqa: S608
-            " WHERE entry.journal = ? AND entry.round = ? ORDER BY entry.id"
-        )
+        query = f"{_SELECT_ENTRY} WHERE entry.journal = ? AND entry.round = ? ORDER BY entry.id"
         rows = self._run(query, (key >> SEQ_BITS, key))
         found["entries"] = [self._entry(row) for row in rows]
-        for name, query in (
-            ("before", "SELECT max(id) FROM round WHERE id < ? AND id > ?"),
-            ("after", "SELECT min(id) FROM round WHERE id > ? AND id < ?"),
+        shoe = key & ~_ROUND_MASK
+        for name, query, end in (
+            ("before", "SELECT max(id) FROM round WHERE id < ? AND id > ?", shoe),
+            ("after", "SELECT min(id) FROM round WHERE id > ? AND id < ?", shoe + _ROUND_MASK),
         ):
-            shoe = key & ~_ROUND_MASK
-            end = shoe if name == "before" else shoe + _ROUND_MASK
             other = self._run(query, (key, end))[0][0]
             found[name] = None if other is None else other & _ROUND_MASK
         return found
@@ -352,43 +331,37 @@ class LogReader:
         known to be complete.
         """
         found = []
-        for table in self.tables():
-            if wanted is not None and wanted not in {table.key, table.key.partition(".")[2]}:
+        for key, (journal, *_) in self.tables().items():
+            if wanted is not None and wanted not in {key, key.partition(".")[2]}:
                 continue
-            for first, last in self._gaps(table.journals[0]):
-                found.append(
-                    {
-                        "table": table.key,
-                        "from": self._time(table.journals[0], first, "before"),
-                        "to": self._time(table.journals[0], last, "after"),
-                    }
+            head = self._run("SELECT head FROM journal WHERE id = ?", (journal,))[0][0]
+            for first, last in missing_ranges(self._db, journal, head):
+                begin, end = (
+                    self._time(journal, first, "before"),
+                    self._time(journal, last, "after"),
                 )
+                found.append({"table": key, "from": begin, "to": end})
                 if len(found) == most:
                     return found
         return found
 
-    def _gaps(self, journal: int) -> list[SeqRange]:
-        head = self._run("SELECT head FROM journal WHERE id = ?", (journal,))[0][0]
-        return missing_ranges(self._db, journal, head)
-
     def _time(self, journal: int, seq: int, side: str) -> int | None:
-        low, high = journal << SEQ_BITS, (journal + 1) << SEQ_BITS
-        key = low | seq
         if side == "before":
             query = "SELECT at FROM event WHERE id < ? AND id > ? ORDER BY id DESC LIMIT 1"
-            rows = self._run(query, (key, low))
+            end = event_id(journal, 0)
         else:
             query = "SELECT at FROM event WHERE id > ? AND id < ? ORDER BY id LIMIT 1"
-            rows = self._run(query, (key, high))
+            end = event_id(journal + 1, 0)
+        rows = self._run(query, (event_id(journal, seq), end))
         return rows[0][0] if rows else None
 
     def _journals(self, table: str) -> tuple[int, ...]:
-        found = [
-            each.journals
-            for each in self.tables()
-            if table in {each.key, each.key.partition(".")[2]}
-        ]
-        return tuple(journal for journals in found for journal in journals) or (-1,)
+        found = (
+            journals
+            for key, journals in self.tables().items()
+            if table in {key, key.partition(".")[2]}
+        )
+        return tuple(chain.from_iterable(found)) or (-1,)
 
     def _run(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         until = time.monotonic() + QUERY_LIMIT_S
@@ -401,45 +374,34 @@ class LogReader:
             raise
 
     def _entry(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        key, journal, at, shoe, round_key = row[:5]
-        closed = row[7]
+        *values, data = row
+        found = dict(zip(_ENTRY_COLUMNS, values, strict=True))
+        journal = found.pop("journal")
+        key, at, closed, round_key = (found[name] for name in ("id", "at", "closed", "round"))
+        decided = closed is not None and found["severity"] != 0
         return {
+            **found,
             "id": key & ((1 << SEQ_BITS) - 1),
             "cursor": [at, key],
             "table": self.key_of(journal),
-            "at": at,
-            "shoe": shoe,
             "round": None if round_key is None else round_key & _ROUND_MASK,
-            "kind": row[5],
-            "severity": row[6],
-            "closed": closed,
-            "seconds": None if closed is None or row[6] == 0 else (closed - at) / 1_000_000,
-            "action": row[8],
-            "operator": row[9],
-            "dealer": row[10],
-            "reason": row[11],
-            "authority": row[12],
-            "section": row[13],
-            "verified": None if row[14] is None else bool(row[14]),
-            "data": None if row[15] is None else _decode(row[15]),
+            "seconds": (closed - at) / 1_000_000 if decided else None,
+            "verified": None if found["verified"] is None else bool(found["verified"]),
+            "data": None if data is None else _decode(data),
         }
 
     def _round(self, row: tuple[Any, ...]) -> dict[str, Any]:
-        key, marks = row[0], RoundMark(row[4])
+        found = dict(zip(_ROUND_COLUMNS, row, strict=True))
+        key, marks = found.pop("id"), RoundMark(found["marks"])
         return {
-            "cursor": [row[1], key],
+            **found,
+            "cursor": [found["at"], key],
             "table": self.key_of(key >> SEQ_BITS),
             "shoe": key >> ROUND_BITS & _SHOE_MASK,
             "round": key & _ROUND_MASK,
-            "at": row[1],
-            "ended": row[2],
-            "outcome": row[3],
             "marks": [mark.name.lower() for mark in RoundMark if mark in marks and mark.name],
-            "player": row[5].split(),
-            "banker": row[6].split(),
-            "player_total": row[7],
-            "banker_total": row[8],
-            "kind": row[9],
+            "player": found["player"].split(),
+            "banker": found["banker"].split(),
         }
 
 
@@ -471,8 +433,5 @@ def open_log(path: Path) -> Iterator[LogReader]:
     Raises:
         sqlite3.Error: It cannot be opened, or is damaged.
     """
-    connection = connect_read_only(path)
-    try:
+    with contextlib.closing(connect_read_only(path)) as connection:
         yield LogReader(connection)
-    finally:
-        connection.close()

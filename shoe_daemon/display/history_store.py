@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict, astuple
 
 from shoe_daemon.display.history_summaries import (
     CARD_NUMBERS,
@@ -112,6 +114,12 @@ CREATE TABLE round_card (
 PRAGMA user_version = {SCHEMA_VERSION};
 """
 
+INSERT_ENTRY: Final = (
+    "INSERT OR REPLACE INTO entry VALUES (:id, :journal, :at, :shoe, :round, :kind, :severity,"
+    " :source, :closed, :action, :operator, :dealer, :reason, :authority, :section, :verified)"
+)
+INSERT_ROUND: Final = "INSERT OR REPLACE INTO round VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
 _OBJECTS: Final = _SCHEMA.count("CREATE ")
 """Tables and indexes; none of them has an index of its own making."""
 
@@ -159,14 +167,14 @@ class SeqRange(NamedTuple):
     last: int
 
 
-class _Changes(NamedTuple):
+class _Changes(Struct):
     """Keys to derive again after a batch, and the time of each journal's last event."""
 
-    rounds: set[int]
-    irregularities: set[int]
-    decisions: dict[int, LoggedEvent]
-    duties: set[int]
-    latest: dict[int, int]
+    rounds: set[int] = set()
+    irregularities: set[int] = set()
+    decisions: dict[int, LoggedEvent] = {}
+    duties: set[int] = set()
+    latest: dict[int, int] = {}
 
 
 def event_id(journal: int, seq: int) -> int:
@@ -190,20 +198,17 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 def round_row(key: int, summary: RoundSummary) -> tuple[Any, ...]:
     """Return the row of a round."""
-    return (
-        key,
-        summary.at,
-        summary.ended,
-        key & ((1 << ROUND_BITS) - 1),
-        summary.outcome,
-        int(summary.marks),
-        summary.player,
-        summary.banker,
-        summary.player_total,
-        summary.banker_total,
-        summary.kind,
-        card_mask(summary.cards),
-    )
+    at, ended, *others = astuple(summary)
+    return key, at, ended, key & ((1 << ROUND_BITS) - 1), *others, card_mask(summary.cards)
+
+
+def entry_row(key: int, entry: LogEntry, dealer: str | None) -> dict[str, Any]:
+    """Return the values of `INSERT_ENTRY`."""
+    journal, number = key >> SEQ_BITS, None
+    if entry.shoe is not None and entry.round is not None:
+        number = round_id(journal, entry.shoe, entry.round)
+    others = {"id": key, "journal": journal, "round": number, "dealer": dealer}
+    return {**asdict(entry), **others, "source": event_id(journal, entry.source)}
 
 
 def card_rows(key: int, summary: RoundSummary) -> list[tuple[int, int, int, int, int]]:
@@ -268,23 +273,18 @@ class HistoryStore:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         try:
-            self._db = sqlite3.connect(
-                path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-            )
+            with contextlib.ExitStack() as failing:
+                self._db = sqlite3.connect(
+                    path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+                )
+                failing.callback(self._db.close)
+                self._prepare()
+                failing.pop_all()
         except sqlite3.OperationalError as error:
-            raise UserError(f"display.history.file: {path}: {one_line(error)}") from error
-        try:
-            self._prepare()
-        except sqlite3.OperationalError as error:
-            self._db.close()
             if is_damage(error):
                 raise
             raise UserError(f"display.history.file: {path}: {one_line(error)}") from error
-        except BaseException:
-            self._db.close()
-            raise
         self._journals: dict[tuple[str, str], int] = {}
 
     def _prepare(self) -> None:
@@ -384,7 +384,7 @@ class HistoryStore:
             heads: Journals, and the number of the last event of which is known.
         """
         with self._transaction():
-            changes = _Changes(set(), set(), {}, set(), {})
+            changes = _Changes()
             added = sum(self._add_event(each, changes) for each in events)
             self._derive(changes)
             for journal, covered_range in covered:
@@ -398,7 +398,7 @@ class HistoryStore:
     ) -> int:
         """Store a batch of one journal, which has no other public events in that range."""
         with self._transaction():
-            changes = _Changes(set(), set(), {}, set(), {})
+            changes = _Changes()
             added = sum(self._insert(journal, each, changes) for each in events)
             self._derive(changes)
             self._cover(journal, covered)
@@ -467,12 +467,7 @@ class HistoryStore:
         row = before.fetchone()
         if row is not None and row != (summary.at, summary.player, summary.banker):
             self._delete_cards(key, *row)
-        values = round_row(key, summary)
-        places = ",".join("?" * len(values))
-        self._db.execute(f"INSERT OR REPLACE INTO round VALUES ({places})", values)  # noqa: S608
-        self._put_cards(key, summary)
-
-    def _put_cards(self, key: int, summary: RoundSummary) -> None:
+        self._db.execute(INSERT_ROUND, round_row(key, summary))
         self._db.executemany(
             "INSERT OR IGNORE INTO round_card VALUES (?, ?, ?, ?, ?)", card_rows(key, summary)
         )
@@ -485,32 +480,9 @@ class HistoryStore:
         )
 
     def _put_entry(self, key: int, entry: LogEntry) -> None:
-        journal = key >> SEQ_BITS
-        number = None
-        if entry.shoe is not None and entry.round is not None:
-            number = round_id(journal, entry.shoe, entry.round)
         query = "SELECT dealer FROM duty WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1"
-        duty = self._db.execute(query, (event_id(journal, 0), key)).fetchone()
-        values = (
-            key,
-            journal,
-            entry.at,
-            entry.shoe,
-            number,
-            entry.kind,
-            entry.severity,
-            event_id(journal, entry.source),
-            entry.closed,
-            entry.action,
-            entry.operator,
-            duty and duty[0],
-            entry.reason,
-            entry.authority,
-            entry.section,
-            entry.verified,
-        )
-        places = ",".join("?" * len(values))
-        self._db.execute(f"INSERT OR REPLACE INTO entry VALUES ({places})", values)  # noqa: S608
+        duty = self._db.execute(query, (event_id(key >> SEQ_BITS, 0), key)).fetchone()
+        self._db.execute(INSERT_ENTRY, entry_row(key, entry, duty and duty[0]))
 
     def _put_dealer(self, key: int) -> None:
         """Set the dealer of the entries up to the next change of dealers."""
@@ -531,10 +503,8 @@ class HistoryStore:
         rows = self._db.execute(query, (journal, last + 1, first - 1)).fetchall()
         if len(rows) == 1 and rows[0][0] <= first and rows[0][1] >= last:
             return
-        self._db.executemany(
-            "DELETE FROM coverage WHERE journal = ? AND first = ?",
-            [(journal, row[0]) for row in rows],
-        )
+        delete = "DELETE FROM coverage WHERE journal = ? AND first = ?"
+        self._db.executemany(delete, [(journal, row[0]) for row in rows])
         first = min([first, *(row[0] for row in rows)])
         last = max([last, *(row[1] for row in rows)])
         self._db.execute("INSERT INTO coverage VALUES (?, ?, ?)", (journal, first, last))

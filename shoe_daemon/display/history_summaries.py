@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntFlag
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -22,7 +23,6 @@ __all__ = [
     "RoundMark",
     "RoundSummary",
     "card_mask",
-    "is_entry",
     "summarise_decision",
     "summarise_irregularity",
     "summarise_round",
@@ -85,7 +85,7 @@ class RoundMark(IntFlag):
 
 class RoundSummary(Struct):
     """
-    A round.
+    A round. The order of the fields is that of their columns in the database.
 
     Attributes:
         at: Time of its first event, microseconds since 1970.
@@ -150,17 +150,20 @@ class LogEntry(Struct):
     verified: bool | None = None
 
 
-def is_entry(event_type: str) -> bool:
-    """Return whether events of this type concern an entry of the log."""
-    return event_type in DECISIONS or event_type in IRREGULARITY
-
-
 def card_mask(cards: Iterable[str]) -> int:
     """Return a number with one bit for each card."""
-    mask = 0
-    for card in cards:
-        mask |= 1 << CARD_NUMBERS[card]
-    return mask
+    return sum({1 << CARD_NUMBERS[card] for card in cards})
+
+
+_MARKS: Final = {
+    "card_corrected": RoundMark.CORRECTED,
+    "irregularity": RoundMark.IRREGULAR,
+    "result_revised": RoundMark.REVISED,
+    "round_aborted": RoundMark.ABORTED,
+    "round_held": RoundMark.HELD,
+    "round_voided": RoundMark.VOID,
+}
+_ENDS: Final = ("round_finished", "round_voided", "round_aborted")
 
 
 class _RoundFold:
@@ -170,36 +173,27 @@ class _RoundFold:
         self._corrected: dict[str, str] = {}
         self._result: dict[str, Any] | None = None
 
-    def apply(self, event: LoggedEvent) -> None:  # noqa: C901 - a case for each type
+    def apply(self, event: LoggedEvent) -> None:
         data = event.data
+        self.summary.marks |= _MARKS.get(event.type, RoundMark(0))
+        if event.type in _ENDS and self.summary.ended is None:
+            self.summary.ended = event.at
         match event.type:
             case "card_dealt" | "card_disclosed":
                 self._set_card(data.get("slot"), data.get("card"))
             case "card_corrected":
-                self._mark(RoundMark.CORRECTED)
                 self._set_card(data.get("slot"), data.get("after"))
                 if data.get("slot") in _SLOTS and data.get("after"):
                     self._corrected[data["slot"]] = data["after"]
             case "round_finished":
-                self._end(event.at)
                 self._set_result(data)
             case "result_revised":
-                self._mark(RoundMark.REVISED)
                 self._set_result(data.get("after"))
             case "round_voided":
-                self._end(event.at)
-                self._mark(RoundMark.VOID)
-                if data.get("before"):
-                    self._result = data["before"]
-            case "round_aborted":
-                self._end(event.at)
-                self._mark(RoundMark.ABORTED)
+                self._result = data.get("before") or self._result
             case "round_held":
                 # What was published is taken back; the result follows again.
-                self._mark(RoundMark.HELD)
                 self._result = None
-            case "irregularity":
-                self._mark(RoundMark.IRREGULAR)
 
     def finish(self) -> RoundSummary:
         found, result = self.summary, self._result
@@ -211,15 +205,8 @@ class _RoundFold:
             found.banker_total = _total(result.get("banker"))
             found.kind = str(result.get("kind") or "normal")
             if result.get("partial"):
-                self._mark(RoundMark.PARTIAL)
+                found.marks |= RoundMark.PARTIAL
         return found
-
-    def _mark(self, mark: RoundMark) -> None:
-        self.summary.marks |= mark
-
-    def _end(self, at: int) -> None:
-        if self.summary.ended is None:
-            self.summary.ended = at
 
     def _set_card(self, slot: str | None, card: str | None) -> None:
         if slot in _SLOTS:
@@ -248,13 +235,9 @@ def _total(hand: object) -> int | None:
     return total if isinstance(total, int) and 0 <= total < MODULUS else None
 
 
-def _seq(event: LoggedEvent) -> int:
-    return event.seq
-
-
 def summarise_round(events: Iterable[LoggedEvent]) -> RoundSummary | None:
     """Return the summary of a round from all its events; None without any."""
-    ordered = sorted(events, key=_seq)
+    ordered = sorted(events, key=attrgetter("seq"))
     if not ordered:
         return None
     fold = _RoundFold(ordered[0].at)
@@ -268,7 +251,7 @@ def summarise_irregularity(events: Iterable[LoggedEvent]) -> LogEntry | None:
     Return the entry of an irregularity from its `irregularity` and `irregularity_closed` events;
     None as long as only its end is known.
     """
-    ordered = sorted(events, key=_seq)
+    ordered = sorted(events, key=attrgetter("seq"))
     opened = [event for event in ordered if event.type == "irregularity"]
     if not opened:
         return None
@@ -284,20 +267,15 @@ def summarise_irregularity(events: Iterable[LoggedEvent]) -> LogEntry | None:
     # An undo raises an irregularity again: only an end after that counts.
     closing = [each for each in ordered if each.type != "irregularity" and each.seq > last.seq]
     if closing:
-        _close(entry, closing[-1], last.data.get("proposals") or [])
+        end = closing[-1]
+        entry.closed, entry.action = end.at, end.data["action"]
+        entry.operator, entry.reason = end.data.get("operator"), end.data.get("reason")
+        for proposal in last.data.get("proposals") or []:
+            if proposal["action"] == entry.action:
+                entry.authority, entry.section = proposal["authority"], proposal["section"]
+                entry.verified = proposal["verified"]
+                break
     return entry
-
-
-def _close(entry: LogEntry, closing: LoggedEvent, proposals: list[dict[str, Any]]) -> None:
-    entry.closed = closing.at
-    entry.action = closing.data["action"]
-    entry.operator = closing.data.get("operator")
-    entry.reason = closing.data.get("reason")
-    for proposal in proposals:
-        if proposal["action"] == entry.action:
-            entry.authority, entry.section = proposal["authority"], proposal["section"]
-            entry.verified = proposal["verified"]
-            break
 
 
 def summarise_decision(event: LoggedEvent) -> LogEntry:
