@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
+from msgspec.structs import asdict
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from shoe_daemon.display.display_config import TABLE_NAME, HistorySetup
+from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.display.evidence_files import (
     ArchivedFile,
     ArchiveResponse,
@@ -44,7 +45,7 @@ from shoe_daemon.display.history_queries import (
     SearchTimeoutError,
     open_log,
 )
-from shoe_daemon.display.history_recorder_and_gap_requests import HistoryStatus
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
 from shoe_daemon.display.history_store import is_damage
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
 from shoe_daemon.game import IrregularityKind, Outcome
@@ -84,6 +85,9 @@ _ROUND_FIELDS: Final = (
     *("time", "ended", "table", "shoe", "round", "outcome", "player", "player_total", "banker"),
     *("banker_total", "marks", "kind"),
 )
+_FILTER_FIELDS: Final = {"from": "since", "to": "until", "open": "open_only"}
+"""Fields of `LogFilter` that have another name in addresses."""
+
 _EVENT_FIELDS: Final = ("seq", "type", "data")
 
 
@@ -93,7 +97,6 @@ class ParsedFilter(NamedTuple):
 
     Attributes:
         view: One of `VIEWS`.
-        wanted: The search.
         cursor: The page begins behind it; None for the first page.
         values: The given texts by the names of the fields.
         errors: Names of fields whose text is invalid.
@@ -115,25 +118,22 @@ class _FoundRound(NamedTuple):
 
 def parse_filter(given: Mapping[str, str], zone: tzinfo | None) -> ParsedFilter:
     """
-    Parse a search; an invalid field is in `errors` and asks for nothing.
-
-    Args:
-        given: The parameters of the address.
-        zone: The time zone of times; None for that of the computer.
+    Parse a search of an address, with its times in `zone` or that of the computer; an invalid
+    field is in `errors` and asks for nothing.
     """
     parsers: dict[str, Callable[[str], Any]] = {
-        "table": _table,
+        "table": lambda text: _checked(text, valid=bool(TABLE_NAME.fullmatch(text))),
         "shoe": _number,
         "round": _number,
         "from": lambda text: _moment(text, zone, last=False),
         "to": lambda text: _moment(text, zone, last=True),
-        "kind": lambda text: _choice(text, KINDS),
+        "kind": lambda text: _checked(text, valid=text in KINDS),
         "severity": lambda text: _number(text, MAX_SEVERITY),
-        "operator": _text,
-        "dealer": _text,
-        "open": lambda text: bool(_choice(text, ("1",))),
-        "outcome": lambda text: _choice(text, tuple(str(each) for each in Outcome)),
-        "mark": lambda text: RoundMark[_choice(text, MARKS).upper()],
+        "operator": lambda text: _checked(text, valid=len(text) <= MAX_TEXT),
+        "dealer": lambda text: _checked(text, valid=len(text) <= MAX_TEXT),
+        "open": lambda text: bool(_checked(text, valid=text == "1")),
+        "outcome": lambda text: str(Outcome(text)),
+        "mark": lambda text: RoundMark[_checked(text, valid=text in MARKS).upper()],
         "cards": _cards,
         "after": _cursor,
     }
@@ -146,24 +146,15 @@ def parse_filter(given: Mapping[str, str], zone: tzinfo | None) -> ParsedFilter:
             continue
         values[name] = text
         try:
-            found[name] = parse(text)
+            found[_FILTER_FIELDS.get(name, name)] = parse(text)
         except (ValueError, OverflowError):
             errors.append(name)
-    for name, key in (("from", "since"), ("to", "until"), ("open", "open_only")):
-        if name in found:
-            found[key] = found.pop(name)
     cursor = found.pop("after", None)
     values.pop("after", None)
     view = given.get("view", "")
     if view not in VIEWS:
         view = VIEWS[0]
     return ParsedFilter(view, LogFilter(**found), cursor, values, errors)
-
-
-def _table(text: str) -> str:
-    if TABLE_NAME.fullmatch(text) is None:
-        raise ValueError(text)
-    return text
 
 
 def _number(text: str, most: int = MAX_NUMBER) -> int:
@@ -173,14 +164,8 @@ def _number(text: str, most: int = MAX_NUMBER) -> int:
     return number
 
 
-def _text(text: str) -> str:
-    if len(text) > MAX_TEXT:
-        raise ValueError(text)
-    return text
-
-
-def _choice(text: str, known: tuple[str, ...]) -> str:
-    if text not in known:
+def _checked(text: str, *, valid: bool) -> str:
+    if not valid:
         raise ValueError(text)
     return text
 
@@ -221,31 +206,26 @@ class HistoryPages:
     The routes of the log.
 
     Args:
-        history: The database; None if the display keeps none.
-        status: Returns the state of the recorder.
-        report_damage: Called when the database is found damaged, with the `moved_aside` of the
-            status before it was opened.
+        recorder: Fills the database; None if the display keeps none.
+        evidence: Folder with the pictures of all tables; None for no pictures.
         zone: The time zone of the pages; None for that of the computer.
         names: Returns the names of all known tables by their keys.
         page: Renders a page: request, name, data, HTTP status.
     """
 
-    def __init__(  # noqa: PLR0913 - what the pages need of the display
+    def __init__(
         self,
-        history: HistorySetup | None,
+        recorder: HistoryRecorder | None,
+        evidence: Path | None,
         *,
-        status: Callable[[], HistoryStatus],
-        report_damage: Callable[[int | None], None],
         zone: tzinfo | None,
         names: Callable[[], dict[str, str]],
         page: Callable[[Request, str, dict[str, Any], int], Response],
     ) -> None:
-        self._history, self._status, self._report_damage = history, status, report_damage
-        self._zone, self._names, self._page = zone, names, page
+        self._recorder, self._zone, self._names, self._page = recorder, zone, names, page
         self._searches = asyncio.Semaphore(MAX_SEARCHES)
         self._checks = asyncio.Semaphore(1)
-        folder = None if history is None else history.evidence
-        self._files = None if folder is None else EvidenceFiles(folder)
+        self._files = None if evidence is None else EvidenceFiles(evidence)
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -261,13 +241,12 @@ class HistoryPages:
     async def _log(self, request: Request) -> Response:
         parsed = parse_filter(request.query_params, self._zone)
         kind = request.query_params.get("format", "")
-        if kind in FORMATS and self._history is not None:
+        if kind in FORMATS and self._recorder is not None:
             if parsed.errors:
-                names = ", ".join(parsed.errors)
-                return PlainTextResponse(f"Invalid: {names}\n", 400)
+                return PlainTextResponse(f"Invalid: {', '.join(parsed.errors)}\n", 400)
             return self._export(request, parsed, kind)
         found: dict[str, Any] = {
-            "enabled": self._history is not None,
+            "enabled": self._recorder is not None,
             "view": parsed.view,
             "values": parsed.values,
             "errors": parsed.errors,
@@ -281,17 +260,13 @@ class HistoryPages:
             **await self._answer(parsed),
         }
         status = 400 if parsed.errors else 503 if found["failed"] else 200
-        return self._page(request, "log", {"log": found}, status)
+        return self._page(request, "log", {"first": {"log": found}}, status)
 
     async def _answer(self, parsed: ParsedFilter) -> dict[str, Any]:
-        if self._history is None:
+        if self._recorder is None:
             return {}
-        status = self._status()
-        state = {
-            "moved_aside": self._local(status.moved_aside),
-            "failure": status.failure,
-            "refused": status.refused,
-        }
+        status = self._recorder.status
+        state = asdict(status) | {"moved_aside": self._local(status.moved_aside)}
         found = await self._search(lambda reader: self._first_answer(reader, parsed))
         return {"state": state, **(found if isinstance(found, dict) else {"failed": found})}
 
@@ -331,16 +306,17 @@ class HistoryPages:
             return await asyncio.to_thread(self._run, ask)
 
     def _run(self, ask: Callable[[LogReader], Any]) -> Any:  # noqa: ANN401
-        path = None if self._history is None else self._history.path
-        moved_aside = self._status().moved_aside
+        if self._recorder is None:
+            return "not_readable"
+        moved_aside = self._recorder.status.moved_aside
         try:
-            with open_log(path or Path()) as reader:
+            with open_log(self._recorder.path) as reader:
                 return ask(reader)
         except SearchTimeoutError:
             return "too_slow"
         except sqlite3.Error as error:
-            if self._status().failure is None and is_damage(error):
-                self._report_damage(moved_aside)
+            if self._recorder.status.failure is None and is_damage(error):
+                self._recorder.report_damage(moved_aside)
             return "not_readable"
 
     # Exports.
@@ -391,7 +367,7 @@ class HistoryPages:
     async def _find(self, request: Request) -> _FoundRound | str | None:
         """Return the round of an address, or why it is not known; None if there is none."""
         given = request.path_params
-        if self._history is None or not TABLE_NAME.fullmatch(given["table"]):
+        if self._recorder is None or not TABLE_NAME.fullmatch(given["table"]):
             return None
 
         def find(reader: LogReader) -> _FoundRound | None:
@@ -409,18 +385,9 @@ class HistoryPages:
         pictures, clips = await asyncio.to_thread(self._files.find, times)
         states = [await self._check(times.table, clip) for clip in clips[:MAX_CLIPS]]
         return {
-            "pictures": [
-                {"name": each.name, "what": each.what, "time": self._local(each.at)}
-                for each in pictures[:MAX_PICTURES]
-            ],
+            "pictures": [_file_facts(each, self._local) for each in pictures[:MAX_PICTURES]],
             "clips": [
-                {
-                    "name": clip.name,
-                    "witness": clip.witness,
-                    "time": self._local(clip.at),
-                    "seconds": clip.seconds,
-                    "state": state,
-                }
+                _file_facts(clip, self._local) | {"state": state}
                 for clip, state in zip(clips, states, strict=False)
                 if state is not None
             ],
@@ -472,36 +439,22 @@ class HistoryPages:
 
     def _described(self, row: dict[str, Any], files: list[ArchivedFile]) -> bytes:
         """Return the round for its archive, as JSON."""
-        facts = {
+        facts: dict[str, Any] = {
             "round": self._exported_row(row, _ROUND_FIELDS),
             "entries": [self._exported_row(each, _ENTRY_FIELDS) for each in row["entries"]],
             "events": [
                 {"time": self._iso(each["at"]), **{name: each[name] for name in _EVENT_FIELDS}}
                 for each in row["events"]
             ],
-            "pictures": [
-                {
-                    "name": each.item.name,
-                    "time": self._iso(each.item.at),
-                    "what": each.item.what,
-                    "sha256": each.sha256,
-                }
-                for each in files
-                if isinstance(each.item, Picture)
-            ],
-            "clips": [
-                {
-                    "name": each.item.name,
-                    "time": self._iso(each.item.at),
-                    "witness": each.item.witness,
-                    "seconds": each.item.seconds,
-                    "sha256": each.sha256,
-                    "intact": each.sha256.startswith(each.item.digits),
-                }
-                for each in files
-                if isinstance(each.item, Clip)
-            ],
+            "pictures": [],
+            "clips": [],
         }
+        for item, sha256 in files:
+            described = _file_facts(item, self._iso) | {"sha256": sha256}
+            if isinstance(item, Clip):
+                facts["clips"].append(described | {"intact": sha256.startswith(item.digits)})
+            else:
+                facts["pictures"].append(described)
         return msgspec.json.format(_encode(facts), indent=2) + b"\n"
 
     async def _round(self, request: Request) -> Response:
@@ -523,7 +476,7 @@ class HistoryPages:
                 self._shown(each)
             facts["found"] = {**self._shown(row), **await self._evidence(found.times)}
         status = 200 if facts["found"] else 503 if facts["failed"] else 404
-        return self._page(request, "log_round", {"round": facts}, status)
+        return self._page(request, "log_round", {"first": {"round": facts}}, status)
 
     # Times.
 
@@ -556,6 +509,14 @@ class HistoryPages:
         offset = now.isoformat()[-6:]
         named = str(self._zone) if self._zone is not None else now.tzname() or ""
         return f"{named} (UTC{offset})"
+
+
+def _file_facts(item: Picture | Clip, shown: Callable[[int | None], str | None]) -> dict[str, Any]:
+    """Describe a picture or clip for a page or an archive; `shown` writes its time."""
+    facts = item._asdict()
+    facts.pop("digits", None)
+    facts["time"] = shown(facts.pop("at"))
+    return facts
 
 
 def _csv_line(values: Any) -> bytes:  # noqa: ANN401 - a row of plain values

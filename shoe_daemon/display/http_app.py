@@ -9,6 +9,7 @@ import asyncio
 import gzip
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -28,7 +29,7 @@ from shoe_daemon.display.display_config import (
     OrderSettings,
 )
 from shoe_daemon.display.history_pages import HistoryPages
-from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryStatus
+from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
 from shoe_daemon.display.languages import GLYPHS, language, languages
 from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
 from shoe_daemon.display.pages_and_static_files import (
@@ -56,9 +57,14 @@ _log = structlog.get_logger(__name__)
 
 _STAFF_PAGES: Final = ("pit", "pit_table", "dealer", "log", "log_round")
 _VIDEO_PAGES: Final = ("log_round",)
-_BOARD_DOCUMENTS: Final = ("board", "roads")
-_DEALER_DOCUMENTS: Final = ("board", "public_alerts", "events")
-_PIT_TABLE_DOCUMENTS: Final = ("row", "board", "alerts", "events")
+_DOCUMENTS: Final = {
+    "table": ("board", "roads"),
+    "history": ("board", "roads", "history"),
+    "dealer": ("board", "public_alerts", "events"),
+    "pit_table": ("row", "board", "alerts", "events"),
+}
+"""The documents of its table that a page shows."""
+
 _CACHE_FOR_A_YEAR: Final = "public, max-age=31536000, immutable"
 
 PAGE_HOST: Final = None
@@ -74,7 +80,6 @@ class SecurityHeaders:
     unknown hosts.
 
     Args:
-        app: The application.
         hosts: Host names of the display besides those of loopback; None allows any name.
         posts: Beginnings of the paths that take POST.
     """
@@ -145,8 +150,6 @@ class HttpApp:
     The routes and their handlers.
 
     Args:
-        setup: The configuration.
-        streams: The registry of browser streams.
         history: Fills the log of the pit; None without.
     """
 
@@ -162,12 +165,11 @@ class HttpApp:
         self._static = FileCache(STATIC)
         self._pages = PageTemplates(self._static)
         self._log_pages = HistoryPages(
-            setup.history,
-            status=lambda: HistoryStatus() if history is None else history.status,
-            report_damage=lambda at: None if history is None else history.report_damage(at),
+            history,
+            None if setup.history is None else setup.history.evidence,
             zone=self._settings.zone,
             names=self._table_names,
-            page=self._log_page,
+            page=self._page,
         )
         self._log, self._reports = setup.history, asyncio.Semaphore(1)
         self._orders: OrderRoutes | None = None
@@ -183,15 +185,15 @@ class HttpApp:
         """Return the application with authentication and security headers."""
         routes = [
             Route("/", self._home),
-            Route("/table/{name}", self._table),
-            Route("/table/{name}/history", self._history),
-            Route("/table/{name}/live", self._table_stream),
-            Route("/table/{name}/dealer", self._dealer),
-            Route("/table/{name}/dealer/live", self._dealer_stream),
+            Route("/table/{name}", partial(self._table, "table", "live")),
+            Route("/table/{name}/history", partial(self._table, "history", "live?with=history")),
+            Route("/table/{name}/live", partial(self._table_stream, "table")),
+            Route("/table/{name}/dealer", partial(self._table, "dealer", "dealer/live")),
+            Route("/table/{name}/dealer/live", partial(self._table_stream, "dealer")),
             Route("/pit", self._pit),
             Route("/pit/live", self._pit_stream),
-            Route("/pit/table/{name}", self._pit_table),
-            Route("/pit/table/{name}/live", self._pit_table_stream),
+            Route("/pit/table/{name}", partial(self._table, "pit_table", "live")),
+            Route("/pit/table/{name}/live", partial(self._table_stream, "pit_table")),
             *self._log_pages.routes(),
             Route("/pit/report", self._shift_report),
             Route("/static/{name:path}", self._file),
@@ -220,11 +222,6 @@ class HttpApp:
         views = self._streams.views
         return {each.key: views.title(each) for each in self._streams.tables}
 
-    def _log_page(
-        self, request: Request, page: str, first: dict[str, Any], status: int
-    ) -> Response:
-        return self._page(request, page, {"key": None, "live": None, "first": first}, status)
-
     async def _home(self, request: Request) -> Response:
         return self._table_list(request, "home", 200)
 
@@ -235,42 +232,49 @@ class HttpApp:
         _log.error("page_failed", path=request.url.path, exc_info=error)
         return PlainTextResponse("The display has failed; its log says more.\n", 500)
 
-    async def _table(self, request: Request) -> Response:
-        return self._table_page(request, "table", _BOARD_DOCUMENTS, "live")
-
-    async def _history(self, request: Request) -> Response:
-        names = (*_BOARD_DOCUMENTS, "history")
-        return self._table_page(request, "history", names, "live?with=history")
-
-    async def _table_stream(self, request: Request) -> Response:
-        more = ("history",) if request.query_params.get("with") == "history" else ()
-        names = (*_BOARD_DOCUMENTS, *more)
-        return self._stream(request, Subscription(names, self._table_name(request)))
-
-    async def _dealer(self, request: Request) -> Response:
-        return self._table_page(request, "dealer", _DEALER_DOCUMENTS, "dealer/live")
-
-    async def _dealer_stream(self, request: Request) -> Response:
+    async def _table(self, page: str, live: str, request: Request) -> Response:
+        """Show a page of one table; `live` is the end of its stream's address."""
         name = self._table_name(request)
-        return self._stream(request, Subscription(_DEALER_DOCUMENTS, name, events=True))
+        if not name:
+            return self._table_list(request, "not_found", 404)
+        found = self._streams.tables.named(name)
+        if len(found) > 1:
+            return self._table_list(request, "ambiguous", 300)
+        table = found[0] if found else None
+        first = self._streams.views.initial(name, table, _DOCUMENTS[page])
+        root = "/pit/table" if page == "pit_table" else "/table"
+        facts: dict[str, Any] = {
+            "key": None if table is None else table.key,
+            "live": f"{root}/{request.path_params['name']}/{live}",
+            "first": first,
+        }
+        if page in _STAFF_PAGES and self._orders is not None:
+            facts["order_verbs"] = ORDER_VERBS
+        if page == "pit_table":
+            first["pit"] = Raw(self._streams.views.pit())
+            facts["order_options"] = self._command_options
+            facts["operators"] = self._orders.names() if self._orders is not None else []
+        return self._page(request, page, facts)
+
+    async def _table_stream(self, page: str, request: Request) -> Response:
+        if page == "table" and request.query_params.get("with") == "history":
+            page = "history"
+        names = _DOCUMENTS[page]
+        subscription = Subscription(
+            names,
+            self._table_name(request),
+            events="events" in names,
+            pit=page == "pit_table",
+        )
+        return self._stream(request, subscription)
 
     async def _pit(self, request: Request) -> Response:
         views = self._streams.views
         first = {"pit": Raw(views.pit()), "rows": views.rows()}
-        return self._page(request, "pit", {"key": None, "live": "/pit/live", "first": first})
+        return self._page(request, "pit", {"live": "/pit/live", "first": first})
 
     async def _pit_stream(self, request: Request) -> Response:
         return self._stream(request, Subscription(("row",), None, pit=True))
-
-    async def _pit_table(self, request: Request) -> Response:
-        return self._table_page(
-            request, "pit_table", _PIT_TABLE_DOCUMENTS, "live", root="/pit/table"
-        )
-
-    async def _pit_table_stream(self, request: Request) -> Response:
-        name = self._table_name(request)
-        subscription = Subscription(_PIT_TABLE_DOCUMENTS, name, events=True, pit=True)
-        return self._stream(request, subscription)
 
     async def _shift_report(self, request: Request) -> Response:
         # Loaded on demand: most displays never make a report.
@@ -283,35 +287,6 @@ class HttpApp:
         name: str = request.path_params["name"]
         return self._settings.table_key(name) if TABLE_NAME.fullmatch(name) else ""
 
-    def _table_page(
-        self,
-        request: Request,
-        page: str,
-        names: tuple[str, ...],
-        live: str,
-        *,
-        root: str = "/table",
-    ) -> Response:
-        name = self._table_name(request)
-        if not name:
-            return self._table_list(request, "not_found", 404)
-        found = self._streams.tables.named(name)
-        if len(found) > 1:
-            return self._table_list(request, "ambiguous", 300)
-        first = self._streams.views.initial(name, found[0] if found else None, names)
-        facts: dict[str, Any] = {
-            "key": found[0].key if found else None,
-            "live": f"{root}/{request.path_params['name']}/{live}",
-            "first": first,
-        }
-        if page in _STAFF_PAGES and self._orders is not None:
-            facts["order_verbs"] = ORDER_VERBS
-        if root != "/table":
-            first["pit"] = Raw(self._streams.views.pit())
-            facts["order_options"] = self._command_options
-            facts["operators"] = self._orders.names() if self._orders is not None else []
-        return self._page(request, page, facts)
-
     def _table_list(self, request: Request, why: str, status: int) -> Response:
         views = self._streams.views
         tables = [
@@ -319,8 +294,7 @@ class HttpApp:
             for each in views.tables()
         ]
         table_list = {"why": why, "tables": tables, "pit": "/pit"}
-        facts = {"key": None, "live": None, "first": {"table_list": table_list}}
-        return self._page(request, "table_list", facts, status)
+        return self._page(request, "table_list", {"first": {"table_list": table_list}}, status)
 
     def _page(
         self, request: Request, page: str, facts: Mapping[str, Any], status: int = 200
@@ -331,6 +305,8 @@ class HttpApp:
         glyphs = request.query_params.get("glyphs")
         first = {"beat": Raw(self._streams.heartbeat()), **facts["first"]}
         block = {
+            "key": None,
+            "live": None,
             **facts,
             "first": first,
             "language": chosen.code,
@@ -409,10 +385,13 @@ def command_options(mqtt: MqttSettings, orders: OrderSettings) -> list[str | Non
         mqtt: The display's own connection to the broker.
         orders: What the configuration says about other computers.
     """
-    config = orders.config or (_UNKNOWN_FILE if _needs_config(mqtt) else None)
-    if config is not None:
-        return ["--config", config]
-    host, port = orders.address or (_broker_host(mqtt), mqtt.address[1])
+    # `cmd` reads these from a configuration only.
+    needs_config = mqtt.tls is not None or mqtt.prefix != DEFAULT_PREFIX
+    if needs_config or orders.config:
+        return ["--config", orders.config or _UNKNOWN_FILE]
+    # A broker on the display's own computer has the host of the page's address.
+    broker = PAGE_HOST if is_loopback(mqtt.host) else mqtt.host
+    host, port = orders.address or (broker, mqtt.address[1])
     options = ["--host", host]
     if port != DEFAULT_MQTT_PORT:
         options += ["--port", str(port)]
@@ -423,13 +402,3 @@ def command_options(mqtt: MqttSettings, orders: OrderSettings) -> list[str | Non
         options += ["--username", username]
         options += ["--password-file", orders.password_file or _UNKNOWN_FILE]
     return options
-
-
-def _needs_config(mqtt: MqttSettings) -> bool:
-    # `cmd` reads these from a configuration only.
-    return mqtt.tls is not None or mqtt.prefix != DEFAULT_PREFIX
-
-
-def _broker_host(mqtt: MqttSettings) -> str | None:
-    # A broker on the display's own computer has the host of the page's address.
-    return PAGE_HOST if is_loopback(mqtt.host) else mqtt.host
