@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -77,7 +77,6 @@ class OrderRoutes:
         mqtt: The broker, with the account that sends commands.
         behind_proxy: A reverse proxy passes requests on.
         find_table: Returns site and table of a table's key; None for an unknown one.
-        monotonic: Seconds.
     """
 
     def __init__(
@@ -101,9 +100,9 @@ class OrderRoutes:
         """Return the routes."""
         return [
             Route("/orders/session", self._show_session, methods=["GET"]),
-            Route("/orders/session", self._log_in, methods=["POST"]),
-            Route("/orders/log-out", self._log_out, methods=["POST"]),
-            Route("/orders/{table}/{verb}", self._order, methods=["POST"]),
+            Route("/orders/session", _answering(self._log_in), methods=["POST"]),
+            Route("/orders/log-out", _answering(self._log_out), methods=["POST"]),
+            Route("/orders/{table}/{verb}", _answering(self._order), methods=["POST"]),
         ]
 
     def names(self) -> list[str]:
@@ -117,9 +116,7 @@ class OrderRoutes:
 
     async def _show_session(self, request: Request) -> Response:
         session = self._session(request, used=False)
-        facts: dict[str, Any] = {"operator": None}
-        if session is not None:
-            facts = self._facts(session)
+        facts: dict[str, Any] = {"operator": None} if session is None else self._facts(session)
         try:
             self._check_connection(request)
         except _RefusedError as refused:
@@ -127,14 +124,11 @@ class OrderRoutes:
         return _json(facts)
 
     async def _log_in(self, request: Request) -> Response:
-        try:
-            self._check_origin(request)
-            self._check_connection(request)
-            body = await _read_body(request)
-            name = str(body.get("operator", ""))[:60]
-            await self._check_pin(request, name, body.get("pin"))
-        except _RefusedError as refused:
-            return _answer_refused(request, refused)
+        self._check_origin(request)
+        self._check_connection(request)
+        body = await _read_body(request)
+        name = str(body.get("operator", ""))[:60]
+        await self._check_pin(request, name, body.get("pin"))
         token, session = self._sessions.begin(name)
         _log.info("operator_logged_in", operator=session.operator, client=_client(request))
         response = _json(self._facts(session))
@@ -150,10 +144,7 @@ class OrderRoutes:
         return response
 
     async def _log_out(self, request: Request) -> Response:
-        try:
-            session = self._checked_session(request)
-        except _RefusedError as refused:
-            return _answer_refused(request, refused)
+        session = self._checked_session(request)
         self._sessions.end(request.cookies.get(COOKIE))
         _log.info("operator_logged_out", operator=session.operator, client=_client(request))
         response = _json({"operator": None})
@@ -161,28 +152,22 @@ class OrderRoutes:
         return response
 
     async def _order(self, request: Request) -> Response:
-        try:
-            session = self._checked_session(request)
-            self._check_connection(request)
-            body = await _read_body(request)
-            return await self._forward(request, session, body)
-        except _RefusedError as refused:
-            return _answer_refused(request, refused)
-
-    async def _forward(
-        self, request: Request, session: OperatorSession, body: dict[str, Any]
-    ) -> Response:
+        session = self._checked_session(request)
+        self._check_connection(request)
+        body = await _read_body(request)
         verb, key = request.path_params["verb"], request.path_params["table"]
         privileged, found = ORDER_VERBS.get(verb), self._find_table(key)
         if privileged is None or found is None:
-            raise _refused(HTTPStatus.NOT_FOUND, "unknown", "no such table, or no such order")
+            raise _RefusedError(HTTPStatus.NOT_FOUND, "unknown", "no such table, or no such order")
         unknown = sorted(set(body) - _FORWARDED)
         if unknown:
-            raise _refused(HTTPStatus.BAD_REQUEST, "fields", f"unexpected: {unknown[0][:40]!r}")
+            raise _RefusedError(
+                HTTPStatus.BAD_REQUEST, "fields", f"unexpected: {unknown[0][:40]!r}"
+            )
         site, table = found
         operator = self._current().find(session.operator)
         if operator is None or not operator.may_command(table, privileged=privileged):
-            raise _refused(HTTPStatus.FORBIDDEN, "role", "this order takes somebody else")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "role", "this order takes somebody else")
         without_pin = {key: value for key, value in body.items() if key != "pin"}
         command_id = str(body.get("id", ""))[:64]
         sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
@@ -191,39 +176,9 @@ class OrderRoutes:
                 await self._check_pin(request, session.operator, body.get("pin"))
             session.note_sent(command_id, sent)
         topics = Topics(site, table, self._mqtt.prefix)
-        return await self._send(session, topics, verb, command_id, body)
-
-    async def _send(
-        self,
-        session: OperatorSession,
-        topics: Topics,
-        verb: str,
-        command_id: str,
-        body: Mapping[str, Any],
-    ) -> Response:
         expires = datetime.now(UTC) + timedelta(seconds=EXPIRES_S)
         order = {**body, "operator": session.operator, "expires_at": expires.isoformat()}
-        if self._on_the_way >= MAX_COMMANDS:
-            raise _refused(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "too many orders at once")
-        self._on_the_way += 1
-        try:
-            reply = await asyncio.get_running_loop().run_in_executor(
-                self._senders,
-                lambda: send_command(
-                    self._mqtt,
-                    topics.command(verb),
-                    msgspec.json.encode(order),
-                    reply=topics.reply(command_id),
-                    timeout_s=REPLY_TIMEOUT_S,
-                ),
-            )
-        except NoReplyError as error:
-            # The page asks again with the same id: the table carries it out at most once.
-            raise _refused(HTTPStatus.GATEWAY_TIMEOUT, "no_reply", str(error)) from error
-        except UserError as error:
-            raise _refused(HTTPStatus.BAD_GATEWAY, "not_sent", str(error)) from error
-        finally:
-            self._on_the_way -= 1
+        reply = await self._send(topics.command(verb), topics.reply(command_id), order)
         if not body.get("dry_run"):
             _log.info(
                 "command_forwarded",
@@ -232,6 +187,29 @@ class OrderRoutes:
                 id=command_id,
             )
         return Response(reply, media_type="application/json", headers=_NO_STORE)
+
+    async def _send(self, topic: str, reply_topic: str, order: Mapping[str, Any]) -> bytes:
+        if self._on_the_way >= MAX_COMMANDS:
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", "too many orders at once")
+        self._on_the_way += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._senders,
+                lambda: send_command(
+                    self._mqtt,
+                    topic,
+                    msgspec.json.encode(order),
+                    reply=reply_topic,
+                    timeout_s=REPLY_TIMEOUT_S,
+                ),
+            )
+        except NoReplyError as error:
+            # The page asks again with the same id: the table carries it out at most once.
+            raise _RefusedError(HTTPStatus.GATEWAY_TIMEOUT, "no_reply", str(error)) from error
+        except UserError as error:
+            raise _RefusedError(HTTPStatus.BAD_GATEWAY, "not_sent", str(error)) from error
+        finally:
+            self._on_the_way -= 1
 
     def _current(self) -> Operators:
         self._operators.load_if_changed()
@@ -259,10 +237,10 @@ class OrderRoutes:
         self._check_origin(request)
         session = self._session(request)
         if session is None:
-            raise _refused(HTTPStatus.UNAUTHORIZED, "session", "log in again")
+            raise _RefusedError(HTTPStatus.UNAUTHORIZED, "session", "log in again")
         given = request.headers.get(CSRF_HEADER, "")
         if not hmac.compare_digest(given.encode(), session.csrf_token.encode()):
-            raise _refused(
+            raise _RefusedError(
                 HTTPStatus.FORBIDDEN, "token", "this page is not the one that logged in"
             )
         return session
@@ -273,7 +251,9 @@ class OrderRoutes:
         own = f"{scheme}://{request.headers.get('host', '')}"
         site = request.headers.get("sec-fetch-site", "same-origin")
         if request.headers.getlist("origin") != [own] or site != "same-origin":
-            raise _refused(HTTPStatus.FORBIDDEN, "origin", "orders are given on this page only")
+            raise _RefusedError(
+                HTTPStatus.FORBIDDEN, "origin", "orders are given on this page only"
+            )
 
     def _check_connection(self, request: Request) -> None:
         """A PIN over a network without TLS would be readable for everybody on it."""
@@ -283,7 +263,7 @@ class OrderRoutes:
         host = host_name(request.headers.get("host", ""))
         if not (direct and host in LOOPBACK_HOSTS and is_loopback(_client(request))):
             text = "no PIN without TLS: open this page with https"
-            raise _refused(HTTPStatus.FORBIDDEN, "plain_http", text)
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "plain_http", text)
 
     def _is_encrypted(self, request: Request) -> bool:
         forwarded = self._behind_proxy and request.headers.get("x-forwarded-proto") == "https"
@@ -291,7 +271,7 @@ class OrderRoutes:
 
     async def _check_pin(self, request: Request, name: str, pin: object) -> None:
         if not isinstance(pin, str):
-            raise _refused(HTTPStatus.FORBIDDEN, "pin", "this order takes the PIN")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", "this order takes the PIN")
         operators = self._current()
         try:
             await asyncio.get_running_loop().run_in_executor(
@@ -299,20 +279,24 @@ class OrderRoutes:
             )
         except AuthenticationError as error:
             _log.warning("wrong_pin", client=_client(request))
-            raise _refused(HTTPStatus.FORBIDDEN, "pin", str(error)) from error
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", str(error)) from error
 
 
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
-def _refused(status: HTTPStatus, code: str, text: str) -> _RefusedError:
-    return _RefusedError(status, code, text)
+def _answering(handler: Callable[[Request], Awaitable[Response]]) -> Any:  # noqa: ANN401 - an endpoint
+    """Return an endpoint that answers a refused request with the reason."""
 
+    async def answer(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except _RefusedError as refused:
+            # The path of a request can hold whatever somebody typed, a PIN too: it is not logged.
+            _log.warning("order_refused", reason=refused.code, client=_client(request))
+            return _json({"refused": refused.text, "code": refused.code}, refused.status)
 
-def _answer_refused(request: Request, refused: _RefusedError) -> Response:
-    # The path of a request can hold whatever somebody typed, a PIN too: it is not logged.
-    _log.warning("order_refused", reason=refused.code, client=_client(request))
-    return _json({"refused": refused.text, "code": refused.code}, refused.status)
+    return answer
 
 
 def _json(facts: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
@@ -328,16 +312,20 @@ def _client(request: Request) -> str:
 async def _read_body(request: Request) -> dict[str, Any]:
     """Read a JSON object of a bounded size."""
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        raise _refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "fields", "JSON is expected")
+        raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "fields", "JSON is expected")
     body = b""
     try:
         async for part in request.stream():
             body += part
             if len(body) > MAX_COMMAND_BYTES:
-                raise _refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "fields", "that is too long")
+                raise _RefusedError(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "fields", "that is too long"
+                )
         values = msgspec.json.decode(body)
     except (ClientDisconnect, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _refused(HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected") from error
+        raise _RefusedError(
+            HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected"
+        ) from error
     if not isinstance(values, dict):
-        raise _refused(HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected")
+        raise _RefusedError(HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected")
     return values
