@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final, get_args
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, get_args
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -32,24 +32,19 @@ _OTHER: Final = "other"
 
 def metrics_app(tables: FloorModel, streams: StreamRegistry) -> ASGIApp:
     """Return the application with the one address `/metrics`; only known by names of loopback."""
-    registry = _registry(tables, streams)
 
     async def metrics(_request: Request) -> Response:
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(metrics_text(tables, streams), media_type=CONTENT_TYPE_LATEST)
 
     return SecurityHeaders(Starlette(routes=[Route("/metrics", metrics)]), ())
 
 
 def metrics_text(tables: FloorModel, streams: StreamRegistry) -> bytes:
     """Return the figures in Prometheus' text format."""
-    return generate_latest(_registry(tables, streams))
-
-
-def _registry(tables: FloorModel, streams: StreamRegistry) -> CollectorRegistry:
     registry = CollectorRegistry()
     registry.register(_DisplayCollector(tables, streams))
     ProcessCollector(registry=registry)
-    return registry
+    return generate_latest(registry)
 
 
 class _DisplayCollector(Collector):
@@ -66,11 +61,9 @@ class _DisplayCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         """Give every metric."""
         tables = self._tables
-        build = GaugeMetricFamily(
-            "shoe_display_build_info", "Version of the display.", labels=("version",)
+        yield _by_labels(
+            "build_info", "Version of the display.", ("version",), {(__version__,): 1}
         )
-        build.add_metric((__version__,), 1)
-        yield build
         about = "1 while the display is connected to the broker."
         yield GaugeMetricFamily("shoe_display_broker_connected", about, tables.link.connected)
         about = "Pages that are connected."
@@ -78,40 +71,27 @@ class _DisplayCollector(Collector):
         yield CounterMetricFamily(
             "shoe_display_faults", "Invalid messages since the start.", tables.faults.total
         )
-        yield self._table_states()
-        yield self._live_tables()
-        yield self._open_alerts()
-
-    def _table_states(self) -> Metric:
-        states = Counter(each.freshness.state for each in self._tables)
-        family = GaugeMetricFamily(
-            "shoe_display_tables", "Tables by freshness.", labels=("freshness",)
-        )
-        for state in get_args(FreshnessState):
-            family.add_metric((state,), states[state])
-        return family
-
-    def _live_tables(self) -> Metric:
-        family = GaugeMetricFamily(
-            "shoe_display_table_live", "1 while the table is live.", labels=("site", "table")
-        )
-        for each in self._tables:
-            family.add_metric((each.site, each.table), each.freshness.state == "live")
-        return family
-
-    def _open_alerts(self) -> Metric:
+        states = Counter(each.freshness.state for each in tables)
+        by_state = {(state,): states[state] for state in get_args(FreshnessState)}
+        yield _by_labels("tables", "Tables by freshness.", ("freshness",), by_state)
+        live = {(each.site, each.table): each.freshness.state == "live" for each in tables}
+        yield _by_labels("table_live", "1 while the table is live.", ("site", "table"), live)
         counts = Counter(
             str(alert.data.severity)
-            for table in self._tables
+            for table in tables
             if (active := table.body(ALERTS)) is not None
             for alert in active.alerts
         )
-        family = GaugeMetricFamily(
-            "shoe_display_open_alerts",
-            "Open irregularities of all tables, without those for staff only.",
-            labels=("severity",),
-        )
-        for severity in _SEVERITIES:
-            family.add_metric((severity,), counts.pop(severity, 0))
-        family.add_metric((_OTHER,), counts.total())
-        return family
+        alerts = {(severity,): counts.pop(severity, 0) for severity in _SEVERITIES}
+        alerts[_OTHER,] = counts.total()
+        about = "Open irregularities of all tables, without those for staff only."
+        yield _by_labels("open_alerts", about, ("severity",), alerts)
+
+
+def _by_labels(
+    name: str, about: str, labels: tuple[str, ...], values: Mapping[Any, float]
+) -> Metric:
+    family = GaugeMetricFamily(f"shoe_display_{name}", about, labels=labels)
+    for key, value in values.items():
+        family.add_metric(key, value)
+    return family
