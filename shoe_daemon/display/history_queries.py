@@ -81,12 +81,10 @@ class LogFilter(Struct, frozen=True, kw_only=True):
 
     Attributes:
         table: ``site.table``, or the id of tables at any site.
-        shoe: Number of the shoe.
         round: Number of the round within its shoe.
         since: First time, microseconds since 1970.
         until: Last time.
         kind: Kind of an irregularity, or type of a decision's event.
-        severity: Severity of an irregularity.
         operator: Who decided.
         dealer: Who was dealing.
         open_only: Irregularities that are still open.
@@ -230,7 +228,8 @@ class LogReader:
             search.add("round.marks > 0")
             search.add("round.marks & ? <> 0", int(wanted.mark))
         search.equal("round.number", wanted.round)
-        self._add_common(search, wanted, "round.at")
+        search.equal("round.outcome", wanted.outcome)
+        search.times("round.at", wanted)
         query = _SELECT_ROUND + source + search.page("round.at", "round.id", limit, cursor)
         return [self._round(row) for row in self._run(query, search.values)]
 
@@ -264,7 +263,8 @@ class LogReader:
         search.add("found.mask & ? = ?", mask, mask)
         search.add("found.copies >= ?", copies)
         self._add_copies(search, dict(others), "found.at", "found.round")
-        self._add_common(search, wanted, "found.at")
+        search.equal("round.outcome", wanted.outcome)
+        search.times("found.at", wanted)
         source = "round_card AS found CROSS JOIN round ON round.id = found.round"
         query = _SELECT_ROUND + source + search.page("found.at", "found.round", limit, cursor)
         return [self._round(row) for row in self._run(query, search.values)]
@@ -278,11 +278,6 @@ class LogReader:
                     f" AND other.at = {at} AND other.round = {key} AND other.copies >= ?)"
                 )
                 search.add(condition, CARD_NUMBERS[card], count)
-
-    @staticmethod
-    def _add_common(search: _Search, wanted: LogFilter, at: str) -> None:
-        search.equal("round.outcome", wanted.outcome)
-        search.times(at, wanted)
 
     def round(self, table: str, shoe: int, number: int) -> dict[str, Any] | None:
         """Return a round with all its events and entries, and its neighbours; None if unknown."""

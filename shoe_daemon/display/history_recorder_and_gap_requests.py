@@ -150,17 +150,10 @@ class HistoryRecorder:
     fit into the queue is dropped, and requested from the table later.
 
     Attributes:
-        status: For the pages.
-        path: The database.
+        path: The database; created if it does not exist.
     """
 
     def __init__(self, path: Path, *, prefix: str, days: int) -> None:
-        """
-        Args:
-            path: The database; created if it does not exist.
-            prefix: First levels of every topic.
-            days: Age at which events are deleted.
-        """
         self.path, self.status = path, HistoryStatus()
         self._prefix, self._days = prefix, days
         self._queue: deque[Message | _Covered | Mark] = deque()
@@ -258,7 +251,8 @@ class HistoryRecorder:
 
     def _step(self) -> bool:
         """Write one batch, and delete what is too old; return whether to stop."""
-        batch = self._take()
+        with self._condition:
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
         try:
             if self._damaged:
                 self._replace(sqlite3.DatabaseError("found damaged while it was read"))
@@ -272,11 +266,6 @@ class HistoryRecorder:
             _log.error("history_failed", exc_info=error)
             self._fail(error)
         return bool(batch) and batch[-1] == "stop"
-
-    def _take(self) -> list[Message | _Covered | Mark]:
-        with self._condition:
-            count = min(len(self._queue), MAX_BATCH)
-            return [self._queue.popleft() for _ in range(count)]
 
     def _write(self, items: list[Message | _Covered | Mark]) -> None:
         if not items:
@@ -409,7 +398,6 @@ class HistoryRequests:
     The thread that requests missing events, one table after another, the newest events first.
 
     Args:
-        recorder: Stores them.
         mqtt: The broker, with the account that may publish `cmd/replay`.
     """
 

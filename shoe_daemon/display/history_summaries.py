@@ -55,12 +55,9 @@ class LoggedEvent(NamedTuple):
     A public event.
 
     Attributes:
-        seq: Its number.
         at: Microseconds since 1970.
         shoe: The shoe; None before the first.
         round: The round; None outside a round.
-        type: Its type.
-        data: Its data.
     """
 
     seq: int

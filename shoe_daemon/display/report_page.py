@@ -11,6 +11,7 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, Final
@@ -125,19 +126,13 @@ def _answer(report: ShiftReport, zone: tzinfo, kind: str, wanted: Sequence[str])
 
 def read_shift_from_log(path: Path, period: Period, wanted: Sequence[str] = ()) -> ShiftReport:
     """
-    Report on a shift from the log.
-
-    Args:
-        path: The database.
-        period: The time of the shift.
-        wanted: Only these tables, as ``table`` or ``site.table``; all if empty.
+    Report on a shift from the log, on the wanted tables (``table`` or ``site.table``) or on all.
 
     Raises:
         UserError: The log has no such table.
         sqlite3.Error: It cannot be read, or is damaged.
     """
-    connection = connect_read_only(path)
-    try:
+    with closing(connect_read_only(path)) as connection:
         tables, gaps = [], []
         known = set()
         for journal, site, table, head in newest_journals(connection):
@@ -152,8 +147,6 @@ def read_shift_from_log(path: Path, period: Period, wanted: Sequence[str] = ()) 
         if unknown := [each for each in wanted if each not in known]:
             raise UserError(f"table {unknown[0]}: the log has no such table")
         return report_on_shift(tables, period, source="log", not_included=gaps)
-    finally:
-        connection.close()
 
 
 class _TableLog:
