@@ -126,7 +126,7 @@ class Symbols(Struct, frozen=True, kw_only=True):
         empty: Placeholder for a missing mark.
         earlier: Stands before the number of hidden columns.
         bar: Unit of a bar.
-        marks: dict[str, dict[Mark, str]] by derived road.
+        marks: Character of each mark, by derived road.
     """
 
     outcomes: dict[Outcome, str]

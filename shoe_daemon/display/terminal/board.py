@@ -95,9 +95,7 @@ class Plan(NamedTuple):
     Heights of the parts of a board.
 
     Attributes:
-        size: Size of the cards.
         limits: The limits have a row of their own.
-        felt: Rows of the felt.
         road_rows: Number of rows of roads: two or three.
         air: Empty rows before each of them.
         spare: Empty rows after them.

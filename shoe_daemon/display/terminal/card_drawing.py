@@ -62,7 +62,8 @@ _HALVES: Final = {"██": "█", "█ ": "▀", " █": "▄", "  ": " "}
 
 def card_block(face: Card | None, size: Size, *, lying: bool, unread: bool = False) -> Text:
     """Draw a card; None is a card that lies face down, or could not be read."""
-    width, height = _inside(size, lying=lying)
+    width, height, _ = size.of(lying=lying)
+    width, height = width - 2, height - 2 if height >= _MIN_HEIGHT_FOR_EDGE else height
     rows, middle = [""] * height, height // 2
     if unread:
         rows[middle] = "?"
@@ -81,12 +82,6 @@ def card_block(face: Card | None, size: Size, *, lying: bool, unread: bool = Fal
         rows[0], rows[-1] = f"{rank:<{width}}", f"{rank:>{width}}"
     ink = appearance.CARD_RED if face.suit in _RED else appearance.CARD_BLACK
     return _sheet(rows, appearance.CARD_EDGE, ink, size, lying=lying)
-
-
-def _inside(size: Size, *, lying: bool) -> tuple[int, int]:
-    """Return columns and rows within the edge of a card."""
-    width, height, _ = size.of(lying=lying)
-    return width - 2, height - 2 if height >= _MIN_HEIGHT_FOR_EDGE else height
 
 
 def _sheet(rows: list[str], edge: Style, inside: Style, size: Size, *, lying: bool) -> Text:

@@ -66,14 +66,9 @@ def felt(
     table: PublicTable, announcement: Announcement, size: Size, width: int, *, tight: bool = False
 ) -> RenderableType:
     """
-    Draw the round on the table.
+    Draw the round on the table, or the announcement while there is none.
 
-    Args:
-        table: The table.
-        announcement: What is shown while there is no round.
-        size: Size of the cards.
-        width: Columns of the felt.
-        tight: There is no row for remarks; they replace the second line of text.
+    A tight felt has no row for remarks: they replace the second line of text.
     """
     half = width // 2
     hands = beside(

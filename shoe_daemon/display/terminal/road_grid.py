@@ -136,15 +136,15 @@ def _mark(cell: MarkCell, road: str, symbols: Symbols) -> Ink:
 
 
 class RoadGrid:
-    """A road as rich draws it, in the width that it is given."""
+    """
+    A road as rich draws it, in the width that it is given.
+
+    Args:
+        theme: Of the caption; None for a road without one.
+        aside: Stands at the right end of the caption's row.
+    """
 
     def __init__(self, road: Road, theme: Theme | None = None, aside: Text | None = None) -> None:
-        """
-        Args:
-            road: Its content.
-            theme: Of the caption; None for a road without one.
-            aside: Stands at the right end of the caption's row.
-        """
         self._road, self._theme, self._aside = road, theme, aside or Text()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

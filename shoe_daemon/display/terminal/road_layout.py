@@ -67,25 +67,27 @@ def board_rows(
         derived = _derived(roads, theme, rest)
         lower = beside((RoadGrid(beads, theme), small), (derived, rest), gap=_GAP)
         return [RoadGrid(big, theme, counts), lower]
-    upper = _beads_and_counts(beads, roads.counts, history, theme, width)
+    room = width - COUNTS_WIDTH - 2 * _GAP - _LOG_WIDTH
+    log = _last_rounds(history) if room >= beads.pitch * _MIN_BEAD_COLUMNS else None
+    upper = _beads_and_counts(beads, roads.counts, theme, width, log)
     return [upper, RoadGrid(big, theme), _derived(roads, theme, width)]
 
 
 def _beads_and_counts(
-    beads: Road, road_counts: RoadCounts, history: History | None, theme: Theme, width: int
+    beads: Road,
+    road_counts: RoadCounts,
+    theme: Theme,
+    width: int,
+    log: RenderableType | None = None,
 ) -> RenderableType:
     """Arrange the bead plate with the counts and, where there is room, the last rounds."""
-    counts = Group("", counts_block(road_counts, theme))
-    room = width - COUNTS_WIDTH - _GAP
-    shown = room - _LOG_WIDTH - _GAP >= beads.pitch * _MIN_BEAD_COLUMNS
-    room -= (_LOG_WIDTH + _GAP) * shown
-    parts: list[tuple[RenderableType, int]] = [
-        (RoadGrid(beads, theme), room),
-        (counts, COUNTS_WIDTH),
+    aside: list[tuple[RenderableType, int]] = [
+        (Group("", counts_block(road_counts, theme)), COUNTS_WIDTH)
     ]
-    if shown:
-        parts.append((_last_rounds(history), _LOG_WIDTH))
-    return beside(*parts, gap=_GAP)
+    if log is not None:
+        aside.append((log, _LOG_WIDTH))
+    room = width - sum(columns + _GAP for _, columns in aside)
+    return beside((RoadGrid(beads, theme), room), *aside, gap=_GAP)
 
 
 def _last_rounds(history: History | None) -> RenderableType:
@@ -144,12 +146,9 @@ def scoreboard(roads: Roads, ties: LeadingTies, symbols: Symbols, width: int) ->
 
 
 def _first_rows(beads: Road, roads: Roads, theme: Theme, width: int) -> RenderableType:
-    counts = counts_block(roads.counts, theme)
     if width < _MIN_WIDTH_FOR_COUNTS:
-        return Group(RoadGrid(beads, theme), "", counts)
-    room = width - COUNTS_WIDTH - _GAP
-    aside = Group("", counts)
-    return beside((RoadGrid(beads, theme), room), (aside, COUNTS_WIDTH), gap=_GAP)
+        return Group(RoadGrid(beads, theme), "", counts_block(roads.counts, theme))
+    return _beads_and_counts(beads, roads.counts, theme, width)
 
 
 def _derived_rows(roads: Roads, symbols: Symbols, width: int) -> list[list[Road]]:

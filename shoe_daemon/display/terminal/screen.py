@@ -80,7 +80,6 @@ class Screen:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the terminal."""
         self._changes.close()
 
     @property

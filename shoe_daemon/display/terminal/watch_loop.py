@@ -7,14 +7,14 @@ import threading
 import time
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 from msgspec.structs import replace
 
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.message_validation import Document, topic_filters
-from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.mqtt_feed import MqttFeed, now_rfc3339
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.appearance import Symbols
@@ -24,10 +24,9 @@ from shoe_daemon.display.terminal.text_layout import MIN_SIZE, clean
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.document_contents import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.shutdown_signals import stop_on_signals
-from shoe_daemon.table import from_microseconds, to_microseconds
+from shoe_daemon.table import to_microseconds
 
 __all__ = ["TableFeed", "watch", "watch_once"]
 
@@ -57,31 +56,23 @@ class TableFeed:
     """
 
     def __init__(
-        self,
-        settings: MqttSettings,
-        site: str | None = None,
-        *,
-        stale_after: float | None = None,
-        timeouts: Timeouts | None = None,
+        self, settings: MqttSettings, site: str | None = None, *, stale_after: float | None = None
     ) -> None:
         self.tables = FloorModel(settings.prefix, stale_after=stale_after)
         self._broker = "{}:{}".format(*settings.address)
         self._wakeup = threading.Event()
         self._queue = CoalescingQueue(self._wakeup.set)
-        self._feed = MqttFeed(
-            settings, topic_filters(settings.prefix, site), self._queue, _now, timeouts=timeouts
-        )
+        filters = topic_filters(settings.prefix, site)
+        self._feed = MqttFeed(settings, filters, self._queue, now_rfc3339)
         self._news_at = time.monotonic()
         self._last_result: tuple[str, int] | None = None
         self._result_at = -_RECENT_RESULT_S
 
     def __enter__(self) -> Self:
-        """Connect and subscribe."""
         self._feed.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Disconnect."""
         self._feed.stop()
 
     def receive(self, timeout: float) -> None:
@@ -92,7 +83,7 @@ class TableFeed:
         while more:
             mail = self._queue.take()
             more = mail.more
-            moment = Moment(time.monotonic(), _now())
+            moment = Moment(time.monotonic(), now_rfc3339())
             if mail.link is not None:
                 self.tables.set_link(mail.link, moment.monotonic)
                 self._news_at = moment.monotonic
@@ -128,14 +119,13 @@ class TableFeed:
             fresh=fresh,
             since="" if fresh.since is None else _local_time(fresh.since, time.time()),
         )
-        return view if table is None else self._with_documents(table, view)
-
-    def _with_documents(self, table: Table, view: TableView) -> TableView:
+        if table is None:
+            return view
         return replace(
             view,
             state=table.body(STATE),
-            roads=_roads(table.documents.get(ROADS)),
-            history=_history(table.documents.get(HISTORY)),
+            roads=_decoded(table.documents.get(ROADS), RoadsNow),
+            history=_decoded(table.documents.get(HISTORY), History),
             recent_result=self._has_recent_result(table),
         )
 
@@ -151,23 +141,10 @@ class TableFeed:
         return now - self._result_at < _RECENT_RESULT_S
 
 
-_decode_roads = msgspec.json.Decoder(RoadsNow).decode
-_decode_history = msgspec.json.Decoder(History).decode
-
-
 # The model keeps long documents as JSON; most of the time they have not changed.
-@lru_cache(maxsize=1)
-def _roads(document: Document | None) -> RoadsNow | None:
-    return None if document is None else _decode_roads(document.json)
-
-
-@lru_cache(maxsize=1)
-def _history(document: Document | None) -> History | None:
-    return None if document is None else _decode_history(document.json)
-
-
-def _now() -> str:
-    return from_microseconds(time.time_ns() // 1_000_000 * 1000)
+@lru_cache(maxsize=2)
+def _decoded(document: Document | None, kind: type) -> Any:  # noqa: ANN401 - of this type, or None
+    return None if document is None else msgspec.json.decode(document.json, type=kind)
 
 
 def _local_time(at: str, now: float) -> str:
