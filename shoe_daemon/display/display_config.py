@@ -293,14 +293,7 @@ class MetricsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class DisplayConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """
-    The whole file.
-
-    Attributes:
-        mqtt: The broker; the same keys as for a table.
-        display: Everything that browsers see.
-        metrics: Figures for Prometheus.
-    """
+    """The whole file; ``[mqtt]`` has the same keys as for a table."""
 
     mqtt: MqttSettings = MqttSettings()
     display: DisplaySettings = DisplaySettings()
@@ -336,7 +329,6 @@ class DisplaySetup(Struct, frozen=True):
     A checked configuration.
 
     Attributes:
-        config: The configuration.
         pit_credentials: None if the pit needs no password, or if only the service can read the
             password; `notes` then says so.
         operators: Who may give commands on the pit's pages; None if these send none.
@@ -390,13 +382,8 @@ def set_up_display(
     config: DisplayConfig, beside: Path, *, inspecting: bool = False, serving: bool = False
 ) -> DisplaySetup:
     """
-    Check what the types do not express: addresses, names, files.
-
-    Args:
-        config: The configuration.
-        beside: Folder of relative paths.
-        inspecting: Report a missing credential of the service as a note, not as an error.
-        serving: As for `load_display`.
+    Check what the types do not express: addresses, names, files, whose relative paths begin
+    `beside` the configuration. The flags are those of `load_display`.
 
     Raises:
         UserError: The key, the value and what is expected.
@@ -427,7 +414,8 @@ def set_up_display(
     history = None if settings.history.file is None else _history(config, beside)
     if history is not None:
         with tolerate(), attempt():
-            _history_password(settings.history, beside)
+            if (file := settings.history.password_file) is not None:
+                read_secret(file, beside, "display.history.password_file")
     operators, orders = None, settings.orders
     if orders.operators_file is not None:
         operators = Operators(orders.operators_file, beside)
@@ -450,11 +438,6 @@ def _commanding(config: DisplayConfig, beside: Path) -> MqttSettings:
     return replace(
         config.mqtt, username=orders.username, password_file=orders.password_file
     ).beside(beside)
-
-
-def _history_password(settings: HistorySettings, beside: Path) -> None:
-    if settings.password_file is not None:
-        read_secret(settings.password_file, beside, "display.history.password_file")
 
 
 def _history(config: DisplayConfig, beside: Path) -> HistorySetup:

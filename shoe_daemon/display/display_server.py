@@ -27,7 +27,7 @@ from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorde
 from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.message_validation import topic_filters
-from shoe_daemon.display.mqtt_feed import MqttFeed
+from shoe_daemon.display.mqtt_feed import MqttFeed, now_rfc3339
 from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.pages_and_static_files import pages_version
 from shoe_daemon.display.table_model import Message, Moment
@@ -35,7 +35,6 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
-from shoe_daemon.table import from_microseconds
 
 __all__ = ["Display", "listening_socket", "raise_file_limit"]
 
@@ -79,7 +78,7 @@ class Display:
             stale_after=settings.stale_after,
         )
         views = JsonViews(self.tables, [settings.table_key(name) for name in settings.tables])
-        self.streams = StreamRegistry(self.tables, views, _now, pages_version())
+        self.streams = StreamRegistry(self.tables, views, now_rfc3339, pages_version())
         self._queue = CoalescingQueue(self._wake_loop)
         filters = topic_filters(
             mqtt.prefix,
@@ -88,15 +87,15 @@ class Display:
             notifier_status=notifier_status,
         )
         self._history: HistoryRecorder | None = None
-        self._requests: HistoryRequests | None = None
+        self._history_threads: list[HistoryRecorder | HistoryRequests] = []
         if (history := setup.history) is not None:
             self._history = HistoryRecorder(history.path, prefix=mqtt.prefix, days=history.days)
-            self._requests = HistoryRequests(self._history, history.mqtt)
+            requests = HistoryRequests(self._history, history.mqtt)
+            self._history_threads = [self._history, requests]
         self._feed = MqttFeed(
-            mqtt, filters, self._queue, _now, timeouts=timeouts, history=self._history
+            mqtt, filters, self._queue, now_rfc3339, timeouts=timeouts, history=self._history
         )
         self._http_app = HttpApp(setup, self.streams, self._history)
-        self._metrics_address = _metrics_address(setup)
         self._servers: dict[str, _Server] = {}
         self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -123,7 +122,8 @@ class Display:
             self._loop.add_signal_handler(number, self.stop)
         async with contextlib.AsyncExitStack() as stack:
             serving = [await stack.enter_async_context(each) for each in self._listeners()]
-            self._start_history()
+            for thread in self._history_threads:
+                thread.start()
             self._feed.start()
             timer = asyncio.create_task(self._run_timer())
             self._report_started()
@@ -136,20 +136,11 @@ class Display:
             stopping.cancel()
             timer.cancel()
         await asyncio.to_thread(self._feed.stop)
-        await asyncio.to_thread(self._stop_history)
+        for thread in reversed(self._history_threads):
+            await asyncio.to_thread(thread.stop)
         _log.info("stopped")
         with contextlib.suppress(asyncio.CancelledError):
             await timer
-
-    def _start_history(self) -> None:
-        if self._history is not None and self._requests is not None:
-            self._history.start()
-            self._requests.start()
-
-    def _stop_history(self) -> None:
-        if self._history is not None and self._requests is not None:
-            self._requests.stop()
-            self._history.stop()
 
     def _listeners(self) -> Iterator[contextlib.AbstractAsyncContextManager[asyncio.Task[None]]]:
         """Give a block for each address that is served."""
@@ -159,12 +150,13 @@ class Display:
         yield self._serving(pages, self._settings.address, "display.listen", most, main)
         if second is not None:
             yield self._serving(pages, second, "display.tls.listen", most, certificate)
-        if self._metrics_address is not None:
+        if (metrics := self._setup.config.metrics.listen) is not None:
             # Displays without this listener need no extra.
             from shoe_daemon.display.metrics import metrics_app  # noqa: PLC0415
 
             app = metrics_app(self.tables, self.streams)
-            yield self._serving(app, self._metrics_address, "metrics.listen", METRICS_CONNECTIONS)
+            address = parse_listen(metrics)
+            yield self._serving(app, address, "metrics.listen", METRICS_CONNECTIONS)
 
     @contextlib.asynccontextmanager
     async def _serving(
@@ -206,7 +198,7 @@ class Display:
         batch = self._queue.take()
         if batch.more and self._loop is not None:
             self._loop.call_soon(self._process_queue)
-        moment = Moment(time.monotonic(), _now())
+        moment = Moment(time.monotonic(), now_rfc3339())
         faults_before = self.tables.faults.total
         if batch.link is not None:
             self.streams.publish(self.tables.set_link(batch.link, moment.monotonic))
@@ -218,7 +210,10 @@ class Display:
             what = f"{batch.dropped} messages dropped: they came faster than they could be read"
             self.streams.publish(self.tables.count_fault("", what, moment))
         if self.tables.faults.total != faults_before:
-            self._log_last_fault(moment.monotonic)
+            last = self.tables.faults.last[-1]
+            if self._may_log("message_invalid", moment.monotonic):
+                total = self.tables.faults.total
+                _log.warning("message_invalid", topic=last.topic, what=last.what, total=total)
 
     def _apply(self, message: Message, moment: Moment) -> None:
         try:
@@ -228,19 +223,16 @@ class Display:
             what = "an error of the display: its log says more"
             self.streams.publish(self.tables.count_fault(message.topic, what, moment))
 
-    def _log_last_fault(self, now: float) -> None:
-        if self._may_log("message_invalid", now):
-            faults = self.tables.faults
-            last = faults.last[-1]
-            _log.warning("message_invalid", topic=last.topic, what=last.what, total=faults.total)
-
     async def _run_timer(self) -> None:
         """Every second: publish changes that follow from the time, and notify the watchdog."""
         for tick in count(1):
             await asyncio.sleep(TIMER_INTERVAL_S)
             now = time.monotonic()
             changes = self.tables.advance_time(now)
-            self._log_removed([change.key for change in changes if change.what == "gone"])
+            if removed := [change.key for change in changes if change.what == "gone"]:
+                hint = "the broker has no retained messages of these tables"
+                some = removed[:MAX_LOGGED_TABLES]
+                _log.warning("tables_removed", count=len(removed), tables=some, hint=hint)
             self.streams.publish(changes)
             self.streams.publish_delayed()
             if tick % SWEEP_INTERVAL == 0:
@@ -248,13 +240,6 @@ class Display:
                     server.close_idle_connections()
             if self._feed.alive and now - self._feed.last_active < FEED_TIMEOUT_S:
                 notify_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
-
-    def _log_removed(self, keys: list[str | None]) -> None:
-        if keys:
-            hint = "the broker has no retained messages of these tables"
-            _log.warning(
-                "tables_removed", count=len(keys), tables=keys[:MAX_LOGGED_TABLES], hint=hint
-            )
 
     def _summary(self) -> str:
         link = self.tables.link
@@ -306,15 +291,8 @@ def _url(listener: socket.socket, *, encrypted: bool) -> str:
     return f"{'https' if encrypted else 'http'}://{named}:{port}/"
 
 
-def _metrics_address(setup: DisplaySetup) -> tuple[str, int] | None:
-    listen = setup.config.metrics.listen
-    return None if listen is None else parse_listen(listen)
-
-
 @contextlib.contextmanager
-def listening_socket(
-    address: tuple[str, int], key: str = "display.listen"
-) -> Iterator[socket.socket]:
+def listening_socket(address: tuple[str, int], key: str) -> Iterator[socket.socket]:
     """
     Listen on an address until the end of the block; `key` is the configuration's, for the message.
 
@@ -360,7 +338,3 @@ def raise_file_limit(connections: int) -> None:
 
 def _log_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     _log.error("loop_failed", what=context.get("message"), exc_info=context.get("exception"))
-
-
-def _now() -> str:
-    return from_microseconds(time.time_ns() // 1_000_000 * 1000)

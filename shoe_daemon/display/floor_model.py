@@ -89,6 +89,12 @@ class FloorModel:
         prefix: First levels of every topic.
         staff_alerts: Alerts for staff only are accepted.
         notifier_faults: Why people are not notified; empty unless `notifier_status` is set.
+
+    Args:
+        notifier_status: Accept what notifiers tell of themselves.
+        site: The only site whose notifiers count; None for all.
+        stale_after: Seconds after which a table is stale; None for three heartbeats.
+        limits: Limits on what publishers can make the display store.
     """
 
     def __init__(  # noqa: PLR0913 - each is optional
@@ -101,15 +107,6 @@ class FloorModel:
         stale_after: float | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """
-        Args:
-            prefix: First levels of every topic.
-            staff_alerts: Accept alerts for staff only.
-            notifier_status: Accept what notifiers tell of themselves.
-            site: The only site whose notifiers count; None for all.
-            stale_after: Seconds after which a table is stale; None for three heartbeats.
-            limits: Limits on what publishers can make the display store.
-        """
         self.prefix = prefix
         self.staff_alerts = staff_alerts
         self._notifier_status, self._site = notifier_status, site
@@ -220,19 +217,15 @@ class FloorModel:
         events = EventLog(limits.events, limits.event_bytes, self._budget)
         table = Table(topic.site, topic.table, moment.wall, events)
         changes = apply(table, update)
-        self._add(table)
-        return [Change(table.key, "new"), *changes]
-
-    def _add(self, table: Table) -> None:
         self._by_key[table.key] = table
         self._keys_by_id.setdefault(table.table, []).append(table.key)
         self.generation += 1
+        return [Change(table.key, "new"), *changes]
 
     def _apply_status(self, table: Table, update: _Update) -> list[Change]:
         contact, status = table.contact, update.document.body
-        unchanged = (contact.status, contact.status_session) == (status.state, status.session)
         self._store(table, STATUS, update.document)
-        if not unchanged:
+        if (contact.status, contact.status_session) != (status.state, status.session):
             contact.status, contact.status_session = status.state, status.session
             contact.status_since = None if update.retained else update.moment.wall
         if status.session in table.past_sessions:
@@ -243,17 +236,28 @@ class FloorModel:
         topic, document = update.topic, update.document
         name = topic.document_name
         before = table.documents.get(name)
-        table.check_session(document.body.session)
+        session = document.body.session
+        if session in table.past_sessions:
+            raise InvalidMessage(f"session {session[:20]!r} is over: another one has replaced it")
         if before is not None and self._is_older(table, before.body, document.body, update.moment):
             if update.retained:
                 return []  # the broker restored an older copy; this is not an error
             raise InvalidMessage(f"seq went back from {before.body.seq} to {document.body.seq}")
         if topic.kind == "device" and before is None:
-            table.check_device_count(self._limits.devices)
+            devices = sum(each.startswith("device/") for each in table.documents)
+            if devices >= self._limits.devices:
+                raise InvalidMessage(f"more than {self._limits.devices} devices")
         self._store(table, name, document)
         if topic.kind == STATE:
             return self._apply_state(table, before, update)
-        return self._document_changes(table, topic.kind, before, document)
+        if before is not None and before.json == document.json:
+            return []
+        if topic.kind == "device":
+            # Its ages change with each message; only the page of this table shows them.
+            same = before is not None and before.body.state == document.body.state
+            table.cached_views.pop("row", None)
+            return self._view_changes(table, "device", *(() if same else ("row",)))
+        return self._view_changes(table, *_VIEWS_OF_DOCUMENT[topic.kind])
 
     def _is_older(self, table: Table, before: Any, after: Any, moment: Moment) -> bool:  # noqa: ANN401
         """
@@ -270,7 +274,11 @@ class FloorModel:
         state, moment = update.document.body, update.moment
         session_changes: list[Change] = []
         if before is not None and before.body.session != state.session:
-            session_changes = self._start_session(table, before.body.session, state)
+            table.past_sessions.append(before.body.session)
+            if state.seq < table.events.last_seq:
+                # A new journal starts its sequence numbers again.
+                table.events.clear()
+                session_changes.append(Change(table.key, "events"))
         table.contact.record_state(state.session, state.published, moment, copied=update.retained)
         table.contact.heartbeat = state.heartbeat
         self._schedule_stale(table)
@@ -279,26 +287,6 @@ class FloorModel:
         if changes or same:
             return session_changes + changes
         return session_changes + self._view_changes(table, "board", "row")
-
-    def _start_session(self, table: Table, before: str, state: Any) -> list[Change]:  # noqa: ANN401
-        table.past_sessions.append(before)
-        if state.seq >= table.events.last_seq:
-            return []
-        # A new journal starts its sequence numbers again.
-        table.events.clear()
-        return [Change(table.key, "events")]
-
-    def _document_changes(
-        self, table: Table, kind: str, before: Document | None, after: Document
-    ) -> list[Change]:
-        if before is not None and before.json == after.json:
-            return []
-        if kind == "device":
-            # Its ages change with each message; only the page of this table shows them.
-            same = before is not None and before.body.state == after.body.state
-            table.cached_views.pop("row", None)
-            return self._view_changes(table, "device", *(() if same else ("row",)))
-        return self._view_changes(table, *_VIEWS_OF_DOCUMENT[kind])
 
     def _apply_event(self, table: Table, document: Document) -> list[Change]:
         seq, state = document.body.seq, table.body(STATE)
@@ -371,13 +359,7 @@ class FloorModel:
         return changes + self._update_notifier_faults(now)
 
     def expire_missing(self, known_tables: frozenset[str], now: float) -> None:
-        """
-        Remove the tables without retained messages, unless they publish within half a minute.
-
-        Args:
-            known_tables: Keys of all tables with retained messages.
-            now: Monotonic seconds.
-        """
+        """Remove all tables but the known ones, unless they publish within half a minute."""
         for key in self._by_key.keys() - known_tables:
             self._missing_deadlines.schedule(key, now + MISSING_TABLE_TIMEOUT_S)
 

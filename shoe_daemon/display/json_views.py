@@ -31,7 +31,6 @@ class JsonViews:
     The views of the model, each a JSON object in UTF-8.
 
     Args:
-        tables: The model.
         configured: Keys or ids of the configured tables: they come first, and have a row before
             anything is received from them.
     """
@@ -153,7 +152,7 @@ class JsonViews:
         )
 
     def _row(self, table: Table) -> bytes:
-        state = table.body(STATE)
+        state, roads = table.body(STATE), table.body(ROADS)
         return _encode(
             {
                 **_table_ids(table),
@@ -161,8 +160,11 @@ class JsonViews:
                 "fresh": table.freshness,
                 "state": state,
                 "alerts": _open_alerts(table),
-                "devices": _devices(table),
-                "outcomes": _outcomes(table),
+                "devices": [
+                    {**msgspec.to_builtins(each.body), "id": name} for name, each in table.devices
+                ],
+                # One letter for each round of the shoe, with its pairs and naturals.
+                "outcomes": "" if roads is None else roads.outcomes,
                 "status": table.contact.status,
                 "faults": table.faults,
                 "staff_alerts_missing": (
@@ -204,16 +206,6 @@ def _open_alerts(table: Table) -> list[Any]:
 def _document(table: Table, kind: str) -> bytes:
     found = table.documents.get(kind)
     return JSON_NULL if found is None else found.json
-
-
-def _devices(table: Table) -> list[dict[str, Any]]:
-    return [{**msgspec.to_builtins(each.body), "id": name} for name, each in table.devices]
-
-
-def _outcomes(table: Table) -> str:
-    """Return the shoe as a sequence: one letter for each round, with its pairs and naturals."""
-    roads = table.body(ROADS)
-    return "" if roads is None else roads.outcomes
 
 
 def _natural_sort_key(name: str) -> list[tuple[int, str]]:

@@ -68,8 +68,6 @@ class TopicParts(NamedTuple):
     A parsed topic.
 
     Attributes:
-        site: Id of the site.
-        table: Id of the table.
         kind: ``state``, ``device`` …, ``event``.
         name: Id of the device, or type of the event; else empty.
     """
@@ -199,7 +197,22 @@ def decode(topic: TopicParts, payload: bytes) -> Document:
         InvalidMessage: The payload is not of the form of its topic.
     """
     with _decoding(payload):
-        return _decode(topic, payload)
+        body: Any = _decoders[topic.kind].decode(payload)
+        if not 0 <= body.seq <= MAX_SEQ:
+            raise InvalidMessage(f"seq is {body.seq}"[:60])
+        _check_schema(getattr(body, "schema", _SCHEMA_MAJOR))
+        if isinstance(body, State | _Event) and (body.site, body.table) != topic[:2]:
+            raise InvalidMessage("site and table differ from those of the topic")
+        if isinstance(body, State):
+            to_microseconds(body.published)
+            _check_heartbeat(body.heartbeat)
+        if isinstance(body, _Event):
+            _check_event(topic, body)
+        json = _encoder.encode(body)
+        if topic.kind in {HISTORY, ROADS}:
+            outcomes = format_sequence(body.bead) if topic.kind == ROADS else ""
+            body = ShoeDocument(body.seq, body.session, outcomes)
+        return Document(body, json)
 
 
 def decode_notifier(payload: bytes) -> NotifierStatus:
@@ -231,35 +244,13 @@ def _decoding(payload: bytes) -> Iterator[None]:
     except RecursionError:
         raise InvalidMessage("nested too deeply") from None
     except Exception as error:  # noqa: BLE001 - no payload may end the display
-        raise InvalidMessage(_first_line(error)) from None
+        reason = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise InvalidMessage(reason) from None
 
 
 def is_same_state(one: State, other: State) -> bool:
     """Return whether two `state` documents differ in nothing but their time of publication."""
     return replace(one, published="") == replace(other, published="")
-
-
-def _decode(topic: TopicParts, payload: bytes) -> Document:
-    body: Any = _decoders[topic.kind].decode(payload)
-    if not 0 <= body.seq <= MAX_SEQ:
-        raise InvalidMessage(f"seq is {body.seq}"[:60])
-    _check_schema(getattr(body, "schema", _SCHEMA_MAJOR))
-    if isinstance(body, State | _Event) and (body.site, body.table) != topic[:2]:
-        raise InvalidMessage("site and table differ from those of the topic")
-    if isinstance(body, State):
-        _check_state(body)
-    if isinstance(body, _Event):
-        _check_event(topic, body)
-    json = _encoder.encode(body)
-    if topic.kind in {HISTORY, ROADS}:
-        outcomes = format_sequence(body.bead) if topic.kind == ROADS else ""
-        body = ShoeDocument(body.seq, body.session, outcomes)
-    return Document(body, json)
-
-
-def _check_state(state: State) -> None:
-    to_microseconds(state.published)
-    _check_heartbeat(state.heartbeat)
 
 
 def _check_schema(schema: str) -> None:
@@ -278,7 +269,3 @@ def _check_event(topic: TopicParts, event: _Event) -> None:
     data_type = EVENT_TYPES.get(event.type)
     if data_type is not None:
         msgspec.convert(event.data, data_type)  # on several threads: see EVENT_DECODERS
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200] or type(error).__name__

@@ -36,6 +36,7 @@ from shoe_daemon.mqtt.paho_connection import (
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
 from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.table import from_microseconds
 from shoe_daemon.thread_wakeup import Wakeup
 
 __all__ = ["QUIET_S", "Announcement", "MqttFeed", "TableDiscovery"]
@@ -56,6 +57,11 @@ MAX_EXTRA_FAILURES: Final = 2
 """Connections that may end with an extra subscription, before it is given up."""
 
 
+def now_rfc3339() -> str:
+    """Return the time of this computer, RFC 3339, with milliseconds."""
+    return from_microseconds(time.time_ns() // 1_000_000 * 1000)
+
+
 class TableDiscovery:
     """
     Finds out which tables have retained messages, over one connection. Pure.
@@ -69,7 +75,6 @@ class TableDiscovery:
     its table again.
 
     Args:
-        prefix: First levels of every topic.
         quiet: Seconds of a quiet time.
     """
 
@@ -128,7 +133,6 @@ class Announcement(NamedTuple):
     connection is lost, and cleared by `MqttFeed.stop`.
 
     Attributes:
-        topic: Its topic.
         last_will: Returns the payload of the last will.
     """
 
@@ -146,6 +150,15 @@ class MqttFeed:
 
     Attributes:
         last_active: Last activity of the thread, monotonic.
+
+    Args:
+        topic_filters: Subscriptions; see `message_validation.topic_filters`. Those outside the
+            tables' tree follow last, and cost nothing where the broker does not grant them.
+        queue: Receives messages and changes of the connection.
+        now: Returns the current time, RFC 3339.
+        history: Receives the same messages and changes of the connection; None without.
+        client: Beginning of the client ids.
+        announcement: What `announce` publishes; None for a program that publishes nothing.
     """
 
     def __init__(  # noqa: PLR0913 - the history is one more receiver
@@ -160,18 +173,6 @@ class MqttFeed:
         client: str = "shoe-display",
         announcement: Announcement | None = None,
     ) -> None:
-        """
-        Args:
-            settings: The broker.
-            topic_filters: Subscriptions; see `message_validation.topic_filters`. Those outside the
-                tables' tree follow last, and cost nothing where the broker does not grant them.
-            queue: Receives messages and changes of the connection.
-            now: Returns the current time, RFC 3339.
-            timeouts: Timeouts; None for the defaults.
-            history: Receives the same messages and changes of the connection; None without.
-            client: Beginning of the client ids.
-            announcement: What `announce` publishes; None for a program that publishes nothing.
-        """
         self._announcement = announcement
         self._announced: bytes | None = None
         self._sent: bytes | None = None
@@ -179,6 +180,7 @@ class MqttFeed:
         self._history, self._client = history, client
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
+        self._broker = "{}:{}".format(*settings.address)
         start = f"{settings.prefix}/"
         self._filters = [each for each in topic_filters if each.startswith(start)]
         self._extra_filters = [each for each in topic_filters if not each.startswith(start)]
@@ -358,8 +360,7 @@ class MqttFeed:
 
     def _report_connected(self) -> None:
         if self._may_log("broker_connected", time.monotonic()):
-            host, port = self._settings.address
-            _log.info("broker_connected", broker=f"{host}:{port}")
+            _log.info("broker_connected", broker=self._broker)
         self._lost_reason = None
         self._queue.put_link(Link(connected=True, since=self._now()))
         if self._history is not None:
@@ -390,5 +391,4 @@ class MqttFeed:
 
     def _warn(self, event: str, **facts: object) -> None:
         if self._may_log(event, time.monotonic()):
-            host, port = self._settings.address
-            _log.warning(event, broker=f"{host}:{port}", **facts)
+            _log.warning(event, broker=self._broker, **facts)

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from shoe_daemon.display.message_validation import Document, InvalidMessage
+from shoe_daemon.display.message_validation import Document
 from shoe_daemon.mqtt.document_contents import NotifierStatus
 from shoe_daemon.table import to_microseconds
 
@@ -182,13 +182,8 @@ class NotifierFault(Struct, frozen=True, kw_only=True):
     A reason why people are not notified, as the pit shows it.
 
     Attributes:
-        notifier: The notifier.
         recipient: Its failing recipient; None if the notifier itself is off.
-        since: Start, RFC 3339; None if unknown.
-        attempts: Failed attempts since then.
-        detail: Reason of the last one.
-        detail_code: Which sentence it is.
-        detail_values: What stands in it.
+        since: Start, RFC 3339; None if unknown. The other fields are those of `RecipientStatus`.
     """
 
     notifier: str
@@ -201,15 +196,7 @@ class NotifierFault(Struct, frozen=True, kw_only=True):
 
 
 class Notifier:
-    """
-    The last report of a notifier about itself.
-
-    Args:
-        name: Its id.
-        status: Its document.
-        moment: The time of the arrival.
-        copied: The document is a retained copy.
-    """
+    """The last report of a notifier about itself; `copied` marks a retained copy."""
 
     def __init__(self, name: str, status: NotifierStatus, moment: Moment, *, copied: bool) -> None:
         self._name, self._status = name, status
@@ -242,15 +229,8 @@ class Notifier:
 
 class Limits(Struct, frozen=True):
     """
-    Limits on what publishers can make the display store.
-
-    Attributes:
-        tables: Tables at a time.
-        devices: Devices of one table.
-        events: Events of one table.
-        event_bytes: Bytes of all events of one table.
-        bytes: Bytes of everything.
-        notifiers: Notifiers at a time.
+    Limits on what publishers can make the display store; `devices`, `events` and `event_bytes`
+    are for each table.
     """
 
     notifiers: int = 20
@@ -319,14 +299,7 @@ class MemoryBudget:
 
 
 class EventLog:
-    """
-    The latest events of one table by sequence number; the oldest are dropped first.
-
-    Args:
-        max_count: Limit on the number of events.
-        max_bytes: Limit on the bytes of all events.
-        budget: The bytes of all tables.
-    """
+    """The latest events of one table by sequence number; the oldest are dropped first."""
 
     def __init__(self, max_count: int, max_bytes: int, budget: MemoryBudget) -> None:
         self._max_count, self._max_bytes, self._budget = max_count, max_bytes, budget
@@ -381,12 +354,9 @@ class Table:
     One table.
 
     Attributes:
-        site: Id of the site.
-        table: Id of the table.
         key: Both ids, joined by a dot.
         contact: What the freshness depends on.
         documents: Documents by kind: `state`, `roads` …; devices as ``device/<id>``.
-        events: The latest events.
         events_since: Time from which on `events` is complete, apart from dropped old events.
         faults: Number of invalid messages.
         freshness: The freshness that was published last.
@@ -409,26 +379,6 @@ class Table:
         """Return the document of a kind, or None."""
         found = self.documents.get(kind)
         return None if found is None else found.body
-
-    def check_session(self, session: str) -> None:
-        """
-        Reject a session that a later session has replaced.
-
-        Raises:
-            InvalidMessage: The session is over.
-        """
-        if session in self.past_sessions:
-            raise InvalidMessage(f"session {session[:20]!r} is over: another one has replaced it")
-
-    def check_device_count(self, limit: int) -> None:
-        """
-        Reject a further device above the limit.
-
-        Raises:
-            InvalidMessage: The table has as many devices as allowed.
-        """
-        if sum(name.startswith("device/") for name in self.documents) >= limit:
-            raise InvalidMessage(f"more than {limit} devices")
 
     @property
     def devices(self) -> Iterator[tuple[str, Document]]:
