@@ -55,7 +55,6 @@ class BrowserStream:
     The stream of one browser.
 
     Attributes:
-        subscription: The documents that the page receives.
         key: Key of the table; None for all tables, or while the table is unknown.
     """
 
@@ -170,18 +169,15 @@ class StreamRegistry:
 
     Attributes:
         closing: The display is stopping; all streams end.
+
+    Args:
+        now: Returns the current time, RFC 3339.
+        version: Version of the pages.
     """
 
     def __init__(
         self, tables: FloorModel, views: JsonViews, now: Callable[[], str], version: str = ""
     ) -> None:
-        """
-        Args:
-            tables: The model.
-            views: Encodes the model's documents.
-            now: Returns the current time, RFC 3339.
-            version: Version of the pages.
-        """
         self.tables, self.views = tables, views
         self.closing = False
         self._now, self._version = now, version.encode()

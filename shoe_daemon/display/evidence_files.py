@@ -77,7 +77,6 @@ class Picture(NamedTuple):
     A picture, as its name describes it.
 
     Attributes:
-        name: Name of the file.
         at: Its time, microseconds since 1970.
         what: Place and card, ``P1-AS``; either may be missing.
     """
@@ -92,7 +91,6 @@ class Clip(NamedTuple):
     A video clip, as its name describes it.
 
     Attributes:
-        name: Name of the file.
         at: Time of its first image, microseconds since 1970.
         witness: The id of the camera that recorded it.
         seconds: Its length, rounded up.
@@ -269,8 +267,6 @@ class EvidenceResponse(FileResponse):
 
     Args:
         file: Result of `EvidenceFiles.open_file`.
-        headers: Further headers.
-        media_type: Of the file.
     """
 
     def __init__(self, file: io.FileIO, headers: Mapping[str, str], media_type: str) -> None:
@@ -292,7 +288,6 @@ class ArchiveResponse(StreamingResponse):
 
     Args:
         parts: Result of `round_archive`.
-        headers: Further headers.
     """
 
     def __init__(self, parts: Generator[bytes, None, None], headers: Mapping[str, str]) -> None:

@@ -63,12 +63,7 @@ class OperatorSession:
 
 
 class OperatorSessions:
-    """
-    All sessions of one display; for one thread.
-
-    Args:
-        monotonic: Seconds.
-    """
+    """All sessions of one display; for one thread."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic

@@ -116,12 +116,8 @@ class PageTemplates:
 
     def render(self, page: str, lang: str, block: str) -> bytes | None:
         """
-        Return a page; None if its file is missing.
-
-        Args:
-            page: Its name, without `.html`.
-            lang: The language, for the browser.
-            block: The result of `data_block`.
+        Return a page by its name without `.html`; None if its file is missing. `block` is the
+        result of `data_block`.
         """
         try:
             template = self._environment.get_template(f"{page}.html")
