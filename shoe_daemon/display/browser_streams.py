@@ -17,8 +17,6 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JSON_NULL, JsonViews
 from shoe_daemon.display.table_model import Change
 
-__all__ = ["HEARTBEAT_S", "PIT", "BrowserStream", "StreamRegistry", "Subscription", "encode_event"]
-
 HEARTBEAT_S: Final = 5.0
 """A page counts as disconnected after three missing heartbeats."""
 

@@ -30,24 +30,6 @@ from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
-__all__ = [
-    "DEFAULT_MQTT_PORT",
-    "TABLE_NAME",
-    "DisplayConfig",
-    "DisplaySettings",
-    "DisplaySetup",
-    "HistorySettings",
-    "HistorySetup",
-    "MetricsSettings",
-    "OrderSettings",
-    "PitCredentials",
-    "PitSettings",
-    "is_display",
-    "load_display",
-    "parse_listen",
-    "set_up_display",
-]
-
 _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
 )

@@ -36,8 +36,6 @@ from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
 
-__all__ = ["Display", "listening_socket", "raise_file_limit"]
-
 _log = structlog.get_logger(__name__)
 
 TIMER_INTERVAL_S: Final = 1.0

@@ -26,21 +26,6 @@ from typing import Any, Final, NamedTuple
 from starlette.responses import FileResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-__all__ = [
-    "ArchiveResponse",
-    "ArchivedFile",
-    "Clip",
-    "ClipState",
-    "EvidenceFiles",
-    "EvidenceResponse",
-    "EvidenceTimes",
-    "Picture",
-    "evidence_times",
-    "parse_clip",
-    "parse_picture",
-    "round_archive",
-]
-
 BEFORE_US: Final = 2_000_000
 AFTER_US: Final = 5_000_000
 """Evidence so long before the first event of a round and after its end belongs to it."""

@@ -49,8 +49,6 @@ from shoe_daemon.mqtt.topics import (
     STATUS,
 )
 
-__all__ = ["FloorModel"]
-
 _VIEWS_OF_DOCUMENT: Final[dict[str, tuple[str, ...]]] = {
     ALERTS: ("alerts", "public_alerts", "row"),
     HISTORY: ("history",),

@@ -50,8 +50,6 @@ from shoe_daemon.display.history_store import is_damage
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
 from shoe_daemon.game import IrregularityKind, Outcome
 
-__all__ = ["HistoryPages", "parse_filter"]
-
 PAGE_SIZE: Final = 50
 EXPORT_BATCH: Final = 1000
 MAX_SEARCHES: Final = 4

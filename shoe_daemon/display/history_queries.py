@@ -30,16 +30,6 @@ from shoe_daemon.display.history_store import (
 )
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, RoundMark, card_mask
 
-__all__ = [
-    "Cursor",
-    "LogFilter",
-    "LogReader",
-    "SearchTimeoutError",
-    "missing_ranges",
-    "newest_journals",
-    "open_log",
-]
-
 QUERY_LIMIT_S: Final = 2.0
 _PROGRESS_STEPS: Final = 10_000
 """Steps of SQLite's machine between two looks at the clock."""

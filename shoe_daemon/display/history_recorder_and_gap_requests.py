@@ -52,8 +52,6 @@ from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import STATE, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit, exponential_delay
 
-__all__ = ["HistoryRecorder", "HistoryRequests", "HistoryStatus"]
-
 _log = structlog.get_logger(__name__)
 
 MAX_QUEUED: Final = 50_000

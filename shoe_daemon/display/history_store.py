@@ -36,21 +36,6 @@ from shoe_daemon.display.history_summaries import (
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.table import to_microseconds
 
-__all__ = [
-    "MAX_SEQ",
-    "HistoryStore",
-    "ReceivedEvent",
-    "SeqRange",
-    "card_rows",
-    "connect_read_only",
-    "event_id",
-    "is_damage",
-    "logged_event",
-    "move_aside",
-    "round_id",
-    "round_row",
-]
-
 SCHEMA_VERSION: Final = 1
 SEQ_BITS: Final = 40
 MAX_SEQ: Final = (1 << SEQ_BITS) - 1

@@ -14,20 +14,6 @@ from msgspec import Struct
 
 from shoe_daemon.game import DECK
 
-__all__ = [
-    "CARD_NUMBERS",
-    "DECISIONS",
-    "IRREGULARITY",
-    "LogEntry",
-    "LoggedEvent",
-    "RoundMark",
-    "RoundSummary",
-    "card_mask",
-    "summarise_decision",
-    "summarise_irregularity",
-    "summarise_round",
-]
-
 DECISIONS: Final = (
     "card_corrected",
     "result_revised",

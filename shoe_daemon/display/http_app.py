@@ -51,8 +51,6 @@ from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 if TYPE_CHECKING:
     from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
-__all__ = ["PAGE_HOST", "HttpApp", "SecurityHeaders", "command_options"]
-
 _log = structlog.get_logger(__name__)
 
 _STAFF_PAGES: Final = ("pit", "pit_table", "dealer", "log", "log_round")

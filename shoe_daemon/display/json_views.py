@@ -14,8 +14,6 @@ from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.table_model import Table
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STAFF_ALERTS, STATE, STATUS
 
-__all__ = ["JSON_NULL", "JsonViews"]
-
 JSON_NULL: Final = b"null"
 
 _CACHED_VIEWS: Final = ("board", "row")

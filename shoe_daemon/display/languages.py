@@ -27,8 +27,6 @@ from shoe_daemon.toml_validation import convert_toml, read_toml
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BASE", "FOLDER", "GLYPHS", "Glyphs", "Language", "language", "languages", "load"]
-
 BASE: Final = "en"
 """The reference language."""
 

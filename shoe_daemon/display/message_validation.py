@@ -31,19 +31,6 @@ from shoe_daemon.mqtt.topics import (
 )
 from shoe_daemon.table import EVENT_TYPES, is_staff, to_microseconds
 
-__all__ = [
-    "MAX_PAYLOAD_BYTES",
-    "Document",
-    "InvalidMessage",
-    "TopicParts",
-    "decode",
-    "decode_notifier",
-    "is_same_state",
-    "notifier_id",
-    "parse_topic",
-    "topic_filters",
-]
-
 MAX_PAYLOAD_BYTES: Final = 65_536
 """Far more than any valid payload; longer payloads are not decoded."""
 

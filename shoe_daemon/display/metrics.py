@@ -23,8 +23,6 @@ from shoe_daemon.display.http_app import SecurityHeaders
 from shoe_daemon.display.table_model import FreshnessState
 from shoe_daemon.mqtt.topics import ALERTS
 
-__all__ = ["metrics_app", "metrics_text"]
-
 _SEVERITIES: Final = ("1", "2", "3", "4", "5")
 _OTHER: Final = "other"
 """Severity of an alert outside the known ones: publishers are not trusted."""

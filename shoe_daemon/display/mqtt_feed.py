@@ -39,8 +39,6 @@ from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
 from shoe_daemon.thread_wakeup import Wakeup
 
-__all__ = ["QUIET_S", "Announcement", "MqttFeed", "TableDiscovery"]
-
 _log = structlog.get_logger(__name__)
 
 QUIET_S: Final = 2.0

@@ -15,8 +15,6 @@ from typing import Final, NamedTuple
 from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
 from shoe_daemon.display.table_model import Link, Message
 
-__all__ = ["CoalescingQueue", "QueuedMessages"]
-
 MAX_EVENTS: Final = 5_000
 MAX_DOCUMENTS: Final = 20_000
 MAX_BYTES: Final = 64_000_000

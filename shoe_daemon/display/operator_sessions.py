@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["IDLE_S", "LONGEST_S", "MAX_SESSIONS", "OperatorSession", "OperatorSessions"]
-
 IDLE_S: Final = 300.0
 LONGEST_S: Final = 12 * 3600.0
 MAX_SESSIONS: Final = 200

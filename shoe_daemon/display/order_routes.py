@@ -31,8 +31,6 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import AuthenticationError, Operators
 from shoe_daemon.table import COMMANDS
 
-__all__ = ["ORDER_PATHS", "ORDER_VERBS", "OrderRoutes"]
-
 _log = structlog.get_logger(__name__)
 
 COOKIE: Final = "shoe_operator"

@@ -17,16 +17,6 @@ from markupsafe import Markup
 from shoe_daemon import __version__
 from shoe_daemon.display.languages import FOLDER, languages
 
-__all__ = [
-    "PAGES",
-    "STATIC",
-    "FileCache",
-    "PageTemplates",
-    "StaticFile",
-    "data_block",
-    "pages_version",
-]
-
 _HERE: Final = Path(__file__).parent
 PAGES: Final = _HERE / "pages"
 STATIC: Final = _HERE / "static"

@@ -18,8 +18,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from shoe_daemon.display.display_config import PitCredentials
 from shoe_daemon.password_hashes_and_throttle import LoginThrottle, verify_password
 
-__all__ = ["PitAuth"]
-
 _log = structlog.get_logger(__name__)
 
 MAX_HEADER_BYTES: Final = 1024

@@ -42,8 +42,6 @@ from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
 from shoe_daemon.report.shift_text_and_csv import shift_csv
 from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds
 
-__all__ = ["read_shift_from_log", "shift_report"]
-
 DEFAULT_S: Final = 8 * 3600
 """The report without times is on the last eight hours."""
 

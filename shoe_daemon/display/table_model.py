@@ -16,26 +16,6 @@ from shoe_daemon.display.message_validation import Document
 from shoe_daemon.mqtt.document_contents import NotifierStatus
 from shoe_daemon.table import to_microseconds
 
-__all__ = [
-    "Change",
-    "Deadlines",
-    "EventLog",
-    "FaultLog",
-    "FaultRecord",
-    "Freshness",
-    "LastContact",
-    "Limits",
-    "Link",
-    "MemoryBudget",
-    "Message",
-    "Moment",
-    "Notifier",
-    "NotifierFault",
-    "Table",
-    "freshness_of",
-    "stale_at",
-]
-
 MAX_PAST_SESSIONS: Final = 8
 MAX_FAULT_RECORDS: Final = 20
 

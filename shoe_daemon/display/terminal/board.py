@@ -42,8 +42,6 @@ from shoe_daemon.game import card_text
 from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView
 
-__all__ = ["TableView", "board", "connection_error", "hand_lines", "headline"]
-
 _TIGHT_FELT: Final = 8
 _SMALL_FELT: Final = 9
 _LARGE_FELT: Final = 15

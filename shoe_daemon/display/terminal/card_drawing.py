@@ -15,8 +15,6 @@ from rich.text import Text
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.game import SUIT_SIGNS, Card
 
-__all__ = ["LARGE", "SMALL", "Size", "card_block", "place_block", "total_block"]
-
 
 class Size(NamedTuple):
     """Columns and rows of an upright card, of a third card lying on its side, and of a total."""

@@ -22,8 +22,6 @@ from shoe_daemon.event_text import WINNERS, result_notes
 from shoe_daemon.game import Hand, Outcome, Slot, card_text
 from shoe_daemon.table import CardView, HandResult, PublicTable, RoundFinished, RoundView
 
-__all__ = ["Announcement", "felt", "is_held", "is_unread", "result_of", "verdict"]
-
 _SLOTS: Final = {
     Hand.PLAYER: (Slot.P1, Slot.P2, Slot.P3),
     Hand.BANKER: (Slot.B1, Slot.B2, Slot.B3),

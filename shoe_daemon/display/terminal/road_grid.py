@@ -20,17 +20,6 @@ from shoe_daemon.display.terminal.appearance import Symbols, Theme
 from shoe_daemon.display.terminal.text_layout import line, line_with_end
 from shoe_daemon.game import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Outcome, Roads
 
-__all__ = [
-    "DERIVED",
-    "HEIGHT",
-    "Road",
-    "RoadGrid",
-    "bead_plate",
-    "big_road",
-    "big_road_for",
-    "derived_roads",
-]
-
 HEIGHT: Final = ROWS + 1
 """Rows of a road with its caption."""
 

@@ -35,8 +35,6 @@ from shoe_daemon.game import (
 from shoe_daemon.mqtt.document_contents import History, RoadsNow
 from shoe_daemon.table import Counts, PastRound
 
-__all__ = ["COUNTS_WIDTH", "board_rows", "counts_block", "counts_line", "next_round", "scoreboard"]
-
 COUNTS_WIDTH: Final = 26
 """Columns of the counts."""
 

@@ -17,8 +17,6 @@ from rich.segment import Segment, Segments
 
 from shoe_daemon.display.terminal.text_layout import Part
 
-__all__ = ["Rows", "Screen", "has_colours", "print_rows", "render_rows", "text_of"]
-
 Rows = list[list[Segment]]
 
 _RENDERER: Final = Console(

@@ -14,8 +14,6 @@ from rich.text import Text
 
 from shoe_daemon.display.terminal import appearance
 
-__all__ = ["MIN_SIZE", "Part", "beside", "centred", "clean", "facts", "line", "line_with_end"]
-
 MIN_SIZE: Final = (80, 24)
 """Columns and rows of the smallest full board; smaller terminals get `facts`."""
 

@@ -28,8 +28,6 @@ from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.shutdown_signals import stop_on_signals
 from shoe_daemon.table import to_microseconds
 
-__all__ = ["TableFeed", "watch", "watch_once"]
-
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a service stop, and a closed terminal."""
 
