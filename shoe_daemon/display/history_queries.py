@@ -321,10 +321,8 @@ class LogReader:
                 continue
             head = self._run("SELECT head FROM journal WHERE id = ?", (journal,))[0][0]
             for first, last in missing_ranges(self._db, journal, head):
-                begin, end = (
-                    self._time(journal, first, "before"),
-                    self._time(journal, last, "after"),
-                )
+                begin = self._time(journal, first, "before")
+                end = self._time(journal, last, "after")
                 found.append({"table": key, "from": begin, "to": end})
                 if len(found) == most:
                     return found

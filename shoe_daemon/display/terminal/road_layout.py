@@ -78,7 +78,7 @@ def _beads_and_counts(
     width: int,
     log: RenderableType | None = None,
 ) -> RenderableType:
-    """Arrange the bead plate with the counts and, where there is room, the last rounds."""
+    """Arrange the bead plate with the counts and, if given, the last rounds."""
     aside: list[tuple[RenderableType, int]] = [
         (Group("", counts_block(road_counts, theme)), COUNTS_WIDTH)
     ]
