@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.table_projection import Floats, TableProjection
+from drivers.camera.recognition.table_projection import Floats, TableProjection, transform_points
 from drivers.camera.sources.frame_capture_and_checks import Image
 
 Grey = NDArray[np.uint8]
@@ -101,9 +101,9 @@ def find_table_shift(profile: Profile, reference: Image, now: Image) -> TableShi
         return None
     ground, middles = TableProjection(profile), _place_centres(profile)
     table = np.array(profile.table.homography)
-    before = _transform(table, middles)
-    after = _transform(found.matrix, before)
-    away = _transform(np.linalg.inv(table), after) - middles
+    before = transform_points(table, middles)
+    after = transform_points(found.matrix, before)
+    away = transform_points(np.linalg.inv(table), after) - middles
     middle = _to_image_axes(ground, middles.mean(axis=0), away.mean(axis=0))
     far = float(np.linalg.norm(away, axis=1).max())
     turned = _rotation_degrees(before, after)
@@ -238,7 +238,7 @@ def _track_points(reference: _Reference, after: Grey, rough: Floats) -> _Registr
     )
     if np.count_nonzero(kept) < _MIN_POINTS:
         return None
-    tracked = _transform(rough, tracked)
+    tracked = transform_points(rough, tracked)
     # Without lens distortion, a shift of the plane is a homography.
     undistort = TableProjection(reference.profile).undistort
     start, end = (undistort(each[kept]) for each in (points, tracked))
@@ -286,11 +286,6 @@ def _warp_back(after: Grey, rough: Floats, mask: Grey) -> Grey:
         for each in (after, np.full_like(after, 255))
     )
     return _without_lighting(back, np.where(inside == 255, mask, 0).astype(np.uint8))  # noqa: PLR2004 - whole pixels
-
-
-def _transform(matrix: Floats, points: Floats) -> Floats:
-    tracked = cv2.perspectiveTransform(points.reshape(-1, 1, 2), matrix)
-    return np.asarray(tracked, np.float64).reshape(-1, 2)
 
 
 def _optical_flow(before: Grey, after: Grey, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:

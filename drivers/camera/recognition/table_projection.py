@@ -44,7 +44,7 @@ class TableProjection:
 
     def to_pixels(self, points: Iterable[Point] | Floats) -> Floats:
         """Return the pixels of points on the table, given in millimetres."""
-        flat = _transform(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
+        flat = transform_points(self._matrix, np.asarray(points, np.float64).reshape(-1, 2))
         if self._lens is None:
             return flat
         matrix, bent = self._lens
@@ -55,7 +55,7 @@ class TableProjection:
 
     def to_table(self, points: Iterable[Point] | Floats) -> Floats:
         """Return the points on the table of pixels."""
-        return _transform(self._back, self.undistort(points))
+        return transform_points(self._back, self.undistort(points))
 
     def undistort(self, points: Iterable[Point] | Floats) -> Floats:
         """Return pixels of the undistorted image: there the projection is a homography."""
@@ -182,7 +182,8 @@ def card_axes(projection: TableProjection, centre: Point, turn: int) -> Floats:
     return axes
 
 
-def _transform(matrix: Floats, points: Floats) -> Floats:
+def transform_points(matrix: Floats, points: Floats) -> Floats:
+    """Return the points to which a homography maps points."""
     if not len(points):
         return points
     found = cv2.perspectiveTransform(points.reshape(-1, 1, 2), matrix)
