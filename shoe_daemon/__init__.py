@@ -7,6 +7,4 @@ publish it; `service` connects them; `cli` is the command line.
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
-
 __version__ = "0.1.0"

@@ -28,7 +28,6 @@ from shoe_daemon.config_sections import (
     Config,
     JournalSettings,
     MetricsSettings,
-    OrdersSettings,
     ReaderSettings,
     TableSettings,
     check_seats,
@@ -47,24 +46,6 @@ from shoe_daemon.operators import Operators
 from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.toml_validation import convert_toml, plain_error
 from shoe_daemon.witness.witness_config import check_video_installed
-
-__all__ = [
-    "SERVICE_CONFIGS",
-    "SERVICE_RUNTIME",
-    "SERVICE_STATE",
-    "Config",
-    "JournalSettings",
-    "MetricsSettings",
-    "OrdersSettings",
-    "ReaderSettings",
-    "Reading",
-    "Setup",
-    "TableSettings",
-    "load_config",
-    "round_end_of",
-    "service_of",
-    "set_up",
-]
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 """Configurations of ``shoe-daemon@.service``."""

@@ -18,8 +18,8 @@ from drivers.angel_eye_ii import AngelOptions
 from drivers.driver_interface import LineSettings
 from shoe_daemon import config as of
 from shoe_daemon.cli import main
-from shoe_daemon.config import Config, load_config
-from shoe_daemon.config_sections import ForwardSettings
+from shoe_daemon.config import load_config
+from shoe_daemon.config_sections import Config, ForwardSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings

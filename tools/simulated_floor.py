@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 
 from drivers.simulators.angel_eye_with_mistakes import Mode
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
+from shoe_daemon.config import set_up
+from shoe_daemon.config_sections import Config, JournalSettings, ReaderSettings, TableSettings
 from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
 from shoe_daemon.demo.display_process import end_child, start_child
 from shoe_daemon.demo.mqtt_clients import SupervisorClient

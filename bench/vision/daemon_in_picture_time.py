@@ -26,7 +26,8 @@ from drivers.simulators.camera.scene_renderer import Scene, Truth
 from drivers.simulators.camera.scene_settings import Settings, Station
 from drivers.simulators.camera.simulation_files import PROFILE, write_simulated_profile
 from drivers.simulators.simulated_shoe import DealtRound
-from shoe_daemon.config import Config, ReaderSettings, Setup, TableSettings, set_up
+from shoe_daemon.config import Setup, set_up
+from shoe_daemon.config_sections import Config, ReaderSettings, TableSettings
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.never_backwards_clock import Clock

@@ -18,7 +18,7 @@ from shoe_daemon.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shoe_daemon.config import Config
+    from shoe_daemon.config_sections import Config
     from shoe_daemon.mqtt.document_contents import Preview, Reply
 
 _NUMBER: Final = click.IntRange(min=1)
@@ -138,7 +138,7 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
 
 def _config(given: dict[str, Any]) -> Config:
     """Build the configuration from file and options. Options take precedence."""
-    from shoe_daemon.config import Config
+    from shoe_daemon.config_sections import Config
     from shoe_daemon.toml_validation import convert_toml, read_toml
 
     mapping: dict[str, Any] = {}

@@ -237,7 +237,7 @@ def _table_feed(
 
 def _read_config(file: Path) -> tuple[Any, str | None]:
     """Read the configuration of a display or a table; return also the table's id."""
-    from shoe_daemon.config import Config
+    from shoe_daemon.config_sections import Config
     from shoe_daemon.display.display_config import DisplayConfig
     from shoe_daemon.toml_validation import convert_toml, read_toml
 

@@ -20,7 +20,7 @@ from drivers.simulators.angel_eye_with_mistakes import Scene, Settings, Simulate
 from drivers.simulators.serial_servers import Line, PtyLine
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from drivers.simulators.simulator_interface_and_playback import Pace, Simulator, play
-from shoe_daemon.config import ReaderSettings
+from shoe_daemon.config_sections import ReaderSettings
 from shoe_daemon.demo.display_process import HOST, free_port
 from shoe_daemon.demo.options_and_simulated_shoe import QUIET_S, shortened
 from shoe_daemon.demo.result_check_and_summary import ResultCheck

@@ -15,7 +15,8 @@ from msgspec import Struct
 from drivers import create_driver
 from drivers.simulators.serial_servers import Line, PtyLine
 from drivers.simulators.simulator_interface_and_playback import Simulator
-from shoe_daemon.config import Config, JournalSettings, ReaderSettings, TableSettings, set_up
+from shoe_daemon.config import set_up
+from shoe_daemon.config_sections import Config, JournalSettings, ReaderSettings, TableSettings
 from shoe_daemon.demo.dealer import (
     CameraDealer,
     CountingLine,

@@ -16,8 +16,6 @@ from shoe_daemon import __version__
 from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
 from shoe_daemon.mqtt.topics import ALERTS, RESULT, STATE, STATUS, TableIdentity, Topics, device
 
-__all__ = ["discovery_document"]
-
 MAX_STATE: Final = 250
 """Home Assistant refuses longer texts as a state (255)."""
 

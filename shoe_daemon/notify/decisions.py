@@ -20,21 +20,6 @@ from msgspec import Meta, Struct
 from shoe_daemon.retry_and_log_limits import exponential_delay
 from shoe_daemon.table import Alert
 
-__all__ = [
-    "FAILED",
-    "MAX_ALERTS",
-    "RATE_WINDOW_S",
-    "Decisions",
-    "DueAlert",
-    "Failure",
-    "Notification",
-    "OpenAlert",
-    "QuietHours",
-    "RecipientRules",
-    "RecipientState",
-    "Sent",
-]
-
 RATE_WINDOW_S: Final = 3600.0
 
 MAX_ALERTS: Final = 20

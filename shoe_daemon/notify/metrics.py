@@ -12,8 +12,6 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from shoe_daemon import __version__
 from shoe_daemon.notify.decisions import Decisions
 
-__all__ = ["metrics_text"]
-
 
 def metrics_text(decisions: Decisions, now: dt.datetime, *, broker_connected: bool) -> bytes:
     """Return the figures of a moment; the only label is the id of a configured recipient."""

@@ -26,15 +26,6 @@ from shoe_daemon.mqtt.topics import Topics, notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
 from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
 
-__all__ = [
-    "MAX_SEVERITY",
-    "NotifyConfig",
-    "NotifySetup",
-    "RecipientSettings",
-    "is_notify",
-    "load_notify",
-]
-
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
 """``StateDirectory`` of ``shoe-notify.service``, whose configuration is in `SERVICE_CONFIGS`."""

@@ -42,8 +42,6 @@ from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import from_microseconds
 
-__all__ = ["Notifier", "load_state", "send_test", "topic_filters"]
-
 _log = structlog.get_logger(__name__)
 
 _INTERVAL_S: Final = 1.0

@@ -27,17 +27,6 @@ from shoe_daemon.notify.decisions import FAILED, DueAlert, Failure, Notification
 from shoe_daemon.notify.notify_config import RecipientSettings
 from shoe_daemon.table import SCHEMA, Alert, from_microseconds, to_microseconds
 
-__all__ = [
-    "FAILURES",
-    "SIGNATURE_HEADER",
-    "SendError",
-    "Sender",
-    "make_sender",
-    "message_text",
-    "signature",
-    "webhook_body",
-]
-
 SIGNATURE_HEADER: Final = "Shoe-Signature"
 TIMEOUT_S: Final = 10.0
 _MAX_REASON: Final = 200

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 import structlog
 
 from drivers import Forward, Frame, FrameKind, Reader, ReaderEnvironment, SharesFrames
-from shoe_daemon.config import MetricsSettings, Reading, Setup
+from shoe_daemon.config import Reading, Setup
+from shoe_daemon.config_sections import MetricsSettings
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.journal.clip_records import WITNESS_PREFIX, is_witness
 from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView

@@ -29,16 +29,6 @@ from shoe_daemon.service.processing_core import WRITE_BOUNDS_S, Core
 from shoe_daemon.service.state_publisher import DeviceState, StatePublisher
 from shoe_daemon.table import CardDealt, Event, Irregularity, RoundFinished, from_microseconds
 
-__all__ = [
-    "UNKNOWN_OUTCOME",
-    "BrokerFigures",
-    "Figures",
-    "MetricsWriter",
-    "ReaderFigures",
-    "TableMetrics",
-    "health_json",
-]
-
 _log = structlog.get_logger(__name__)
 
 _INTERVAL_S: Final = 10.0

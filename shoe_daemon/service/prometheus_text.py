@@ -25,8 +25,6 @@ from shoe_daemon.service.metrics import (
 )
 from shoe_daemon.service.state_publisher import DeviceState
 
-__all__ = ["table_text"]
-
 _TABLE: Final = ("site", "table")
 _SEVERITIES: Final = (1, 2, 3, 4, 5)
 _OUTCOMES: Final = (*(each.value for each in Outcome), UNKNOWN_OUTCOME)

@@ -49,7 +49,7 @@ from drivers.camera.recognition.corner_index_reader import Recogniser
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
-from shoe_daemon.config import ReaderSettings
+from shoe_daemon.config_sections import ReaderSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

@@ -31,7 +31,7 @@ from drivers import CaptureLine, LineSettings, create_driver, write_capture
 from drivers.simulators.angel_eye_with_mistakes import Settings
 from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon.cli import main
-from shoe_daemon.config import ReaderSettings
+from shoe_daemon.config_sections import ReaderSettings
 
 SPEEDS = (9600, 4800, 115200)
 

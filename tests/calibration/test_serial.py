@@ -37,7 +37,7 @@ from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulator_interface_and_playback import find_simulator
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
-from shoe_daemon.config import ReaderSettings
+from shoe_daemon.config_sections import ReaderSettings
 from shoe_daemon.errors import UserError
 
 DATA = scenario(Settings(rounds=2, seed=9)).stream(3)

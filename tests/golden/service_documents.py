@@ -15,11 +15,13 @@ from typing import Any, Final, cast
 from unittest.mock import patch
 
 from drivers.reader_thread import Ages, Counts
-from shoe_daemon.config import Config, TableSettings, set_up
-from shoe_daemon.mqtt import ChainHead, IncomingCommand, MqttSettings, TableIdentity
-from shoe_daemon.mqtt.commands import PendingCommand
-from shoe_daemon.mqtt.publisher_context import Callbacks, PublisherContext
+from shoe_daemon.config import set_up
+from shoe_daemon.config_sections import Config, TableSettings
+from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherContext
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core

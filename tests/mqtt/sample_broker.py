@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
-from shoe_daemon.mqtt import Publisher
+from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, free_port
 from tests.mqtt.memory_journal import Journal, publishing
 

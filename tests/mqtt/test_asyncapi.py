@@ -18,9 +18,10 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import MqttSettings, json_schemas
+from shoe_daemon.mqtt import json_schemas
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.mqtt.json_schemas import load_examples
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.table import EVENT_TYPES
 from tests.brokers import Message
 from tests.mqtt.example_run import Played

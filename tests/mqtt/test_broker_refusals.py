@@ -20,8 +20,9 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.mqtt import Publisher, TableIdentity
 from shoe_daemon.mqtt.paho_connection import Connection
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.topics import TableIdentity
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
 

@@ -16,9 +16,10 @@ from shoe_daemon.display.table_model import LastContact, stale_at
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_notation import Result
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import MqttSettings, document_contents
+from shoe_daemon.mqtt import document_contents
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.json_schemas import load_examples
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 from shoe_daemon.table.public_documents import MAX_PAST_SHOES
 from tests.mqtt import make_examples

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from shoe_daemon.mqtt import Publisher
+from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Message, Mosquitto, Relay, wait_for
 from tests.mqtt.memory_journal import PATIENT, QUICK, ROOT, Journal, publishing
 
@@ -172,7 +172,9 @@ def is_back_without_a_will(
 
 DAEMON = """
 import sys, threading
-from shoe_daemon.mqtt import TableIdentity, MqttSettings, Publisher
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.topics import TableIdentity
 from tests.mqtt.memory_journal import QUICK, Journal
 from msgspec.structs import replace
 port, session, protocol, will_delay, keepalive = sys.argv[1:]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.mqtt import ChainHead, IncomingCommand, Publisher
+from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.publisher_context import ChainHead
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 

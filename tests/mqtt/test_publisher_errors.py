@@ -7,8 +7,10 @@ import random
 import pytest
 import structlog
 
-from shoe_daemon.mqtt import IncomingCommand, Publisher, broker_session
+from shoe_daemon.mqtt import broker_session
+from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.paho_connection import Acknowledged, Connection
+from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.mqtt import IncomingCommand, Publisher, TlsSettings
+from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.mqtt_settings import TlsSettings
+from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.sample_broker import SampleBroker

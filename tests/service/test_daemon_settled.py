@@ -10,7 +10,8 @@ from drivers.driver_interface import Frame
 from drivers.reader_thread import Reader
 from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
-from shoe_daemon.config import Config, JournalSettings, ReaderSettings, set_up
+from shoe_daemon.config import set_up
+from shoe_daemon.config_sections import Config, JournalSettings, ReaderSettings
 from shoe_daemon.service import Daemon
 from shoe_daemon.table import Event
 from tests.brokers import PATIENCE, wait_for

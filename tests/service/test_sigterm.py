@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from drivers.driver_interface import Frame, FrameKind
-from shoe_daemon.config import Config, JournalSettings, set_up
+from shoe_daemon.config import set_up
+from shoe_daemon.config_sections import Config, JournalSettings
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader

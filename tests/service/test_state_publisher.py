@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from shoe_daemon.mqtt import Publisher
 from shoe_daemon.mqtt.document_and_reply_queues import Document
+from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
 from tests.game.reference_roads import reference_roads
