@@ -292,8 +292,7 @@ class Forward(WakeableThread):
     """
 
     def __init__(self, name: str, target: ForwardTarget) -> None:
-        super().__init__(f"forward-{name}")
-        self.name = name
+        super().__init__("forward", name)
         self.target = target
         self.detail = "not opened yet"
         # A full one drops its oldest read by itself: `copy` takes no lock.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from threading import Event, Lock, Thread
+from typing import Generic, TypeVar
 
 
 class Wakeup:
@@ -56,16 +59,27 @@ class Wakeup:
 
 
 class WakeableThread(ABC):
-    """A background thread that waits for descriptors, and ends soon after `stop`."""
+    """
+    A background thread that waits for descriptors, and ends soon after `stop`.
 
-    def __init__(self, name: str) -> None:
+    Attributes:
+        name: The id of its device.
+    """
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.name = name
         self._wakeup = Wakeup()
         self._stopping = Event()
-        self._thread = Thread(target=self.run, name=name, daemon=True)
+        self._thread = Thread(target=self.run, name=f"{kind}-{name}", daemon=True)
 
     @abstractmethod
     def run(self) -> None:
         """Work until `_stopping` is set: the body of the thread."""
+
+    @property
+    @abstractmethod
+    def alert(self) -> str | None:
+        """One sentence for people while its device does not work; None otherwise."""
 
     def start(self) -> None:
         """Start the thread; once."""
@@ -82,3 +96,43 @@ class WakeableThread(ABC):
             self._thread.join(timeout_s)
         if not self._thread.is_alive():
             self._wakeup.close()
+
+
+AThread = TypeVar("AThread", bound=WakeableThread)
+
+
+class ThreadGroup(Generic[AThread]):
+    """
+    The threads of all devices of one kind.
+
+    Args:
+        threads: They are not started yet.
+        stop_timeout_s: Seconds that `stop` waits at most for all of them.
+    """
+
+    def __init__(self, threads: Iterable[AThread], stop_timeout_s: float) -> None:
+        self._threads = tuple(threads)
+        self._stop_timeout_s = stop_timeout_s
+
+    def start(self) -> None:
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def alerts(self) -> list[str]:
+        """One sentence for each device that does not work."""
+        return [alert for each in self._threads if (alert := each.alert) is not None]
+
+    @property
+    def working(self) -> dict[str, bool]:
+        """Devices by id: True for one that works."""
+        return {each.name: each.alert is None for each in self._threads}
+
+    def stop(self) -> None:
+        """End the threads."""
+        for thread in self._threads:
+            thread.stop()
+        until = time.monotonic() + self._stop_timeout_s
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))

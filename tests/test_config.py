@@ -16,10 +16,16 @@ from msgspec import Struct
 
 from drivers.angel_eye_ii import AngelOptions
 from drivers.driver_interface import LineSettings
-from shoe_daemon import config as of
 from shoe_daemon.cli import main
-from shoe_daemon.config import load_config
-from shoe_daemon.config_sections import Config, ForwardSettings
+from shoe_daemon.config import load_config, set_up
+from shoe_daemon.config_sections import (
+    Config,
+    ForwardSettings,
+    JournalSettings,
+    OrdersSettings,
+    ReaderSettings,
+    TableSettings,
+)
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
@@ -313,8 +319,8 @@ class TestJournalOfTheService:
     @pytest.fixture
     def path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """Return a configuration in the unit's folder."""
-        monkeypatch.setattr(of, "SERVICE_CONFIGS", tmp_path)
-        monkeypatch.setattr(of, "SERVICE_STATE", Path("/var/lib/shoe-daemon"))
+        monkeypatch.setattr("shoe_daemon.config.SERVICE_CONFIGS", tmp_path)
+        monkeypatch.setattr("shoe_daemon.config.SERVICE_STATE", Path("/var/lib/shoe-daemon"))
         path = tmp_path / "table-7.toml"
         path.write_text('site = "a"')
         return path
@@ -462,10 +468,10 @@ def test_the_example_is_accepted_with_every_key_in_it() -> None:
     ("kind", "but"),
     [
         (Config, set()),
-        (of.TableSettings, {"timeless"}),
-        (of.JournalSettings, set()),
-        (of.OrdersSettings, set()),
-        (of.ReaderSettings, set()),
+        (TableSettings, {"timeless"}),
+        (JournalSettings, set()),
+        (OrdersSettings, set()),
+        (ReaderSettings, set()),
         (ForwardSettings, set()),
         (MqttSettings, set()),
         (TlsSettings, set()),
@@ -484,7 +490,7 @@ def test_the_example_explains_every_key(kind: type[Struct], but: set[str]) -> No
 
 def test_the_examples_defaults_are_the_defaults() -> None:
     table = tomllib.loads(example_with_all())["table"]
-    plain = of.TableSettings()
+    plain = TableSettings()
     same = ("policy", "round_end", "quiet_gap", "result_on", "reveal_on", "reveal_after")
     assert {key: table[key] for key in same} == {key: getattr(plain, key) for key in same}
     assert table["hold_from"] == plain.hold_from
@@ -492,4 +498,4 @@ def test_the_examples_defaults_are_the_defaults() -> None:
 
 def test_a_setup_may_be_made_without_a_file() -> None:
     with pytest.raises(UserError, match=r"table\.timeless"):
-        of.set_up(Config(site="a", table=of.TableSettings(timeless=True)), Path())
+        set_up(Config(site="a", table=TableSettings(timeless=True)), Path())

@@ -89,12 +89,12 @@ def open_output(lamp: LampSettings, broker: Broker | None) -> LampOutput:
         LineError: It cannot be opened now.
     """
     if lamp.relay is not None:
-        return RelayBoard(lamp.relay)
+        return _RelayBoard(lamp.relay)
     if lamp.gpio is not None:
-        return GpioLines(lamp.gpio, lamp.channels)
+        return _GpioLines(lamp.gpio, lamp.channels)
     if broker is None:
         raise UserError("topic: needs a broker: expected a section [mqtt]")
-    return MqttLamp(lamp, broker)
+    return _MqttLamp(lamp, broker)
 
 
 def relay_command(channel: int, *, on: bool) -> bytes:
@@ -103,7 +103,7 @@ def relay_command(channel: int, *, on: bool) -> bytes:
     return command + bytes((sum(command) % 256,))
 
 
-class RelayBoard:
+class _RelayBoard:
     """
     A relay board of the CH340 type, on a serial line.
 
@@ -114,22 +114,19 @@ class RelayBoard:
         self._transport = open_transport(port, RELAY_LINE)
 
     def write(self, states: Mapping[Channel, bool]) -> None:
-        """Switch channels; see `LampOutput`."""
         self._transport.write(
             b"".join(relay_command(int(channel), on=on) for channel, on in states.items())
         )
 
     def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
-        """Wait; see `LampOutput`."""
         if not _woken(timeout_s, wakeup):
             self._transport.check()
 
     def close(self, *, stopped: bool) -> None:  # noqa: ARG002 - as in `LampOutput`
-        """Close the line."""
         self._transport.close()
 
 
-class GpioLines:
+class _GpioLines:
     """Lines of a GPIO chip, held as outputs while it is open."""
 
     def __init__(self, chip: str, channels: tuple[Channel, ...]) -> None:
@@ -145,7 +142,6 @@ class GpioLines:
             )
 
     def write(self, states: Mapping[Channel, bool]) -> None:
-        """Switch lines; see `LampOutput`."""
         value = self._gpiod.line.Value
         with _line_errors(self._chip):
             self._request.set_values(
@@ -156,13 +152,12 @@ class GpioLines:
             )
 
     def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
-        """Wait; see `LampOutput`."""
         if not _woken(timeout_s, wakeup):
             with _line_errors(self._chip):
                 self._request.get_values()
 
     def close(self, *, stopped: bool) -> None:  # noqa: ARG002 - as in `LampOutput`
-        """Release the lines; most chips leave their levels as they are."""
+        # Most chips leave the levels as they are.
         self._request.release()
 
 
@@ -188,7 +183,7 @@ def _line_errors(chip: str) -> Iterator[None]:
         raise LineError(f"{chip}: {one_line(error)}") from error
 
 
-class MqttLamp:
+class _MqttLamp:
     """
     A lamp on a topic, over a connection of its own.
 
@@ -218,7 +213,6 @@ class MqttLamp:
         return (self._lamp.payload_on if lit else self._lamp.payload_off).encode()
 
     def write(self, states: Mapping[Channel, bool]) -> None:
-        """Publish the state; see `LampOutput`."""
         for lit in states.values():
             payload = self._payload(lit=lit)
             number = self._connection.publish(self._topic, payload, retain=True)
@@ -233,7 +227,6 @@ class MqttLamp:
                 raise self._lost(f"refuses topic {self._topic}: {answer.text}")
 
     def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
-        """Wait; see `LampOutput`."""
         self._poll(min(timeout_s, _CHECK_INTERVAL_S), wakeup)
 
     def _poll_until(
@@ -260,7 +253,7 @@ class MqttLamp:
         return LineError(f"the broker at {self._address}: {reason}")
 
     def close(self, *, stopped: bool) -> None:
-        """Disconnect; unless `stopped`, the broker publishes how the lamp is left."""
+        # Without a DISCONNECT the broker publishes how the lamp is left.
         if stopped:
             self._connection.disconnect()
         self._connection.close()

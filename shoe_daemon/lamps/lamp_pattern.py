@@ -116,37 +116,23 @@ class LampPattern:
 
     def states(self, now: float) -> dict[Channel, bool]:
         """Return whether each channel is lit."""
-        return {channel: self._is_lit(channel, now) for channel in self._channels}
-
-    def _is_lit(self, channel: Channel, now: float) -> bool:
-        if not self._recording:
-            return True
-        applying = self._applying(channel)
-        if applying is None:
-            return False
-        rule, shown = applying
-        if rule.blink is None or not shown.blinks:
-            return True
-        return (now - shown.since) % sum(rule.blink) < rule.blink[0]
-
-    def _applying(self, channel: Channel) -> tuple[Rule, _Shown] | None:
-        """Return the first rule of a channel that applies."""
-        return next(
-            (each for each in self._rules if each[0].channel == channel and each[1].matching),
-            None,
-        )
+        return {channel: self._state(channel, now)[0] for channel in self._channels}
 
     def seconds_until_change(self, now: float) -> float | None:
         """Return the seconds until a channel changes if the table does not; None for never."""
-        waits = [self._until_change(channel, now) for channel in self._channels]
+        waits = [self._state(channel, now)[1] for channel in self._channels]
         return min((each for each in waits if each is not None), default=None)
 
-    def _until_change(self, channel: Channel, now: float) -> float | None:
-        applying = self._applying(channel)
-        if not self._recording or applying is None:
-            return None
-        rule, shown = applying
+    def _state(self, channel: Channel, now: float) -> tuple[bool, float | None]:
+        """Return whether a channel is lit, and the seconds until that changes by itself."""
+        if not self._recording:
+            return True, None
+        applying = [(r, s) for r, s in self._rules if r.channel == channel and s.matching]
+        if not applying:
+            return False, None
+        rule, shown = applying[0]
         if rule.blink is None or not shown.blinks:
-            return None
+            return True, None
         phase = (now - shown.since) % sum(rule.blink)
-        return rule.blink[0] - phase if phase < rule.blink[0] else sum(rule.blink) - phase
+        is_lit = phase < rule.blink[0]
+        return is_lit, (rule.blink[0] if is_lit else sum(rule.blink)) - phase

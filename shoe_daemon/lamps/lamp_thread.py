@@ -23,7 +23,7 @@ from shoe_daemon.lamps.lamp_outputs import Broker, LampOutput, open_output
 from shoe_daemon.lamps.lamp_pattern import Channel, LampPattern, TableView
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
-from shoe_daemon.thread_wakeup import WakeableThread
+from shoe_daemon.thread_wakeup import ThreadGroup, WakeableThread
 
 _REFRESH_INTERVAL_S: Final = 5.0
 """All channels are switched again after this time: a relay that lost a command recovers."""
@@ -70,8 +70,7 @@ class Lamp(WakeableThread):
         broker: Broker | None,
         environment: LampEnvironment | None = None,
     ) -> None:
-        super().__init__(f"lamp-{settings.id}")
-        self.name = settings.id
+        super().__init__("lamp", settings.id)
         self.detail = ""
         self._settings = settings
         self._broker = broker
@@ -174,44 +173,22 @@ class Lamp(WakeableThread):
         self._failure.failed(self._environment.clock(), detail=self.detail)
 
 
-class Lamps:
-    """All lamps of a table."""
+class Lamps(ThreadGroup[Lamp]):
+    """All lamps of a table; `stop` leaves them as configured."""
 
     def __init__(
         self, settings: Sequence[LampSettings], mqtt: MqttSettings | None, client_id: str
     ) -> None:
-        self._lamps = [
+        lamps = [
             Lamp(each, None if mqtt is None else Broker(mqtt, f"{client_id}-lamp-{each.id}"))
             for each in settings
         ]
+        super().__init__(lamps, _STOP_TIMEOUT_S)
         self._view: TableView | None = None
-
-    def start(self) -> None:
-        """Start their threads."""
-        for lamp in self._lamps:
-            lamp.start()
 
     def show(self, view: TableView) -> None:
         """Show a state of the table, if it differs from the last one."""
         if view != self._view:
             self._view = view
-            for lamp in self._lamps:
+            for lamp in self._threads:
                 lamp.show(view)
-
-    @property
-    def alerts(self) -> list[str]:
-        """One sentence for each lamp that is not switched."""
-        return [alert for lamp in self._lamps if (alert := lamp.alert) is not None]
-
-    @property
-    def working(self) -> dict[str, bool]:
-        """Lamps by id: True for one that can be switched."""
-        return {lamp.name: lamp.alert is None for lamp in self._lamps}
-
-    def stop(self) -> None:
-        """Leave the lamps as configured; takes a second at most."""
-        for lamp in self._lamps:
-            lamp.stop()
-        until = time.monotonic() + _STOP_TIMEOUT_S
-        for lamp in self._lamps:
-            lamp.join(max(0.0, until - time.monotonic()))

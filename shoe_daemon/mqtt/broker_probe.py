@@ -8,7 +8,6 @@ running table or display is disturbed.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Final, Self, TypeVar
 
 from shoe_daemon.errors import one_line
@@ -89,11 +88,9 @@ class BrokerProbe:
             BrokerProbeError: The broker does not answer.
         """
         self._connection.subscribe(topic_filter)
-        refusals: list[str] = []
-        self._poll_until(
-            lambda each: _is_answered(each, refusals), f"a subscription to {topic_filter}"
-        )
-        return refusals[0] if refusals else None
+        kinds = SubscriptionRefused | Subscribed
+        answer = self._wait_for(kinds, f"a subscription to {topic_filter}")
+        return answer.reason if isinstance(answer, SubscriptionRefused) else None
 
     def publish(self, topic: str, payload: bytes = b"{}") -> str | None:
         """
@@ -123,17 +120,10 @@ class BrokerProbe:
             self._poll()
 
     def _wait_for(self, kind: type[Event], request: str) -> Event:
-        event = self._poll_until(lambda each: isinstance(each, kind), request)
-        assert isinstance(event, kind)  # noqa: S101 - for the type checker
-        return event
-
-    def _poll_until(
-        self, is_answer: Callable[[ConnectionEvent], bool], request: str
-    ) -> ConnectionEvent:
         until = time.monotonic() + self._timeout_s
         while time.monotonic() < until:
             for event in self._poll():
-                if is_answer(event):
+                if isinstance(event, kind):
                     return event
         raise BrokerProbeError(f"does not answer {request} within {self._timeout_s:g} s")
 
@@ -147,9 +137,3 @@ class BrokerProbe:
         if not self._connection.is_open:
             raise BrokerProbeError("closes the connection")
         return events
-
-
-def _is_answered(event: ConnectionEvent, refusals: list[str]) -> bool:
-    if isinstance(event, SubscriptionRefused):
-        refusals.append(event.reason)
-    return isinstance(event, Subscribed)

@@ -111,8 +111,8 @@ class BrokerSession:
         self._heartbeat_at = self.accepted_at + context.settings.heartbeat
         self._connection.subscribe(context.topics.commands)
         context.outgoing.restart(connected.receive_maximum)
-        context.documents.requeue()
-        context.documents.remove(STATUS)
+        context.outgoing.documents.requeue()
+        context.outgoing.documents.remove(STATUS)
         self._online_pending = True
         host, port = context.settings.address
         context.log.info("broker_connected", broker=f"{host}:{port}")
@@ -141,11 +141,11 @@ class BrokerSession:
         self._check_progress(now)
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + context.settings.heartbeat
-            context.documents.requeue(STATE)
+            context.outgoing.documents.requeue(STATE)
         self._send_all(now)
         if self._online_pending and context.outgoing.documents_sent(now):
             self._online_pending = False
-            context.documents.put(STATUS, context.online, 0)
+            context.outgoing.documents.put(STATUS, context.online, 0)
             self._send_all(now)
 
     def _check_progress(self, now: float) -> None:
@@ -200,7 +200,7 @@ class BrokerSession:
         if not outgoing.status_first:
             self._online_pending = False
             outgoing.status_first = True
-            context.documents.put(STATUS, context.status("stopping"), 0)
+            outgoing.documents.put(STATUS, context.status("stopping"), 0)
             self._send_all(now)
         elif self._offline is None:
             if self._is_late(now):
@@ -209,7 +209,7 @@ class BrokerSession:
             if self._is_all_sent(now):
                 self._offline = context.status("offline")
                 outgoing.status_only = True
-                context.documents.put(STATUS, self._offline, 0)
+                outgoing.documents.put(STATUS, self._offline, 0)
                 self._send_all(now)
 
     def _is_all_sent(self, now: float) -> bool:

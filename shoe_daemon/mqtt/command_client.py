@@ -32,14 +32,9 @@ def send_command(
     settings: MqttSettings, topic: str, payload: bytes, *, reply: str, timeout_s: float
 ) -> bytes:
     """
-    Publish a command and return the payload of its reply.
+    Publish a command and return the payload of its reply, which has the topic `reply`.
 
-    Args:
-        settings: The broker.
-        topic: The command's topic.
-        payload: The command.
-        reply: The topic of the reply.
-        timeout_s: Seconds for all of it.
+    `timeout_s` is for all of it.
 
     Raises:
         NoReplyError: It was sent, and there is no reply in time.
@@ -47,10 +42,13 @@ def send_command(
             subscribed.
     """
     client = _CommandClient(settings, topic, payload, reply)
+    connection = Connection(settings, f"shoe-cmd-{secrets.token_hex(4)}", None, timeout_s)
+    until = time.monotonic() + timeout_s
     try:
-        return client.run(time.monotonic() + timeout_s, timeout_s)
+        return client.run(connection, until)
     finally:
-        client.close()
+        connection.disconnect()
+        connection.close()
 
 
 class _CommandClient:
@@ -59,62 +57,48 @@ class _CommandClient:
     def __init__(self, settings: MqttSettings, topic: str, payload: bytes, reply: str) -> None:
         host, port = settings.address
         self._broker = f"the broker at {host}:{port}"
-        self._settings = settings
         self._topic, self._payload, self._reply = topic, payload, reply
-        self._connection: Connection | None = None
-        self._sent = self._rejected = False
-        self._answer: bytes | None = None
-        self._failure: str | None = None
+        self._sent = False
 
-    def run(self, until: float, timeout_s: float) -> bytes:
-        client_id = f"shoe-cmd-{secrets.token_hex(4)}"
-        connection = Connection(self._settings, client_id, None, timeout_s)
-        self._connection = connection
+    def run(self, connection: Connection, until: float) -> bytes:
         try:
             connection.open()
         except OSError as error:
             raise UserError(f"{self._broker}: {one_line(error).lower()}") from error
         while time.monotonic() < until:
             for event in connection.poll(_POLL_S):
-                self._handle(event, connection)
-            if self._answer is not None:
-                return self._answer
-            if self._failure is not None:
-                raise self._error(self._failure)
+                answer = self._handle(event, connection)
+                if answer is not None:
+                    return answer
             if not connection.is_open:
-                raise self._error(f"{self._broker} has closed the line")
+                raise self._lost(f"{self._broker} has closed the line")
         if self._sent:
             raise NoReplyError("no answer to the order: whether it is carried out is not known")
         raise UserError(f"{self._broker} does not answer")
 
-    def _error(self, failure: str) -> UserError:
-        """Return the error for a failure: a lost connection does not tell what was received."""
-        unknown = self._sent and not self._rejected
-        return NoReplyError(failure) if unknown else UserError(failure)
+    def _lost(self, reason: str) -> UserError:
+        """Return the error for a lost connection, which does not tell what was received."""
+        return NoReplyError(reason) if self._sent else UserError(reason)
 
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.disconnect()
-            self._connection.close()
-
-    def _handle(self, event: ConnectionEvent, connection: Connection) -> None:
+    def _handle(self, event: ConnectionEvent, connection: Connection) -> bytes | None:
         match event:
             case Connected():
                 connection.subscribe(self._reply)
             case SubscriptionRefused():
-                self._failure = "the broker does not let us read the answer"
-            case Subscribed() if self._failure is None:
+                raise UserError("the broker does not let us read the answer")
+            case Subscribed():
                 self._sent = True
                 connection.publish(
                     self._topic, self._payload, retain=False, response_topic=self._reply
                 )
             case Acknowledged(_, reason, text) if reason >= REFUSED:
-                self._failure, self._rejected = f"the broker refuses the order: {text}", True
+                raise UserError(f"the broker refuses the order: {text}")
             case Acknowledged(_, reason) if reason == NO_SUBSCRIBERS:
-                self._failure, self._rejected = "no daemon listens for orders there", True
+                raise UserError("no daemon listens for orders there")
             case MessageReceived(topic, answer) if topic == self._reply:
-                self._answer = answer
-            case Disconnected(reason, _, refused) if self._failure is None:
-                self._failure = reason if refused else f"{self._broker} has closed the line"
+                return answer
+            case Disconnected(reason, _, refused):
+                raise self._lost(reason if refused else f"{self._broker} has closed the line")
             case _:
                 pass
+        return None

@@ -196,6 +196,10 @@ class OutgoingQueue:
     not wait for them.
 
     Attributes:
+        events: Events from the journal.
+        documents: The retained documents.
+        replies: Replies to commands.
+        replay: Events that are published again.
         has_subscribers: Whether a client receives the events; None if unknown.
         skip_events: A stop has little time left: replies and documents do not wait
             for events, which are left to the next start.
@@ -203,27 +207,25 @@ class OutgoingQueue:
         status_only: A stop ends: only `status` is sent.
     """
 
-    def __init__(  # noqa: PLR0913 - its queues, by name
+    def __init__(  # noqa: PLR0913 - what its queues need, too
         self,
         topics: Topics,
-        events: EventQueue,
-        documents: RetainedQueue,
+        source: EventSource,
+        cursor: int,
         *,
-        replies: ReplyQueue,
-        replay: EventReplay,
         timeouts: Timeouts,
         now_text: Callable[[], str],
         on_error: ErrorHandler,
     ) -> None:
+        self.events = EventQueue(source, cursor, timeouts, on_error)
+        self.documents = RetainedQueue()
+        self.replies = ReplyQueue()
+        self.replay = EventReplay(source, topics.event, on_error)
         self.has_subscribers: bool | None = None
         self.skip_events = False
         self.status_first = False
         self.status_only = False
         self._topics = topics
-        self._events = events
-        self._documents = documents
-        self._replies = replies
-        self._replay = replay
         self._timeouts = timeouts
         self._now_text = now_text
         self._on_error = on_error
@@ -235,10 +237,10 @@ class OutgoingQueue:
         """Begin a session: unacknowledged messages of the last one count as not sent."""
         self._window = min(_WINDOW, receive_maximum or _WINDOW)
         messages = [message for message, _ in self._in_flight.values()]
-        self._replies.requeue_first(each.queued for each in messages if each.queued is not None)
+        self.replies.requeue_first(each.queued for each in messages if each.queued is not None)
         self._in_flight.clear()
         self._refusals.clear()
-        self._events.restart()
+        self.events.restart()
 
     @property
     def in_flight(self) -> int:
@@ -250,19 +252,19 @@ class OutgoingQueue:
         """True if everything was sent and acknowledged."""
         return not (
             self._in_flight
-            or self._events.unacknowledged
-            or len(self._documents)
-            or len(self._replies)
+            or self.events.unacknowledged
+            or len(self.documents)
+            or len(self.replies)
         )
 
     @property
     def is_refused(self) -> bool:
         """True if the broker has refused a message and not accepted it since."""
-        return self._events.is_refused or bool(self._refusals)
+        return self.events.is_refused or bool(self._refusals)
 
     def documents_sent(self, now: float) -> bool:
         """True if every document was sent that the broker accepts."""
-        return not any(self._may_send(suffix, now) for suffix, _ in self._documents.unsent())
+        return not any(self._may_send(suffix, now) for suffix, _ in self.documents.unsent())
 
     def next(self, now: float) -> OutgoingMessage | None:
         """Return the message to send now, or None."""
@@ -280,13 +282,13 @@ class OutgoingQueue:
 
     def retry_at(self, now: float) -> float:
         """Return when to call `next` again without any other cause."""
-        times = [self._events.retry_at, *(each.retry_at for each in self._refusals.values())]
+        times = [self.events.retry_at, *(each.retry_at for each in self._refusals.values())]
         return min((each for each in times if each > now), default=now + _NO_RETRY_S)
 
     def mark_sent(self, message: OutgoingMessage, mid: int) -> None:
         """Note that a message was sent with this packet identifier."""
         is_event = message.suffix is None and message.queued is None
-        entry = self._events.mark_sent(message.seq) if is_event else None
+        entry = self.events.mark_sent(message.seq) if is_event else None
         self._in_flight[mid] = (message, entry)
 
     def acknowledge(self, mid: int, reason: int, now: float) -> OutgoingMessage | None:
@@ -302,20 +304,20 @@ class OutgoingQueue:
 
     def _acknowledge_event(self, entry: SentEvent, reason: int, now: float) -> None:
         if reason >= REFUSED:
-            self._events.refuse(now)
+            self.events.refuse(now)
         else:
             self.has_subscribers = reason != NO_SUBSCRIBERS
-            self._events.acknowledge(entry)
+            self.events.acknowledge(entry)
 
     def _acknowledge_document(self, suffix: str, reason: int, now: float) -> None:
         if reason >= REFUSED:
             self._refusals.setdefault(suffix, RefusalDelay(self._timeouts)).refused(now)
-            self._documents.requeue(suffix)
+            self.documents.requeue(suffix)
         else:
             self._refusals.pop(suffix, None)
 
     def _next_event(self, now: float) -> OutgoingMessage | None:
-        event = self._events.next(now)
+        event = self.events.next(now)
         if event is None:
             return None
         return OutgoingMessage(self._topics.event(event.type), event.body, event.seq, None)
@@ -323,23 +325,23 @@ class OutgoingQueue:
     @property
     def _documents_first(self) -> bool:
         """True if replies and documents would wait too long for the queued events."""
-        return self.skip_events or self._events.unsent > _MAX_UNSENT_EVENTS
+        return self.skip_events or self.events.unsent > _MAX_UNSENT_EVENTS
 
     def _next_reply_or_document(self, now: float) -> OutgoingMessage | None:
-        at_once = self._events.is_blocked or self._documents_first
-        reply = self._replies.next(self._events.last_sent, at_once=at_once)
+        at_once = self.events.is_blocked or self._documents_first
+        reply = self.replies.next(self.events.last_sent, at_once=at_once)
         return _outgoing(reply) or self._next_document(now, at_once=at_once)
 
     def _next_replayed(self) -> OutgoingMessage | None:
         if len(self._in_flight) >= min(_REPLAY_WINDOW, self._window) or self.status_first:
             return None
-        return _outgoing(self._replay.next())
+        return _outgoing(self.replay.next())
 
     def _next_document(self, now: float, *, at_once: bool) -> OutgoingMessage | None:
-        if not len(self._documents):
+        if not len(self.documents):
             return None
-        for suffix, seq in self._documents.unsent():
-            if (at_once or seq <= self._events.last_sent) and self._may_send(suffix, now):
+        for suffix, seq in self.documents.unsent():
+            if (at_once or seq <= self.events.last_sent) and self._may_send(suffix, now):
                 message = self._take(suffix)
                 if message is not None:
                     return message
@@ -350,7 +352,7 @@ class OutgoingQueue:
         return refusals is None or refusals.retry_at <= now
 
     def _take(self, suffix: str) -> OutgoingMessage | None:
-        entry = self._documents.take(suffix)
+        entry = self.documents.take(suffix)
         if entry is None:
             return None
         document, seq = entry

@@ -24,7 +24,7 @@ from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_connection import Connection, Will
-from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherContext
+from shoe_daemon.mqtt.publisher_context import ChainHead, PublisherContext
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 
@@ -102,10 +102,16 @@ class Publisher:
         Raises:
             UserError: The site, the table or the prefix is invalid in a topic.
         """
-        callbacks = Callbacks(on_acknowledged, on_command, chain_head)
         timeouts = timeouts or Timeouts()
         self._context = PublisherContext(
-            settings, identity, source, cursor, callbacks=callbacks, timeouts=timeouts
+            settings,
+            identity,
+            source,
+            cursor,
+            on_acknowledged=on_acknowledged,
+            on_command=on_command,
+            chain_head=chain_head,
+            timeouts=timeouts,
         )
         self._reconnect_delay = ReconnectDelay(timeouts, random.Random())
         self._thread = threading.Thread(target=self._run, name="mqtt-publisher", daemon=True)
@@ -126,7 +132,7 @@ class Publisher:
         Best called after `retain` and last before the caller blocks: from here on
         the two threads share one interpreter lock.
         """
-        self._context.events.head = max(head_seq, self._context.events.head)
+        self._context.outgoing.events.head = max(head_seq, self._context.outgoing.events.head)
         self._context.wakeup.wake()
 
     def retain(self, suffix: str, document: Document, seq: int) -> None:
@@ -137,9 +143,9 @@ class Publisher:
         on the publisher's thread with the moment of publication. `state` is
         published again at every heartbeat.
         """
-        self._context.documents.put(suffix, document, seq)
+        self._context.outgoing.documents.put(suffix, document, seq)
         # A document that waits for events is sent after `notify`.
-        if seq <= self._context.events.head:
+        if seq <= self._context.outgoing.events.head:
             self._context.wakeup.wake()
 
     def reply(
@@ -162,17 +168,17 @@ class Publisher:
         if response_topic is not None and topics.may_reply_to(response_topic):
             places.append(response_topic)
         for topic in dict.fromkeys(places):
-            self._context.replies.put(QueuedMessage(topic, payload, seq, correlation))
+            self._context.outgoing.replies.put(QueuedMessage(topic, payload, seq, correlation))
         self._context.wakeup.wake()
 
     @property
     def is_replaying(self) -> bool:
         """True if events are being published again."""
-        return self._context.replay.is_running
+        return self._context.outgoing.replay.is_running
 
     def replay(self, from_seq: int, until: int) -> None:
         """Publish events of the journal again, when there is nothing else to send."""
-        self._context.replay.start(from_seq, until)
+        self._context.outgoing.replay.start(from_seq, until)
         self._context.wakeup.wake()
 
     def stop(self, timeout_s: float = 5.0) -> None:
@@ -207,12 +213,12 @@ class Publisher:
             alive=self._thread.is_alive()
             and silent_s < (_HUNG_CONNECTING_AFTER_S if self._connecting else _HUNG_AFTER_S),
             connected=accepted_at is not None,
-            cursor=context.events.cursor,
+            cursor=context.outgoing.events.cursor,
             last_loop=last_loop,
             in_flight=context.outgoing.in_flight,
             last_error=context.last_error,
             has_subscribers=context.outgoing.has_subscribers,
-            queued=context.events.unacknowledged,
+            queued=context.outgoing.events.unacknowledged,
             since=self._disconnected_at if accepted_at is None else accepted_at,
         )
 

@@ -11,15 +11,10 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.document_and_reply_queues import (
-    EventReplay,
-    EventSource,
-    ReplyQueue,
-    RetainedQueue,
-)
+from shoe_daemon.mqtt.document_and_reply_queues import EventSource
 from shoe_daemon.mqtt.document_contents import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.outgoing_queue import EventQueue, OutgoingQueue
+from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
 from shoe_daemon.mqtt.paho_connection import MessageReceived
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity, Topics
@@ -33,14 +28,6 @@ class ChainHead(NamedTuple):
 
     seq: int
     hash: str
-
-
-class Callbacks(NamedTuple):
-    """Functions that are called on the publisher's thread."""
-
-    on_acknowledged: Callable[[int], None]
-    on_command: Callable[[IncomingCommand], None] | None
-    chain_head: Callable[[], ChainHead | None]
 
 
 class PublisherContext:
@@ -59,25 +46,20 @@ class PublisherContext:
         source: EventSource,
         cursor: int,
         *,
-        callbacks: Callbacks,
+        on_acknowledged: Callable[[int], None],
+        on_command: Callable[[IncomingCommand], None] | None,
+        chain_head: Callable[[], ChainHead | None],
         timeouts: Timeouts,
     ) -> None:
         self.settings = settings
         self.identity = identity
-        self.callbacks = callbacks
         self.timeouts = timeouts
         self.topics = Topics(identity.site, identity.table, settings.prefix)
         self.wakeup = Wakeup()
-        self.documents = RetainedQueue()
-        self.events = EventQueue(source, cursor, timeouts, self.log_error)
-        self.replies = ReplyQueue()
-        self.replay = EventReplay(source, self.topics.event, self.log_error)
         self.outgoing = OutgoingQueue(
             self.topics,
-            self.events,
-            self.documents,
-            replies=self.replies,
-            replay=self.replay,
+            source,
+            cursor,
             timeouts=timeouts,
             now_text=_now_text,
             on_error=self.log_error,
@@ -86,6 +68,8 @@ class PublisherContext:
         self.may_log = LogRateLimit()
         self.stop_by: float | None = None
         self.last_error: str | None = None
+        self._on_acknowledged, self._on_command = on_acknowledged, on_command
+        self._chain_head = chain_head
         self._reported_cursor = cursor
 
     def status(self, state: Literal["online", "stopping", "offline"]) -> bytes:
@@ -102,31 +86,28 @@ class PublisherContext:
         return self.status("online")
 
     def _status(self, state: Literal["online", "stopping", "offline"]) -> Status:
-        identity, head = self.identity, self._chain_head()
+        identity, head = self.identity, None
+        try:
+            head = self._chain_head()
+        except Exception as error:  # noqa: BLE001 - a status without the hash is still useful
+            self.log_error("chain_head_unknown", error)
         return Status(
             head=head and head.hash,
             head_seq=head and head.seq,
             name=identity.name,
-            seq=self.events.head,
+            seq=self.outgoing.events.head,
             session=identity.session,
             state=state,
         )
 
-    def _chain_head(self) -> ChainHead | None:
-        try:
-            return self.callbacks.chain_head()
-        except Exception as error:  # noqa: BLE001 - a status without the hash is still useful
-            self.log_error("chain_head_unknown", error)
-            return None
-
     def report_cursor(self) -> None:
         """Report the cursor if it has moved."""
-        cursor = self.events.cursor
+        cursor = self.outgoing.events.cursor
         if cursor == self._reported_cursor:
             return
         self._reported_cursor = cursor
         try:
-            self.callbacks.on_acknowledged(cursor)
+            self._on_acknowledged(cursor)
         except Exception as error:  # noqa: BLE001 - the next cursor is reported again
             self.log_error("cursor_not_stored", error)
 
@@ -140,11 +121,11 @@ class PublisherContext:
         """
         verb = self.topics.verb(message.topic)
         # Some brokers send messages of topics that were not subscribed.
-        if verb is None or self.callbacks.on_command is None:
+        if verb is None or self._on_command is None:
             return
         command = IncomingCommand(verb, *message[1:], queued_by_broker=queued_by_broker)
         try:
-            self.callbacks.on_command(command)
+            self._on_command(command)
         except Exception as error:  # noqa: BLE001 - a command must not stop the publisher
             self.log_error("command_not_handled", error)
 

@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +43,7 @@ from drivers import (
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.evidence_folder import EvidenceFolder
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
-from shoe_daemon.thread_wakeup import WakeableThread
+from shoe_daemon.thread_wakeup import ThreadGroup, WakeableThread
 from shoe_daemon.witness.clip_span import Cause, ClipSpan, End
 from shoe_daemon.witness.video_sources import VideoSource, source_of
 from shoe_daemon.witness.witness_config import WitnessSettings
@@ -93,19 +94,6 @@ class _Statement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
-class _Ending(Struct, frozen=True):
-    """
-    A clip whose last pictures are being encoded.
-
-    Attributes:
-        causes: Its causes.
-        cut: Why it ended early; None if everything was decided.
-    """
-
-    causes: tuple[Cause, ...]
-    cut: str | None
-
-
 class WitnessEnvironment(Struct, frozen=True):
     """
     Camera, clocks and waits of a witness; tests replace them.
@@ -149,8 +137,7 @@ class Witness(WakeableThread):
         record: Callable[[bytes], None],
         environment: WitnessEnvironment,
     ) -> None:
-        super().__init__(f"witness-{settings.id}")
-        self.name = settings.id
+        super().__init__("witness", settings.id)
         self.detail = "no picture yet"
         self._settings = settings
         self._label = f"{label}  {settings.id}"
@@ -166,7 +153,8 @@ class Witness(WakeableThread):
         self._backlog: deque[Picture] = deque()
         self._unnamed: dict[bytes, Clip] = {}
         self._writer: ClipWriter | None = None
-        self._ending: _Ending | None = None
+        # Causes of a clip whose last pictures are being encoded, and why it ended early.
+        self._ending: tuple[tuple[Cause, ...], str | None] | None = None
         self._stated: set[Cause] = set()
         self._written = 0
         self._trouble: str | None = None
@@ -349,32 +337,37 @@ class Witness(WakeableThread):
             if self._environment.clock() >= until:
                 break
         if self._ending is not None and not self._backlog:
-            self._finish(self._ending.causes, self._ending.cut)
+            self._finish(*self._ending)
             self._ending = None
             self._send()
 
     def _end_span(self, cut: str | None) -> None:
         """The causes are decided, or it took too long: write what waits, and finish."""
         if self._writer is not None:
-            self._ending = _Ending(self._span.causes, cut)
+            self._ending = self._span.causes, cut
         else:
             self._say_missing(self._span.causes, self._trouble or self.detail)
 
     def _finish(self, causes: tuple[Cause, ...], cut: str | None) -> None:
         """Finish the file, and say for each cause whether it is in a clip."""
-        writer, self._writer = self._writer, None
         reason = self._trouble or self.detail or "the camera gave no picture"
+        self._say_missing(causes, self._close_file(causes, cut) or reason)
+
+    def _close_file(self, causes: tuple[Cause, ...], cut: str | None) -> str | None:
+        """Finish the open file, or remove it without pictures; return an error of the disk."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            return None
+        fault = None
         try:
-            if writer is not None and not writer.is_blind:
+            if not writer.is_blind:
                 self._say_clip(writer.finish(), causes, cut)
                 self._stated.update(causes)
-            elif writer is not None:
-                writer.abandon()
+                return None
         except OSError as error:
-            reason = one_line(error)
-            if writer is not None:
-                writer.abandon()
-        self._say_missing(causes, reason)
+            fault = one_line(error)
+        writer.abandon()
+        return fault
 
     def _say_missing(self, causes: tuple[Cause, ...], reason: str) -> None:
         """Say which causes are in no clip, at the end of their span."""
@@ -389,18 +382,8 @@ class Witness(WakeableThread):
         self.detail = self._trouble = reason
         self._unwritten.failed(self._environment.clock(), reason=reason)
         self._backlog.clear()
-        writer, self._writer = self._writer, None
-        if writer is None:
-            return
-        causes = self._span.causes if self._ending is None else self._ending.causes
-        try:
-            if not writer.is_blind:
-                self._say_clip(writer.finish(), causes, reason)
-                self._stated.update(causes)
-                return
-        except OSError:
-            pass
-        writer.abandon()
+        causes = self._span.causes if self._ending is None else self._ending[0]
+        self._close_file(causes, reason)
 
     def _say_clip(self, clip: Clip, causes: tuple[Cause, ...], cut: str | None) -> None:
         self._folder.add(clip.bytes)
@@ -475,9 +458,9 @@ def _text(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
 
 
-class Witnesses:
+class Witnesses(ThreadGroup[Witness]):
     """
-    All witnesses of a table.
+    All witnesses of a table; `stop` ends the open clips.
 
     Args:
         settings: Their sections.
@@ -495,48 +478,25 @@ class Witnesses:
         record: Callable[[str, bytes], None],
         share_frames: Callable[[str, Callable[[VideoFrame], None]], None],
     ) -> None:
-        self._witnesses = []
         beside, journal = places
-        for each in settings:
-            environment = WitnessEnvironment(source_of(each, beside, share_frames))
-            folder = each.clip_folder(beside, journal)
-            self._witnesses.append(
-                Witness(each, folder, label, _recorder(record, each.id), environment)
+        witnesses = [
+            Witness(
+                each,
+                each.clip_folder(beside, journal),
+                label,
+                partial(record, each.id),
+                WitnessEnvironment(source_of(each, beside, share_frames)),
             )
-
-    def start(self) -> None:
-        """Start their threads."""
-        for witness in self._witnesses:
-            witness.start()
+            for each in settings
+        ]
+        super().__init__(witnesses, _STOP_TIMEOUT_S)
 
     def follow(self, causes: Sequence[Cause], *, undecided: bool) -> None:
         """Note what happened at the table, and whether anything is undecided."""
-        for witness in self._witnesses:
+        for witness in self._threads:
             witness.follow(causes, undecided=undecided)
 
     def recorded(self, line: bytes) -> None:
         """Note that a line of a witness is in the journal."""
-        for witness in self._witnesses:
+        for witness in self._threads:
             witness.recorded(line)
-
-    @property
-    def alerts(self) -> list[str]:
-        """One sentence for each witness without video, or without a clip."""
-        return [alert for each in self._witnesses if (alert := each.alert) is not None]
-
-    @property
-    def working(self) -> dict[str, bool]:
-        """Witnesses by id: True for one that has video and writes its clips."""
-        return {each.name: each.alert is None for each in self._witnesses}
-
-    def stop(self) -> None:
-        """End the open clips; takes some seconds at most."""
-        for witness in self._witnesses:
-            witness.stop()
-        until = time.monotonic() + _STOP_TIMEOUT_S
-        for witness in self._witnesses:
-            witness.join(max(0.0, until - time.monotonic()))
-
-
-def _recorder(record: Callable[[str, bytes], None], name: str) -> Callable[[bytes], None]:
-    return lambda line: record(name, line)

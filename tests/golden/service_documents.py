@@ -19,7 +19,7 @@ from shoe_daemon.config import set_up
 from shoe_daemon.config_sections import Config, TableSettings
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.publisher_context import Callbacks, ChainHead, PublisherContext
+from shoe_daemon.mqtt.publisher_context import ChainHead, PublisherContext
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.never_backwards_clock import Clock
@@ -76,13 +76,14 @@ def documents() -> str:
 def _statuses() -> Iterator[str]:
     for name, head in ((None, None), ("Table 7", (6, "5e" * 32))):
         identity = TableIdentity("site", "table", SESSION, name)
-        callbacks = Callbacks(print, None, partial(ChainHead, *head) if head else lambda: None)
         context = PublisherContext(
             MqttSettings(),
             identity,
             cast("Any", None),
             6,
-            callbacks=callbacks,
+            on_acknowledged=print,
+            on_command=None,
+            chain_head=partial(ChainHead, *head) if head else lambda: None,
             timeouts=Timeouts(),
         )
         yield f"# the status of a table {'without' if name is None else 'with'} a name"

@@ -10,13 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shoe_daemon.mqtt.document_and_reply_queues import (
-    EventReplay,
-    QueuedMessage,
-    ReplyQueue,
-    RetainedQueue,
-)
-from shoe_daemon.mqtt.outgoing_queue import EventQueue, OutgoingMessage, OutgoingQueue
+from shoe_daemon.mqtt.document_and_reply_queues import QueuedMessage
+from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage, OutgoingQueue
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
 from tests.volume import volume
@@ -29,24 +24,20 @@ class Bench:
 
     def __init__(self, count: int = 0, cursor: int = 0) -> None:
         self.journal = Journal(count)
-        self.documents = RetainedQueue()
         self.now = 1000.0
         self.errors: list[str] = []
         self.flight: dict[int, OutgoingMessage] = {}
         self.mid = 0
-        self.events = EventQueue(self.journal, cursor, QUICK, self.note)
-        self.replies = ReplyQueue()
-        self.replay = EventReplay(self.journal, Topics("house", "table-7").event, self.note)
         self.outgoing = OutgoingQueue(
             Topics("house", "table-7"),
-            self.events,
-            self.documents,
-            replies=self.replies,
-            replay=self.replay,
+            self.journal,
+            cursor,
             timeouts=QUICK,
             now_text=lambda: "now",
             on_error=self.note,
         )
+        self.events, self.documents = self.outgoing.events, self.outgoing.documents
+        self.replies, self.replay = self.outgoing.replies, self.outgoing.replay
         self.events.head = count
         self.outgoing.restart(None)
 
