@@ -9,7 +9,9 @@ payloads. Payloads are JSON Schema, AsyncAPI's default.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
@@ -25,30 +27,11 @@ Examples = Mapping[str, Sequence[Mapping[str, Any]]]
 QOS: Final = 1
 """QoS of every message."""
 
-_ASYNCAPI: Final = "3.0.0"
 _BINDING: Final = {"bindingVersion": "0.2.0"}
 _HEARTBEAT: Final = MqttSettings().heartbeat
-
-_DESCRIPTION: Final = """\
-What a baccarat table tells over MQTT, and the orders that it takes. Retained documents are \
-complete and stand for themselves; events are not retained, come in the order of `seq`, and \
-come again with the same `seq` where they were not acknowledged. `shoe/v1` is the prefix, \
-which may be configured. Ignore fields that you do not know."""
-
-_STAFF_RIGHTS: Final = """\
-Security: players have not seen this. The broker's rights must let nobody but staff read \
-below `staff/`."""
-
-_COMMAND_RIGHTS: Final = """\
-Security: the broker's rights decide who may give orders. An order may hold a PIN: nobody \
-but the table may read it."""
-
-_TAGS: Final = {
-    "document": "Retained and complete: what a display draws itself from.",
-    "event": "Not retained: what happened, once, in the order of `seq`.",
-    "staff": "What players have not seen.",
-    "order": "What a person decides, and the answer.",
-}
+_FIXED: Final[dict[str, Any]] = tomllib.loads(
+    files("shoe_daemon.mqtt").joinpath("asyncapi.toml").read_text(encoding="utf-8")
+)
 
 
 class _Channel(NamedTuple):
@@ -59,7 +42,7 @@ class _Channel(NamedTuple):
         key: Its name in the document.
         suffix: Its topic below the table's, with parameters in braces.
         schema: The name of its payload's schema.
-        tags: Names of `_TAGS`.
+        tags: Names of the document's tags.
         retain: The broker keeps the last message.
         expiry: The broker drops it after so many seconds (MQTT 5).
         action: The daemon sends or receives.
@@ -83,15 +66,10 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
     channels = list(_channels())
     names = list(dict.fromkeys(channel.schema for channel in channels))
     references, parts = shared_schemas(names, "#/components/schemas/{name}")
+    document = _FIXED["document"]
     return {
-        "asyncapi": _ASYNCAPI,
-        "info": {
-            "title": "shoe-daemon",
-            "version": SCHEMA,
-            "description": _DESCRIPTION,
-            "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
-        },
-        "defaultContentType": "application/json",
+        **document,
+        "info": {**document["info"], "version": SCHEMA},
         "servers": _servers(examples),
         "channels": {each.key: _channel(each, parts, references) for each in channels},
         "operations": dict(map(_operation, channels)),
@@ -102,7 +80,7 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
                 for name in names
             },
             "parameters": _parameters(),
-            "securitySchemes": _SECURITY,
+            "securitySchemes": _FIXED["securitySchemes"],
         },
     }
 
@@ -139,8 +117,9 @@ def _channel(
 ) -> dict[str, Any]:
     message = _camel(channel.schema)
     texts = [_text_of(references[channel.schema], parts)]
-    texts += [_STAFF_RIGHTS] if "staff" in channel.tags else []
-    texts += [_COMMAND_RIGHTS] if channel.action == "receive" else []
+    texts += [
+        text for key, text in _FIXED["rights"].items() if key in {*channel.tags, channel.action}
+    ]
     parameters = [part[1:-1] for part in channel.address.split("/") if part.startswith("{")]
     return {
         "address": channel.address,
@@ -179,10 +158,10 @@ def _message(
     examples: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     more: dict[str, Any] = {}
-    if name in _ANSWERING:
+    if name in _FIXED["properties"]:
         more = {
             "correlationId": {"location": "$message.payload#/id"},
-            "bindings": {"mqtt": {**_ANSWERING[name], **_BINDING}},
+            "bindings": {"mqtt": {**_FIXED["properties"][name], **_BINDING}},
         }
     return {
         "name": name,
@@ -207,74 +186,19 @@ def _text_of(reference: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
     return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
 
 
-_CORRELATION: Final = {
-    "type": "string",
-    "description": "MQTT 5. Whatever bytes the order carries come back with its answer.",
-}
-_ANSWERING: Final[dict[str, dict[str, Any]]] = {
-    "cmd": {
-        "correlationData": _CORRELATION,
-        "responseTopic": {
-            "type": "string",
-            "pattern": "^[^+#]{1,250}$",
-            "description": (
-                "MQTT 5. The answer goes there too; not where it lies among the topics of "
-                "tables, this table's `reply/` excepted."
-            ),
-        },
-    },
-    "reply": {"correlationData": _CORRELATION},
-}
-"""MQTT 5 properties of commands and replies; there are no user properties."""
-
-
 def _parameters() -> dict[str, Any]:
-    """
-    Describe the parameters of topics.
-
-    AsyncAPI has no pattern for them: it is in ``x-pattern``.
-    """
-    an_id = f"^{ID.pattern}$"
-    return {
-        "site": {
-            "description": "The casino, or the hall.",
-            "examples": ["house"],
-            "x-pattern": an_id,
-        },
-        "table": {"description": "The table.", "examples": ["table-7"], "x-pattern": an_id},
-        "reader": {
-            "description": "The id of one reader of the table.",
-            "examples": ["shoe"],
-            "x-pattern": an_id,
-        },
-        "id": {
-            "description": "The `id` of the order that is answered.",
-            "location": "$message.payload#/id",
-            "examples": ["tablet-3-000412"],
-            "x-pattern": get_args(OrderId)[1].pattern,
-        },
-        "verb": {"description": "What is ordered.", "enum": list(VERBS)},
-        "operator": {
-            "description": (
-                "Who orders it, for tables with `operator_in_topic`: the broker's rights let "
-                "everybody write their own name only."
-            ),
-            "examples": ["maria"],
-            "x-pattern": r"^[^+#/$\x00-\x1f\x7f][^+#/\x00-\x1f\x7f]*$",
-        },
+    """Describe the parameters of topics."""
+    an_id = {"x-pattern": f"^{ID.pattern}$"}
+    patterns: dict[str, dict[str, Any]] = {
+        "site": an_id,
+        "table": an_id,
+        "reader": an_id,
+        "id": {"x-pattern": get_args(OrderId)[1].pattern},
+        "verb": {"enum": list(VERBS)},
     }
-
-
-_SECURITY: Final = {
-    "password": {
-        "type": "userPassword",
-        "description": "One user name for every table, for displays, and for every supervisor.",
-    },
-    "certificate": {
-        "type": "X509",
-        "description": "Where the broker asks for a client's certificate.",
-    },
-}
+    return {
+        name: {**text, **patterns.get(name, {})} for name, text in _FIXED["parameters"].items()
+    }
 
 
 def _servers(examples: Examples) -> dict[str, Any]:

@@ -88,8 +88,9 @@ class BrokerProbe:
             BrokerProbeError: The broker does not answer.
         """
         self._connection.subscribe(topic_filter)
-        kinds = SubscriptionRefused | Subscribed
-        answer = self._wait_for(kinds, f"a subscription to {topic_filter}")
+        answer: Subscribed | SubscriptionRefused = self._wait_for(
+            (Subscribed, SubscriptionRefused), f"a subscription to {topic_filter}"
+        )
         return answer.reason if isinstance(answer, SubscriptionRefused) else None
 
     def publish(self, topic: str, payload: bytes = b"{}") -> str | None:
@@ -119,7 +120,7 @@ class BrokerProbe:
         while time.monotonic() < until:
             self._poll()
 
-    def _wait_for(self, kind: type[Event], request: str) -> Event:
+    def _wait_for(self, kind: type[Event] | tuple[type[Event], ...], request: str) -> Event:
         until = time.monotonic() + self._timeout_s
         while time.monotonic() < until:
             for event in self._poll():

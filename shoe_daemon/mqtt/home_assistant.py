@@ -1,5 +1,5 @@
 """
-Home Assistant's discovery document of a table: a device with its sensors. Pure.
+Home Assistant's discovery document of a table: a device with its sensors.
 
 Home Assistant reads the public documents itself; the document names their topics, and templates
 that find the values.
@@ -7,27 +7,19 @@ that find the values.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any, Final
 
 import msgspec
 
 from shoe_daemon import __version__
 from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
-from shoe_daemon.mqtt.topics import ALERTS, RESULT, STATE, STATUS, TableIdentity, Topics, device
+from shoe_daemon.mqtt.topics import STATE, STATUS, TableIdentity, Topics, device
 
 MAX_STATE: Final = 250
 """Home Assistant refuses longer texts as a state (255)."""
-
-_ALERTS_TEXT: Final = (
-    "{{ (value_json.alerts | sort(attribute='data.severity') | last).data.detail"
-    f"[:{MAX_STATE}] if value_json.alerts else 'none' }}}}"
-)
-_DRAW_TEXT: Final = (
-    "{{ value_json.round.draw_due.text"
-    f"[:{MAX_STATE}] if value_json.round and value_json.round.draw_due else 'none' }}}}"
-)
-_ON: Final = "{{{{ 'ON' if {} else 'OFF' }}}}"
 
 
 def discovery_document(
@@ -43,14 +35,18 @@ def discovery_document(
         heartbeat: Seconds between two publications of `state`.
     """
     name = f"shoe_{identity.site}_{identity.table}"
-    components = _components(heartbeat) | {
-        f"reader_{reader}": _reader(reader, device(reader)) for reader in readers
-    }
+    components = _components()
+    reader = components.pop("reader")
+    for each in readers:
+        own = {"name": f"Reader {each}", "state_topic": device(each)}
+        components[f"reader_{each}"] = reader | own
     availability = {
         "topic": topics.retained(STATUS),
         "value_template": "{{ 'online' if value_json.state == 'online' else 'offline' }}",
     }
     for key, component in components.items():
+        if component["state_topic"] == STATE:
+            component["expire_after"] = STATE_EXPIRY_HEARTBEATS * heartbeat
         component["unique_id"] = f"{name}_{key}"
         component["state_topic"] = topics.retained(component["state_topic"])
         if key != "online":
@@ -70,76 +66,7 @@ def discovery_document(
     return msgspec.json.encode(document, order="sorted")
 
 
-def _components(heartbeat: int) -> dict[str, dict[str, Any]]:
-    """Return the components of every table; topics are suffixes."""
-    expiry = {"expire_after": STATE_EXPIRY_HEARTBEATS * heartbeat}
-    return {
-        "online": {
-            **_sensor("binary_sensor", "Online", STATUS, "value_json.state == 'online'"),
-            "device_class": "connectivity",
-            "entity_category": "diagnostic",
-        },
-        "alert": {
-            **_sensor("binary_sensor", "Alert", ALERTS, "value_json.alerts"),
-            "device_class": "problem",
-        },
-        "alert_text": {**_text("Most severe alert", ALERTS, _ALERTS_TEXT), "icon": "mdi:alert"},
-        "alarm": {
-            **_sensor("binary_sensor", "Alarm", STATE, "value_json.alarm"),
-            "device_class": "problem",
-            "entity_category": "diagnostic",
-            **expiry,
-        },
-        "held": {
-            **_sensor("binary_sensor", "Result held", STATE, "value_json.held"),
-            "icon": "mdi:hand-back-right",
-            **expiry,
-        },
-        "due": {**_text("Due", STATE, _DRAW_TEXT), "icon": "mdi:cards", **expiry},
-        "betting": {
-            **_text("Betting", STATE, "{{ value_json.betting }}"),
-            "device_class": "enum",
-            "options": ["open", "closed", "unknown"],
-            **expiry,
-        },
-        "rounds": {
-            **_text("Rounds of this shoe", STATE, "{{ value_json.counts.rounds }}"),
-            "state_class": "measurement",
-            "icon": "mdi:counter",
-            **expiry,
-        },
-        "result": {
-            **_text(
-                "Last result",
-                RESULT,
-                "{{ value_json.result.data.outcome if value_json.result else None }}",
-            ),
-            "device_class": "enum",
-            "options": ["player", "banker", "tie"],
-        },
-    }
-
-
-def _reader(reader: str, suffix: str) -> dict[str, Any]:
-    sensor = _sensor(
-        "binary_sensor", f"Reader {reader}", suffix, "value_json.state == 'connected'"
-    )
-    return {**sensor, "device_class": "connectivity", "entity_category": "diagnostic"}
-
-
-def _sensor(platform: str, name: str, suffix: str, condition: str) -> dict[str, Any]:
-    return {
-        "platform": platform,
-        "name": name,
-        "state_topic": suffix,
-        "value_template": _ON.format(condition),
-    }
-
-
-def _text(name: str, suffix: str, template: str) -> dict[str, Any]:
-    return {
-        "platform": "sensor",
-        "name": name,
-        "state_topic": suffix,
-        "value_template": template,
-    }
+def _components() -> dict[str, dict[str, Any]]:
+    """Return the components of every table, and of a reader; topics are suffixes."""
+    text = files("shoe_daemon.mqtt").joinpath("home_assistant.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text.replace("MAX_STATE", str(MAX_STATE)))
