@@ -174,11 +174,14 @@ def check_sections(config: Config) -> None:
             fault = str(error).removeprefix("mqtt prefix ")
             raise UserError(f"mqtt.prefix: {fault}") from error
     _check_texts(config.table)
-    _check_readers(config.reader)
-    _check_forwards(config.reader)
+    owners: dict[str, str] = {}
+    _check_readers(config.reader, owners)
+    _check_forwards(config.reader, owners)
     _check_checkers(config.table, config.reader)
     check_lamps(config.lamp, config.mqtt)
-    _check_lamp_lines(config)
+    for number, lamp in enumerate(config.lamp, start=1):
+        if lamp.relay is not None:
+            _claim_line(owners, lamp.relay, f"lamp {lamp.id!r}", f"lamp {number}: relay")
     check_witnesses(
         config.witness, [(reader.id, reader.driver, reader.port) for reader in config.reader]
     )
@@ -199,10 +202,9 @@ def _check_texts(table: TableSettings) -> None:
         )
 
 
-def _check_readers(readers: Sequence[ReaderSettings]) -> None:
+def _check_readers(readers: Sequence[ReaderSettings], owners: dict[str, str]) -> None:
     """Check that each reader has an id and a port of its own."""
     seen: set[str] = set()
-    by_line: dict[str, str] = {}
     for number, reader in enumerate(readers, start=1):
         place = f"reader {number}"
         if reader.id in seen:
@@ -210,17 +212,11 @@ def _check_readers(readers: Sequence[ReaderSettings]) -> None:
                 f"{place}: id: {reader.id!r} is another reader's; expected each id once"
             )
         seen.add(reader.id)
-        other = by_line.setdefault(_line(reader.port), reader.id)
-        if other != reader.id:
-            raise UserError(
-                f"{place}: port: {reader.port!r} is the line of reader {other!r} too; "
-                "expected each line once"
-            )
+        _claim_line(owners, reader.port, f"reader {reader.id!r}", f"{place}: port")
 
 
-def _check_forwards(readers: Sequence[ReaderSettings]) -> None:
+def _check_forwards(readers: Sequence[ReaderSettings], owners: dict[str, str]) -> None:
     """Check where readers are copied to: an own line each, and the network only on demand."""
-    owners = {_line(reader.port): f"reader {reader.id!r}" for reader in readers}
     for number, reader in enumerate(readers, start=1):
         if reader.forward is None:
             continue
@@ -237,30 +233,14 @@ def _check_forwards(readers: Sequence[ReaderSettings]) -> None:
             raise UserError(
                 f"{place}.line: given with {to!r}; expected it with a serial port only"
             )
-        own = f"the copy of reader {reader.id!r}"
-        other = owners.setdefault(_line(to), own)
-        if other != own:
-            raise UserError(
-                f"{place}.to: {to!r} is the line of {other} too; expected each line once"
-            )
+        _claim_line(owners, to, f"the copy of reader {reader.id!r}", f"{place}.to")
 
 
-def _check_lamp_lines(config: Config) -> None:
-    """Check that no relay is on the line of a reader, of its copy, or of another lamp."""
-    owners = {_line(reader.port): f"reader {reader.id!r}" for reader in config.reader}
-    for reader in config.reader:
-        if reader.forward is not None:
-            owners[_line(reader.forward.to)] = f"the copy of reader {reader.id!r}"
-    for number, lamp in enumerate(config.lamp, start=1):
-        if lamp.relay is None:
-            continue
-        own = f"lamp {lamp.id!r}"
-        other = owners.setdefault(_line(lamp.relay), own)
-        if other != own:
-            raise UserError(
-                f"lamp {number}: relay: {lamp.relay!r} is the line of {other} too; "
-                "expected each line once"
-            )
+def _claim_line(owners: dict[str, str], port: str, owner: str, place: str) -> None:
+    """Note the owner of a line; a line has one reader, one copy of a reader, or one lamp."""
+    other = owners.setdefault(_line(port), owner)
+    if other != owner:
+        raise UserError(f"{place}: {port!r} is the line of {other} too; expected each line once")
 
 
 def _line(port: str) -> str:

@@ -163,36 +163,27 @@ def _decrypt(path: Path, name: str, key: str) -> str:
 
 @contextmanager
 def note_missing_credential(notes: list[str], *, inspecting: bool) -> Iterator[None]:
-    """
-    Turn a missing credential into a note while a person inspects a configuration.
-
-    Args:
-        notes: Receives the message.
-        inspecting: Whether a person does; otherwise it remains an error.
-    """
-    try:
+    """Add a missing credential to `notes`, while a person inspects a configuration."""
+    with _noted(MissingCredentialError, notes, active=inspecting):
         yield
-    except MissingCredentialError as error:
-        if not inspecting:
-            raise
-        notes.append(str(error))
 
 
 @contextmanager
 def note_fault(faults: list[str], *, serving: bool) -> Iterator[None]:
-    """
-    Turn a fault of a file into a note while the daemon starts.
+    """Add a fault of a file to `faults`, while the daemon starts."""
+    with _noted(UserError, faults, active=serving):
+        yield
 
-    Args:
-        faults: Receives the message.
-        serving: Whether it does; otherwise it remains an error.
-    """
+
+@contextmanager
+def _noted(kind: type[UserError], messages: list[str], *, active: bool) -> Iterator[None]:
+    """Add an error to messages; if not `active` it remains an error."""
     try:
         yield
-    except UserError as error:
-        if not serving:
+    except kind as error:
+        if not active:
             raise
-        faults.append(str(error))
+        messages.append(str(error))
 
 
 def _credential(name: str) -> Path | None:

@@ -49,14 +49,13 @@ class RetryDelay:
 class LogRateLimit:
     """Allows one log line of each kind per minute."""
 
-    def __init__(self, interval_s: float = LOG_INTERVAL_S) -> None:
-        self._interval_s = interval_s
+    def __init__(self) -> None:
         self._logged_at: dict[str, float] = {}
 
     def __call__(self, kind: str, now: float) -> bool:
         """Return whether a line of this kind may be logged now; if so, it counts as logged."""
         last = self._logged_at.get(kind)
-        if last is not None and now - last < self._interval_s:
+        if last is not None and now - last < LOG_INTERVAL_S:
             return False
         self._logged_at[kind] = now
         return True

@@ -49,6 +49,7 @@ class BrokerProbe:
     ) -> None:
         self.retain_available = True
         self.received: list[MessageReceived] = []
+        self._refusal: str | None = None
         self._timeout_s = timeout_s
         self._connection = Connection(settings, client_id, None, timeout_s)
 
@@ -87,11 +88,10 @@ class BrokerProbe:
         Raises:
             BrokerProbeError: The broker does not answer.
         """
+        self._refusal = None
         self._connection.subscribe(topic_filter)
-        answer: Subscribed | SubscriptionRefused = self._wait_for(
-            (Subscribed, SubscriptionRefused), f"a subscription to {topic_filter}"
-        )
-        return answer.reason if isinstance(answer, SubscriptionRefused) else None
+        self._wait_for(Subscribed, f"a subscription to {topic_filter}")
+        return self._refusal
 
     def publish(self, topic: str, payload: bytes = b"{}") -> str | None:
         """
@@ -120,7 +120,7 @@ class BrokerProbe:
         while time.monotonic() < until:
             self._poll()
 
-    def _wait_for(self, kind: type[Event] | tuple[type[Event], ...], request: str) -> Event:
+    def _wait_for(self, kind: type[Event], request: str) -> Event:
         until = time.monotonic() + self._timeout_s
         while time.monotonic() < until:
             for event in self._poll():
@@ -133,6 +133,8 @@ class BrokerProbe:
         for event in events:
             if isinstance(event, MessageReceived):
                 self.received.append(event)
+            elif isinstance(event, SubscriptionRefused):
+                self._refusal = event.reason
             elif isinstance(event, Disconnected):
                 raise BrokerProbeError(event.reason)
         if not self._connection.is_open:

@@ -29,8 +29,6 @@ _OBSERVATION: Final = "observation"
 _RECEIVED: Final[dict[str, Any]] = {"cmd": OrderMessage, _OBSERVATION: AnyObservation}
 """Messages of others: fields with a default may be missing."""
 
-_NOTIFIER: Final = "notifier"
-
 _ATTRIBUTES: Final = "Attributes:\n"
 _ATTRIBUTE: Final = re.compile(r"^    (\w+):\s", re.MULTILINE)
 
@@ -42,6 +40,9 @@ _FIELD_FACTS: Final[dict[str, dict[str, Any]]] = {
     "schema": {"const": SCHEMA},
     "seq": {"minimum": 0},
 }
+
+_OTHERS: Final[dict[str, Any]] = {**DOCUMENTS, **_RECEIVED, "notifier": NotifierStatus}
+"""Every message that is no event, by the name of its schema."""
 
 EVENTS: Final[dict[str, type[EventData]]] = {
     staff(f"event/{name}") if is_staff(name) else f"event/{name}": kind
@@ -61,7 +62,7 @@ def load_examples() -> dict[str, list[dict[str, Any]]]:
 
 def names() -> list[str]:
     """Return the name of every schema, in alphabetical order."""
-    return sorted([*EVENTS, *DOCUMENTS, *_RECEIVED, _NOTIFIER])
+    return sorted([*EVENTS, *_OTHERS])
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -119,11 +120,7 @@ def _described(
 
 
 def _type_of(name: str) -> Any:  # noqa: ANN401 - a struct, or several
-    if name in _RECEIVED:
-        return _RECEIVED[name]
-    if name == _NOTIFIER:
-        return NotifierStatus
-    return DOCUMENTS[name] if name in DOCUMENTS else _enveloped(EVENTS[name])
+    return _OTHERS[name] if name in _OTHERS else _enveloped(EVENTS[name])
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:

@@ -75,16 +75,10 @@ class RecipientSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     @property
     def rules(self) -> RecipientRules:
         """The same for `decisions`; the quiet hours must be valid."""
-        hours = (QuietHours.parse(each) for each in self.quiet_hours)
-        return RecipientRules(
-            id=self.id,
-            severity=self.severity,
-            tables=self.tables,
-            quiet_hours=tuple(each for each in hours if each is not None),
-            quiet_severity=self.quiet_severity,
-            repeat_every=self.repeat_every,
-            at_most=self.at_most,
-        )
+        rules = {name: getattr(self, name) for name in RecipientRules.__struct_fields__}
+        hours = map(QuietHours.parse, self.quiet_hours)
+        rules["quiet_hours"] = tuple(each for each in hours if each is not None)
+        return RecipientRules(**rules)
 
     @property
     def shown_webhook(self) -> str:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 import structlog
@@ -171,23 +171,22 @@ class Notifier:
             _recipient_status(name, state, len(self.decisions.due(name, now)), now.timestamp())
             for name, state in self.decisions.states.items()
         ]
+        recipients.sort(key=lambda each: each.detail is None)
+        return self._status("online", tuple(recipients))
+
+    def _last_will(self) -> bytes:
+        return notifier_status(self._status("offline", ()))
+
+    def _status(
+        self, state: Literal["online", "offline"], recipients: tuple[RecipientStatus, ...]
+    ) -> NotifierStatus:
         return NotifierStatus(
             at=_now_text(),
             heartbeat=self._heartbeat,
-            recipients=tuple(sorted(recipients, key=lambda each: each.detail is None)),
+            recipients=recipients,
             site=self._site,
-            state="online",
+            state=state,
         )
-
-    def _last_will(self) -> bytes:
-        will = NotifierStatus(
-            at=_now_text(),
-            heartbeat=self._heartbeat,
-            recipients=(),
-            site=self._site,
-            state="offline",
-        )
-        return notifier_status(will)
 
     def _announce(self) -> None:
         """Publish how the recipients are, when that has changed and with every heartbeat."""
@@ -317,7 +316,7 @@ class _Worker:
 def _attempt(sender: Sender, notification: Notification) -> Failure | None:
     """Send; return why it failed, or None."""
     try:
-        sender.send(notification)
+        sender(notification)
     except SendError as error:
         return error.failure
     except Exception as error:  # noqa: BLE001 - the thread must not end

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -65,16 +65,8 @@ class SendError(Exception):
         self.failure = Failure(reason, code, values)
 
 
-class Sender(Protocol):
-    """Sends to one recipient."""
-
-    def send(self, notification: Notification) -> None:
-        """
-        Send a notification; one without alerts is a test.
-
-        Raises:
-            SendError: It was not accepted.
-        """
+Sender = Callable[[Notification], None]
+"""Sends a notification, or raises `SendError`; one without alerts is a test."""
 
 
 class WebhookAlert(Struct, frozen=True, kw_only=True):
@@ -124,8 +116,9 @@ def make_sender(recipient: RecipientSettings, folder: Path, zone: dt.tzinfo | No
     place = f"notify.to {recipient.id!r}"
     if recipient.webhook is not None:
         secret = partial(read_secret, recipient.secret_file or "", folder, place)
-        return _Webhook(recipient.webhook, secret)
-    return _Apprise(partial(read_secret, recipient.address_file or "", folder, place), zone)
+        return partial(_send_to_webhook, recipient.webhook, secret)
+    address = partial(read_secret, recipient.address_file or "", folder, place)
+    return partial(_send_by_apprise, address, zone)
 
 
 def webhook_body(notification: Notification, sent_at: str) -> bytes:
@@ -189,63 +182,56 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
         """Follow nothing."""
 
 
-class _Webhook:
-    def __init__(self, url: str, secret: Callable[[], str]) -> None:
-        self._url, self._secret = url, secret
-        self._opener = urllib.request.build_opener(_NoRedirect)
-
-    def send(self, notification: Notification) -> None:
-        """Send by POST; any status from 200 to 299 is a success."""
-        now = time.time()
-        body = webhook_body(notification, from_microseconds(int(now * 1_000_000)))
-        try:
-            header = signature(self._secret(), body, int(now))
-        except UserError as error:
-            raise SendError(str(error), "notify_secret") from error
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": f"shoe-daemon/{__version__}",
-            SIGNATURE_HEADER: header,
-        }
-        request = urllib.request.Request(self._url, body, headers, method="POST")  # noqa: S310 - checked
-        try:
-            self._opener.open(request, timeout=TIMEOUT_S).close()
-        except urllib.error.HTTPError as error:
-            error.close()
-            # The second is a text of the server's, of any length.
-            text = " ".join(f"{error.code} {error.reason}".split())[:_MAX_REASON]
-            raise SendError(
-                f"the webhook answers {text}", "notify_status", status=error.code
-            ) from error
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise SendError(_reason(error), _code(error)) from error
+def _send_to_webhook(url: str, secret: Callable[[], str], notification: Notification) -> None:
+    """Send by POST; any status from 200 to 299 is a success."""
+    now = time.time()
+    body = webhook_body(notification, from_microseconds(int(now * 1_000_000)))
+    try:
+        header = signature(secret(), body, int(now))
+    except UserError as error:
+        raise SendError(str(error), "notify_secret") from error
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": f"shoe-daemon/{__version__}",
+        SIGNATURE_HEADER: header,
+    }
+    request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310 - checked
+    try:
+        urllib.request.build_opener(_NoRedirect).open(request, timeout=TIMEOUT_S).close()
+    except urllib.error.HTTPError as error:
+        error.close()
+        # The second is a text of the server's, of any length.
+        text = " ".join(f"{error.code} {error.reason}".split())[:_MAX_REASON]
+        raise SendError(
+            f"the webhook answers {text}", "notify_status", status=error.code
+        ) from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise SendError(_reason(error), _code(error)) from error
 
 
-class _Apprise:
-    def __init__(self, address: Callable[[], str], zone: dt.tzinfo | None) -> None:
-        self._address, self._zone = address, zone
+def _send_by_apprise(
+    address: Callable[[], str], zone: dt.tzinfo | None, notification: Notification
+) -> None:
+    """Send as text."""
+    # Here: a webhook needs neither the extra nor its memory.
+    import apprise  # noqa: PLC0415
 
-    def send(self, notification: Notification) -> None:
-        """Send as text."""
-        # Here: a webhook needs neither the extra nor its memory.
-        import apprise  # noqa: PLC0415
-
-        # Its log may contain the address, which contains a password.
-        logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
-        title, text = message_text(notification, self._zone)
-        try:
-            service = apprise.Apprise()
-            known = service.add(self._address())
-            sent = known and service.notify(title=title, body=text)
-        except UserError as error:
-            raise SendError(str(error), "notify_secret") from error
-        except Exception as error:
-            raise SendError(f"apprise failed: {type(error).__name__}", FAILED) from error
-        if not known:
-            raise SendError("apprise does not know this kind of address", "notify_address")
-        if not sent:
-            text = "apprise reports a failure: the service refuses or is unreachable"
-            raise SendError(text, "notify_service")
+    # Its log may contain the address, which contains a password.
+    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
+    title, text = message_text(notification, zone)
+    try:
+        service = apprise.Apprise()
+        known = service.add(address())
+        sent = known and service.notify(title=title, body=text)
+    except UserError as error:
+        raise SendError(str(error), "notify_secret") from error
+    except Exception as error:
+        raise SendError(f"apprise failed: {type(error).__name__}", FAILED) from error
+    if not known:
+        raise SendError("apprise does not know this kind of address", "notify_address")
+    if not sent:
+        text = "apprise reports a failure: the service refuses or is unreachable"
+        raise SendError(text, "notify_service")
 
 
 def _code(error: Exception) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Final
@@ -87,7 +87,9 @@ class CommandHandler:
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
         self._operators_read_at = time.monotonic()
         self._alert: str | None = None
-        self._first_by_id = _FirstCommands(core.last_commands())
+        self._first_by_id: dict[str, Earlier] = {}
+        for command in reversed(core.last_commands()):
+            self._remember(command)
         self._lock = Lock()
         self._pending: set[PendingCommand] = set()
         self._closed: str | None = None
@@ -141,7 +143,7 @@ class CommandHandler:
         """
         if not self._remove_pending(pending):
             return []
-        earlier = self._first_by_id.find(pending.command.id)
+        earlier = self._first_by_id.get(pending.command.id or "")
         command = replace(
             pending.command,
             claimed=pending.command.claimed and not pending.pin_verified,
@@ -155,7 +157,7 @@ class CommandHandler:
         except JournalUnwritable as error:
             self._refuse(pending, f"nothing can be recorded: {error}")
             return []
-        self._first_by_id.add(judged.command)
+        self._remember(judged.command)
         replayed = self._replayed(judged.command, self._core.table.state.seq)
         if replayed is not None and self.publisher is not None:
             self.publisher.replay(replayed.start, replayed.stop - 1)
@@ -311,23 +313,12 @@ class CommandHandler:
                 correlation=pending.correlation,
             )
 
-
-class _FirstCommands:
-    """The result of the first command with each id."""
-
-    def __init__(self, latest_first: Iterable[Command]) -> None:
-        self._by_id: dict[str, Earlier] = {}
-        for command in reversed(list(latest_first)):
-            self.add(command)
-
-    def find(self, command_id: str | None) -> Earlier | None:
-        return None if command_id is None else self._by_id.get(command_id)
-
-    def add(self, command: Command) -> None:
-        if command.id is None or command.id in self._by_id:
+    def _remember(self, command: Command) -> None:
+        """Remember the result of the first command with an id."""
+        if command.id is None or command.id in self._first_by_id:
             return
-        self._by_id[command.id] = Earlier(
+        self._first_by_id[command.id] = Earlier(
             at=command.at, name=command.name, ok=command.refused is None, refused=command.refused
         )
-        if len(self._by_id) > _MAX_IDS:
-            del self._by_id[next(iter(self._by_id))]
+        if len(self._first_by_id) > _MAX_IDS:
+            del self._first_by_id[next(iter(self._first_by_id))]

@@ -34,7 +34,7 @@ def webhook() -> Iterator[WebhookServer]:
 def send(folder: Path, url: str, notification: Notification = ONE) -> None:
     (folder / SECRET_FILE).write_text(f"{SECRET}\n")
     recipient = RecipientSettings(id="floor", webhook=url, secret_file=SECRET_FILE)
-    make_sender(recipient, folder, dt.UTC).send(notification)
+    make_sender(recipient, folder, dt.UTC)(notification)
 
 
 def receiver() -> Any:  # noqa: ANN401 - a function
@@ -165,10 +165,10 @@ def test_a_missing_secret_is_a_failure_until_it_is_there(
     recipient = RecipientSettings(id="floor", webhook=webhook.url, secret_file=SECRET_FILE)
     sender = make_sender(recipient, tmp_path, None)
     with pytest.raises(SendError, match="no such file") as error:
-        sender.send(ONE)
+        sender(ONE)
     assert error.value.failure.code == "notify_secret"
     (tmp_path / SECRET_FILE).write_text("there\n")
-    sender.send(ONE)
+    sender(ONE)
     assert len(webhook.received) == 1
 
 
@@ -189,16 +189,16 @@ def test_apprise_sends_to_its_services(tmp_path: Path, webhook: WebhookServer) -
     (tmp_path / "duty.address").write_text(f"{address}\n")
     recipient = RecipientSettings(id="duty", address_file="duty.address")
     sender = make_sender(recipient, tmp_path, dt.UTC)
-    sender.send(ONE)
+    sender(ONE)
     (message,) = webhook.received
     assert message.json["title"] == "Baccarat 7: severity 3"
     assert "The Player drew on 6." in message.json["message"]
     webhook.status = 500
     with pytest.raises(SendError, match="apprise reports a failure") as failure:
-        sender.send(ONE)
+        sender(ONE)
     assert "password" not in str(failure.value)
     assert failure.value.failure.code == "notify_service"
     (tmp_path / "duty.address").write_text("nonsense\n")
     with pytest.raises(SendError, match="does not know this kind") as failure:
-        sender.send(ONE)
+        sender(ONE)
     assert failure.value.failure.code == "notify_address"
