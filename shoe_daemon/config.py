@@ -117,12 +117,8 @@ def round_end_of(
     Return the mode that ``auto`` stands for with these readers.
 
     Only a reader that deals the cards makes it `device`; a checker does not deal, nor
-    does a camera that confirms cards of another reader.
-
-    Args:
-        readers: The signals of each reader, by its id.
-        others: The signals of the table's other equipment.
-        checkers: The ids of the readers that only check.
+    does a camera that confirms cards of another reader. `others` are the signals of the
+    table's other equipment.
     """
     main = [signals for name, signals in readers.items() if name not in checkers]
     dealing = [signals for signals in main if not _only_places(signals)]

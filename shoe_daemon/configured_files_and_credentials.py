@@ -70,12 +70,7 @@ def find_file(name: str, folder: Path, key: str = "") -> Path:
 
 def read_secret(name: str, folder: Path, key: str) -> str:
     """
-    Return the first line of a file with a password.
-
-    Args:
-        name: As it is in the configuration.
-        folder: A path without a leading slash starts here.
-        key: The configuration's key, for the message.
+    Return the first line of a file with a password; the arguments are those of `find_file`.
 
     Raises:
         UserError: The file cannot be read or decrypted, or its first line is empty.

@@ -41,13 +41,8 @@ class _StoredFile(NamedTuple):
 
 class EvidenceFolder:
     """
-    A folder of files with a maximum age and size. Files of other names are not touched.
-
-    Args:
-        path: The folder; it is created when it is needed.
-        names: The names of its files.
-        days: The maximum age of a file.
-        megabytes: The maximum size of all files.
+    A folder of files with a maximum age, and a maximum size of all. It is created when it is
+    needed; files of other names are not touched.
     """
 
     def __init__(self, path: Path, names: re.Pattern[str], days: float, megabytes: float) -> None:

@@ -23,11 +23,6 @@ class LoginThrottle:
 
     From the third wrong password on there is a wait, which doubles with each more.
     The most recent names are kept.
-
-    Args:
-        first_wait_s: The wait after the third wrong password.
-        max_wait_s: The longest wait.
-        monotonic: Seconds.
     """
 
     FREE: Final = 3

@@ -21,11 +21,8 @@ class RetryDelay:
     """
     Delays that double from `first_s` to `max_s`, each up to a quarter longer or shorter.
 
-    Args:
-        first_s: The shortest delay.
-        max_s: The longest delay.
-        jitter: A number from 0 to 1: readers of one device server reconnect at
-            different moments.
+    `jitter` returns a number from 0 to 1: readers of one device server reconnect at different
+    moments.
     """
 
     def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float]) -> None:
@@ -69,13 +66,8 @@ class LoggedFailure:
     """
     Logs a failure that lasts: a warning at once, then one per minute, and its end.
 
-    A line that fails and recovers twice a second is one failure.
-
-    Args:
-        log: The logger.
-        event: Name of the log event.
-        recovered: Name of the log event after the failure, and at the first success; none
-            by default.
+    A line that fails and recovers twice a second is one failure. `recovered` is the log event
+    after the failure, and at the first success; none by default.
     """
 
     def __init__(

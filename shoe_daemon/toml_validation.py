@@ -56,11 +56,7 @@ _PLAIN_TYPES: Final = (
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """
-    Read a TOML file written by a person.
-
-    Args:
-        path: The file.
-        what: The expected content, such as ``a house``.
+    Read a TOML file written by a person; `what` is the expected content, such as ``a house``.
 
     Raises:
         UserError: The file cannot be read or is not TOML; one line.
@@ -80,12 +76,8 @@ def convert_toml(kind: type[T], value: object, place: str) -> T:
     """
     Convert the content of a TOML or JSON file to a type made of msgspec structs.
 
-    A check in `__post_init__` of the type begins its error with the key.
-
-    Args:
-        kind: The type.
-        value: The content of the file.
-        place: The name of the file, or of another origin; begins the error.
+    A check in `__post_init__` of the type begins its error with the key; `place` begins all
+    errors.
 
     Raises:
         UserError: One line, such as ``x.toml: decks: 13; expected int <= 12``.

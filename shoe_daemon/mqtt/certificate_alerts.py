@@ -26,12 +26,7 @@ def certificate_alerts(
 ) -> list[str]:
     """
     Return one sentence for each certificate that expires within 30 days or has expired, and for
-    each secret that every user can read.
-
-    Args:
-        settings: The broker; its files are read again.
-        broker_certificate: The certificate that the broker has shown (DER); None if none.
-        now: The time in UTC.
+    each secret that every user can read. `broker_certificate` is what the broker has shown (DER).
     """
     alerts = [
         f"{name} {'expired' if end < now else 'expires'} on {end:%Y-%m-%d}{_days(end, now)}"

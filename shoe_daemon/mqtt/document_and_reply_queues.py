@@ -65,17 +65,13 @@ class QueuedMessage(NamedTuple):
     correlation: bytes | None = None
 
 
-class _Entry(NamedTuple):
-    document: Document
-    seq: int
-
-
 class RetainedQueue:
     """The newest version of each retained document, and which of them are not sent."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._documents: dict[str, _Entry] = {}
+        # Each document with its seq.
+        self._documents: dict[str, tuple[Document, int]] = {}
         self._unsent: dict[str, None] = {}
 
     def __len__(self) -> int:
@@ -85,7 +81,7 @@ class RetainedQueue:
     def put(self, suffix: str, document: Document, seq: int) -> None:
         """Queue a document; it replaces the one of the same name."""
         with self._lock:
-            self._documents[suffix] = _Entry(document, seq)
+            self._documents[suffix] = document, seq
             self._unsent[suffix] = None
 
     def requeue(self, suffix: str | None = None) -> None:
@@ -104,7 +100,7 @@ class RetainedQueue:
     def unsent(self) -> list[tuple[str, int]]:
         """Return name and seq of the documents that are not sent."""
         with self._lock:
-            return [(name, self._documents[name].seq) for name in self._unsent]
+            return [(name, self._documents[name][1]) for name in self._unsent]
 
     def take(self, suffix: str) -> tuple[Document, int] | None:
         """Return a document and its seq and mark it as sent; None if it is not queued."""

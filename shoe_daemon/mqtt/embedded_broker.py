@@ -32,14 +32,10 @@ class EmbeddedBroker:
 
     Attributes:
         host: The loopback address.
-        port: Its port, once started.
+        port: The preferred port; once started, its port: another one where that was busy.
     """
 
     def __init__(self, port: int = 1883) -> None:
-        """
-        Args:
-            port: The preferred port; another one is used where it is busy.
-        """
         self.host: Final = _HOST
         self.port = port
         self._loop: asyncio.AbstractEventLoop | None = None

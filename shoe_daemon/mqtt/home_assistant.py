@@ -26,13 +26,9 @@ def discovery_document(
     topics: Topics, identity: TableIdentity, readers: Sequence[str], heartbeat: int
 ) -> bytes:
     """
-    Return the document; public topics only.
+    Return the document of a table with these readers; public topics only.
 
-    Args:
-        topics: The topics of the table.
-        identity: The table.
-        readers: The ids of its readers.
-        heartbeat: Seconds between two publications of `state`.
+    `heartbeat` is the seconds between two publications of `state`.
     """
     name = f"shoe_{identity.site}_{identity.table}"
     components = _components()

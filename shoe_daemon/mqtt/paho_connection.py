@@ -220,13 +220,8 @@ class Connection:
         """
         Write a message of QoS 1 to the socket and return its number.
 
-        Args:
-            topic: Its topic.
-            payload: Its bytes.
-            retain: The broker keeps it.
-            expiry_s: The broker forgets it after this time (MQTT 5).
-            correlation: Correlation data of an answer (MQTT 5).
-            response_topic: The topic of the answer (MQTT 5).
+        On MQTT 5 the broker forgets it after `expiry_s`, an answer has its `correlation` data,
+        and the receiver answers to `response_topic`.
         """
         values = {
             "CorrelationData": correlation,
@@ -355,10 +350,7 @@ def create_client(
     """
     Return a client that is not connected yet.
 
-    Args:
-        settings: The broker.
-        client_id: Unique at the broker.
-        reconnect: Let paho reconnect by itself; it may then fall back to MQTT 3.1.
+    With `reconnect` paho reconnects by itself; it may then fall back to MQTT 3.1.
 
     Raises:
         UserError: The password or a certificate cannot be read.

@@ -112,13 +112,7 @@ class PublisherContext:
             self.log_error("cursor_not_stored", error)
 
     def handle_message(self, message: MessageReceived, *, queued_by_broker: bool) -> None:
-        """
-        Pass a command on; drop any other message.
-
-        Args:
-            message: As it was received.
-            queued_by_broker: The broker had kept it while the table was offline.
-        """
+        """Pass a command on; drop any other message."""
         verb = self.topics.verb(message.topic)
         # Some brokers send messages of topics that were not subscribed.
         if verb is None or self._on_command is None:

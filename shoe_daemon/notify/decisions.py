@@ -189,11 +189,8 @@ class RecipientState(Struct):
 
 class Decisions:
     """
-    The open irregularities of all tables, and what was sent of them.
-
-    Args:
-        recipients: All recipients.
-        states: What earlier starts have sent, by recipient.
+    The open irregularities of all tables, and what was sent of them; `states` has what earlier
+    starts have sent, by recipient.
     """
 
     def __init__(
@@ -212,11 +209,7 @@ class Decisions:
         """
         Set the open irregularities of a table.
 
-        Args:
-            site: Id of the site.
-            table: Id of the table.
-            alerts: All of them.
-            complete: False if the table has left some out: these may still be open.
+        They are not `complete` if the table has left some out: these may still be open.
         """
         self._open[site, table] = tuple(alerts)
         if not complete:
@@ -244,11 +237,7 @@ class Decisions:
     def due(self, recipient: str, now: dt.datetime) -> list[DueAlert]:
         """
         Return the irregularities that are to be sent, whether or not an attempt is permitted now:
-        the most severe first, then the oldest.
-
-        Args:
-            recipient: Its id.
-            now: The time, in the zone of the quiet hours.
+        the most severe first, then the oldest. `now` is in the zone of the quiet hours.
         """
         rules, state = self._rules[recipient], self.states[recipient]
         due: list[DueAlert] = []

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 import structlog
@@ -63,11 +63,8 @@ class StateFile(Struct):
     recipients: dict[str, RecipientState] = {}
 
 
-class Result(NamedTuple):
-    """The end of an attempt; `failure` is None for success."""
-
-    notification: Notification
-    failure: Failure | None
+Result = tuple[Notification, Failure | None]
+"""The end of an attempt; the failure is None for success."""
 
 
 class Notifier:
@@ -310,7 +307,7 @@ class _Worker:
     def _run(self) -> None:
         while True:
             notification = self._queue.get()
-            self._on_result(Result(notification, _attempt(self._sender, notification)))
+            self._on_result((notification, _attempt(self._sender, notification)))
 
 
 def _attempt(sender: Sender, notification: Notification) -> Failure | None:

@@ -108,10 +108,7 @@ def make_sender(recipient: RecipientSettings, folder: Path, zone: dt.tzinfo | No
     """
     Return the sender of a recipient. Its secret is read again for each message.
 
-    Args:
-        recipient: The recipient.
-        folder: Folder of relative paths.
-        zone: Time zone of the texts; None for the computer's.
+    `zone` is the time zone of the texts; None for the computer's.
     """
     place = f"notify.to {recipient.id!r}"
     if recipient.webhook is not None:

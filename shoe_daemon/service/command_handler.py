@@ -44,6 +44,9 @@ _MAX_PENDING_PREVIEWS: Final = 3
 _MAX_IDS: Final = 1000
 """Ids of commands that are remembered."""
 
+_MAX_OBSERVATIONS_READ: Final = 50_000
+"""Observations among which earlier commands are searched: some days of a table."""
+
 _MAX_REPLY_EVENTS: Final = 800
 """Numbers of events that fit into a reply."""
 
@@ -71,12 +74,8 @@ class CommandHandler:
         self, core: Core, setup: Setup, session: str, enqueue: Callable[[PendingCommand], None]
     ) -> None:
         """
-        Args:
-            core: Judges and journals commands.
-            setup: The operators.
-            session: This start of the daemon, for the replies.
-            enqueue: Queues a command for the core's thread, which calls `judge`;
-                raises `queue.Full` where there is no room.
+        `enqueue` queues a command for the core's thread, which calls `judge`; it raises
+        `queue.Full` where there is no room.
         """
         self.publisher: Publisher | None = None
         self._core = core
@@ -88,7 +87,7 @@ class CommandHandler:
         self._operators_read_at = time.monotonic()
         self._alert: str | None = None
         self._first_by_id: dict[str, Earlier] = {}
-        for command in reversed(core.last_commands()):
+        for command in reversed(core.reader.last_commands(_MAX_IDS, among=_MAX_OBSERVATIONS_READ)):
             self._remember(command)
         self._lock = Lock()
         self._pending: set[PendingCommand] = set()
@@ -266,9 +265,6 @@ class CommandHandler:
         until = min(last, command.from_seq + MAX_REPLAYED_EVENTS - 1)
         return range(command.from_seq, until + 1)
 
-    def _count_public(self, events: range) -> int:
-        return self._core.count_public_events(events.start, events.stop - 1)
-
     def _refuse(self, pending: PendingCommand, reason: str) -> None:
         """Refuse a command that is not journaled."""
         self._reply(pending, replace(pending.command, refused=reason), [])
@@ -291,6 +287,9 @@ class CommandHandler:
             refused=command.refused,
         )
         seq = self._core.table.state.seq
+        public = None
+        if replayed is not None:
+            public = self._core.reader.count_public_events(replayed.start, replayed.stop - 1)
         answer = Reply(
             earlier=earlier,
             events=tuple(event.seq for event in caused[:_MAX_REPLY_EVENTS]),
@@ -300,7 +299,7 @@ class CommandHandler:
             preview=preview,
             refused=command.refused,
             replayed=None if replayed is None else len(replayed),
-            replayed_public=None if replayed is None else self._count_public(replayed),
+            replayed_public=public,
             seq=seq,
             session=self._session,
         )

@@ -182,7 +182,7 @@ class Daemon:
             config.mqtt,
             identity,
             self.core.outbox,
-            self.core.outbox.cursor(CURSOR),
+            self.core.reader.cursor(CURSOR),
             partial(self.core.journal.set_cursor, CURSOR),
             on_command=self._commands.receive,
             chain_head=self._chain_head,

@@ -25,7 +25,7 @@ from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit
-from shoe_daemon.service.processing_core import WRITE_BOUNDS_S, Core
+from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import DeviceState, StatePublisher
 from shoe_daemon.table import CardDealt, Event, Irregularity, RoundFinished, from_microseconds
 
@@ -133,7 +133,6 @@ class Figures(Struct, frozen=True, kw_only=True):
     write_sum_s: float
     witnesses: dict[str, bool] = {}
     version: str = __version__
-    write_bounds_s: tuple[float, ...] = WRITE_BOUNDS_S
 
 
 class TableMetrics:
@@ -232,9 +231,7 @@ class MetricsWriter:
     Writes the files on a thread of its own: a slow disk delays no card.
 
     Each file is replaced as a whole, and a fault of one is logged, at most once a minute.
-
-    Args:
-        files: Their paths, each with the function that makes its content.
+    `files` has a function for each path, which makes the content.
     """
 
     def __init__(self, files: dict[Path, Callable[[Figures], bytes]]) -> None:

@@ -50,10 +50,6 @@ _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
 
-_MAX_EARLIER_COMMANDS: Final = 1000
-_MAX_OBSERVATIONS_READ: Final = 50_000
-"""Observations among which earlier commands are searched: some days of a table."""
-
 _OUTBOX_EVENTS: Final = 64
 
 WRITE_BOUNDS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -121,10 +117,6 @@ class EventOutbox:
         first = after_seq + 1 - latest[0].seq
         return latest[first : first + limit]
 
-    def cursor(self, consumer: str) -> int:
-        """Return the last event that a consumer has acknowledged; 0 for none."""
-        return self._reader.cursor(consumer)
-
     def close(self) -> None:
         """Close the journal."""
         self._reader.close()
@@ -137,6 +129,7 @@ class Core:
     Attributes:
         table: Its state after everything that is on disk.
         alarm: Why the journal cannot be written; None while it can.
+        reader: Reads the journal.
         outbox: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
     """
@@ -153,16 +146,12 @@ class Core:
         self.journal = Journal.open(
             setup.journal, config.site, config.table.id, signer=setup.signer
         )
-        self._reader = self.journal.reader()
-        self.table = _fold(self._reader)
+        self.reader = self.journal.reader()
+        self.table = _fold(self.reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
         self.outbox = EventOutbox(self.journal.reader())
         self.write_times = WriteTimes()
-
-    def count_public_events(self, first: int, last: int) -> int:
-        """Return the number of events from `first` to `last` that are not for staff only."""
-        return self._reader.count_public_events(first, last)
 
     def record_start(self) -> list[Event]:
         """Journal this start: its configuration, and the gap before it."""
@@ -241,10 +230,6 @@ class Core:
             pass
         return table.preview(self._with_chain_head(table, _stamp(table, command, at)))
 
-    def last_commands(self) -> list[Command]:
-        """Return the earlier commands in the journal, the latest first."""
-        return self._reader.last_commands(_MAX_EARLIER_COMMANDS, among=_MAX_OBSERVATIONS_READ)
-
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """
         Process frames of readers in one transaction; repeats and noise have no effect.
@@ -291,7 +276,7 @@ class Core:
 
     def close(self) -> None:
         """Close the journal."""
-        self._reader.close()
+        self.reader.close()
         self.outbox.close()
         self.journal.close()
 
@@ -356,7 +341,7 @@ class Core:
         # Rare, so no copy of the state is kept: the journal has it, and this reader has
         # it open even if the file was moved away.
         try:
-            return _fold(self._reader)
+            return _fold(self.reader)
         except (UserError, sqlite3.Error) as error:
             raise UserError(f"{unwritable}; nor can it be read: {error}", exit_status=1) from error
 

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from shoe_daemon.game import Outcome
 from shoe_daemon.service.metrics import UNKNOWN_OUTCOME, BrokerFigures, Figures
+from shoe_daemon.service.processing_core import WRITE_BOUNDS_S
 from shoe_daemon.service.state_publisher import DeviceState
 
 _TABLE: Final = ("site", "table")
@@ -87,7 +88,7 @@ class _FiguresCollector(Collector):
         yield self._gauge("journal_writable", about, figures.journal_writable)
         about = "Frames and orders not yet processed."
         yield self._gauge("waiting_inputs", about, figures.waiting_inputs)
-        bounds = [*map(str, figures.write_bounds_s), "+Inf"]
+        bounds = [*map(str, WRITE_BOUNDS_S), "+Inf"]
         buckets = list(zip(bounds, accumulate(map(float, figures.write_counts)), strict=True))
         times = HistogramMetricFamily(
             "shoe_journal_write_seconds", "Durable writes to the journal.", labels=_TABLE

@@ -67,12 +67,10 @@ class ClipSpan:
 
     def follow(self, causes: Iterable[Cause], now: float, *, undecided: bool) -> None:
         """
-        Note new causes, and whether anything is undecided from now on.
+        Note new causes, and whether a person still has to decide from now on.
 
-        Args:
-            causes: What happened; a cause that is known to the open clip is nothing new.
-            now: Seconds of a clock that is never set.
-            undecided: Whether a person still has to decide.
+        A cause that is known to the open clip is nothing new. `now` is of a clock that is never
+        set.
         """
         self._touch(now)
         self._undecided = undecided

@@ -59,10 +59,7 @@ def source_of(
     """
     Return the function that opens the camera of a witness.
 
-    Args:
-        settings: Its section.
-        beside: The configuration's folder.
-        share_frames: Passes the frames of a reader to a function.
+    `share_frames` passes the frames of a reader to a function.
     """
     if settings.reader is not None:
         shared = SharedFrames()

@@ -77,11 +77,7 @@ def check_witnesses(
     witnesses: Sequence[WitnessSettings], readers: Sequence[tuple[str, str, str]]
 ) -> None:
     """
-    Check what types cannot: ids, cameras and readers.
-
-    Args:
-        witnesses: The sections.
-        readers: Id, driver and port of each reader.
+    Check what types cannot: ids, cameras and readers (id, driver and port of each).
 
     Raises:
         UserError: The first fault.

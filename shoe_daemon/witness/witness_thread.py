@@ -460,14 +460,10 @@ def _text(moment: datetime) -> str:
 
 class Witnesses(ThreadGroup[Witness]):
     """
-    All witnesses of a table; `stop` ends the open clips.
+    All witnesses of a table; `stop` ends the open clips. The arguments are those of `Witness`.
 
-    Args:
-        settings: Their sections.
-        places: The configuration's folder, and the journal.
-        label: The table, burned into the pictures.
-        record: Puts a line of a witness into the journal; may raise `queue.Full`.
-        share_frames: Passes the frames of a reader to a function.
+    `places` are the configuration's folder and the journal; `share_frames` passes the frames of
+    a reader to a function.
     """
 
     def __init__(
