@@ -187,12 +187,8 @@ def set_up(
     """
     Check houses, drivers and files, and load them.
 
-    Args:
-        config: The configuration.
-        beside: The folder to which its paths are relative.
-        inspecting: A missing credential that only the service has is a note, no error.
-        serving: As for `load_config`.
-        service: The unit instance of the journal; None for this process.
+    The configuration's paths are relative to `beside`; `service` is the unit instance of the
+    journal, None for this process. The others are those of `load_config`.
 
     Raises:
         UserError: The first fault: key, value, what is expected.

@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from drivers.reader_thread import Counts
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.metrics import metrics_text
 from shoe_daemon.display.table_model import Link, Message, Moment
+from shoe_daemon.mqtt.publisher import Health
 from shoe_daemon.notify.decisions import Decisions, Failure, RecipientRules
 from shoe_daemon.notify.metrics import metrics_text as notify_text
-from shoe_daemon.service.metrics import BrokerFigures, Figures, ForwardFigures, ReaderFigures
+from shoe_daemon.service.metrics import Figures, ForwardFigures, ReaderFigures
 from shoe_daemon.service.prometheus_text import table_text
 from tests.display.table_messages import alert, payload, topic
 from tests.notify.open_alerts import open_alert
@@ -74,15 +76,18 @@ def run(promtool: str, *command: str, text: str = "") -> str:
 
 
 def table_metrics() -> str:
-    reader = ReaderFigures(
-        id="shoe",
-        state="connected",
-        bytes=1,
-        failures=0,
-        frames=1,
-        noise=0,
-        repeats=0,
-        last_frame=1.5,
+    counts = Counts(bytes=1, frames=1)
+    reader = ReaderFigures(id="shoe", state="connected", counts=counts, last_frame=1.5)
+    broker = Health(
+        alive=True,
+        connected=True,
+        cursor=9,
+        last_loop=1.5,
+        in_flight=0,
+        last_error=None,
+        has_subscribers=None,
+        queued=0,
+        since=1.5,
     )
     figures = Figures(
         at=2.5,
@@ -90,7 +95,7 @@ def table_metrics() -> str:
         site="casino",
         table="table-7",
         alarm=None,
-        broker=BrokerFigures(connected=True, queued=0, in_flight=0, error=None),
+        broker=broker,
         cards=4,
         forwards=(ForwardFigures(id="shoe", open=True, dropped=2),),
         held=0,

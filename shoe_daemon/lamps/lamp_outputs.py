@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from drivers import (
     LineError,
@@ -48,6 +48,8 @@ _BROKER_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.2
 _WILL_DELAY_S: Final = 5
 """A daemon that is back within this time never left its lamp (MQTT 5)."""
+
+Event = TypeVar("Event", bound=ConnectionEvent)
 
 
 class Broker(NamedTuple):
@@ -204,7 +206,7 @@ class _MqttLamp:
         except OSError as error:
             raise self._lost(one_line(error)) from error
         try:
-            self._poll_until(lambda event: isinstance(event, Connected), "the login")
+            self._wait_for(Connected, "the login")
         except LineError:
             connection.close()
             raise
@@ -215,27 +217,19 @@ class _MqttLamp:
     def write(self, states: Mapping[Channel, bool]) -> None:
         for lit in states.values():
             payload = self._payload(lit=lit)
-            number = self._connection.publish(self._topic, payload, retain=True)
-            answer = self._poll_until(
-                lambda event, number=number: (
-                    isinstance(event, Acknowledged)  # type: ignore[misc]
-                    and event.mid == number
-                ),
-                "a message",
-            )
-            if isinstance(answer, Acknowledged) and answer.reason >= REFUSED:
+            self._connection.publish(self._topic, payload, retain=True)
+            answer = self._wait_for(Acknowledged, "a message")
+            if answer.reason >= REFUSED:
                 raise self._lost(f"refuses topic {self._topic}: {answer.text}")
 
     def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
         self._poll(min(timeout_s, _CHECK_INTERVAL_S), wakeup)
 
-    def _poll_until(
-        self, is_answer: Callable[[ConnectionEvent], bool], request: str
-    ) -> ConnectionEvent:
+    def _wait_for(self, kind: type[Event], request: str) -> Event:
         until = time.monotonic() + _BROKER_TIMEOUT_S
         while time.monotonic() < until:
             for event in self._poll(_POLL_S, None):
-                if is_answer(event):
+                if isinstance(event, kind):
                     return event
         raise self._lost(f"does not answer {request} within {_BROKER_TIMEOUT_S:g} s")
 

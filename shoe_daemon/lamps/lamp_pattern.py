@@ -56,13 +56,8 @@ class TableView(NamedTuple):
 
 class Rule(NamedTuple):
     """
-    A condition on which a channel is lit.
-
-    Attributes:
-        channel: The channel.
-        severity: The lowest severity to which it applies; None for a fault.
-        up_to: The highest one.
-        blink: Seconds on and off; None for a steady light.
+    A condition on which a channel is lit; as in `LampRuleSettings`, without a severity for a
+    fault.
     """
 
     channel: Channel

@@ -36,16 +36,8 @@ _FIXED: Final[dict[str, Any]] = tomllib.loads(
 
 class _Channel(NamedTuple):
     """
-    One channel.
-
-    Attributes:
-        key: Its name in the document.
-        suffix: Its topic below the table's, with parameters in braces.
-        schema: The name of its payload's schema.
-        tags: Names of the document's tags.
-        retain: The broker keeps the last message.
-        expiry: The broker drops it after so many seconds (MQTT 5).
-        action: The daemon sends or receives.
+    One channel: its name in the document, its topic below the table's with parameters in braces,
+    and the name of its payload's schema. The broker drops its message after `expiry` seconds.
     """
 
     key: str

@@ -84,16 +84,11 @@ class Topics:
         self.commands: Final = f"{self.root}/cmd/#"
         self._discovery: Final = f"homeassistant/device/shoe_{site}_{table}/config"
         self._prefix: Final = f"{prefix}/"
-        self._events: dict[str, str] = {}
 
     def event(self, event_type: str) -> str:
         """Return the topic of events of this type; those for staff are below ``staff/``."""
-        topic = self._events.get(event_type)
-        if topic is None:
-            suffix = f"event/{event_type}"
-            topic = self.retained(staff(suffix) if is_staff(event_type) else suffix)
-            self._events[event_type] = topic
-        return topic
+        suffix = f"event/{event_type}"
+        return self.retained(staff(suffix) if is_staff(event_type) else suffix)
 
     def retained(self, suffix: str) -> str:
         """Return the topic of a retained document, such as ``state`` or ``device/shoe``."""

@@ -55,18 +55,7 @@ class QuietHours(NamedTuple):
 
 
 class RecipientRules(Struct, frozen=True, kw_only=True):
-    """
-    Rules of one recipient: which alerts, and when.
-
-    Attributes:
-        id: The recipient.
-        severity: Irregularities of this severity and above.
-        tables: Ids of tables, or ``SITE.TABLE``; empty for all.
-        quiet_hours: Times of day in which only `quiet_severity` and above is sent.
-        quiet_severity: 6 for none.
-        repeat_every: Seconds after which an open irregularity is sent again; 0 for never.
-        at_most: Attempts to send within any hour.
-    """
+    """Rules of one recipient: which alerts, and when; as in `RecipientSettings`."""
 
     id: str
     severity: int = 1

@@ -144,17 +144,17 @@ class Daemon:
         self._retention = JournalRetention(self.core, setup.config.journal.days)
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
-        self._lamps = lamps = _make_lamps(setup, self._session)
-        self._witness_alerts: tuple[str, ...] = ()
+        self._lamps = _make_lamps(setup, self._session)
+        self._missing_packages: tuple[str, ...] = ()
         self._was_on_hold = False
-        self._witnesses = witnesses = self._make_witnesses(setup)
+        self._witnesses = self._make_witnesses(setup)
         self._metrics = TableMetrics(
             self.core,
             self._state,
             self.readers,
             self.publisher,
-            lambda: {} if lamps is None else lamps.working,
-            lambda: {} if witnesses is None else witnesses.working,
+            self._lamps,
+            self._witnesses,
             forwards=tuple(self._forwards.values()),
         )
         self._ready = False
@@ -202,7 +202,7 @@ class Daemon:
             # Tables without a witness need neither OpenCV nor its memory.
             from shoe_daemon.witness.witness_thread import Witnesses  # noqa: PLC0415
         except ImportError:
-            self._witness_alerts = (f"no clips: {MISSING_VIDEO_PACKAGES}",)
+            self._missing_packages = (f"no clips: {MISSING_VIDEO_PACKAGES}",)
             return None
 
         drivers = {each.id: each.driver for each in setup.readers}
@@ -312,17 +312,11 @@ class Daemon:
         self._commands.check()
         self._show_lamps()
         self._follow_hold()  # a button's order
-        lamp_alerts = () if self._lamps is None else self._lamps.alerts
-        witness_alerts = self._witness_alerts
-        if self._witnesses is not None:
-            witness_alerts = tuple(self._witnesses.alerts)
-        forward_alerts = [each.alert for each in self._forwards.values() if each.alert]
+        parts = (self._commands, self._certificates, self._lamps, self._witnesses)
         self._state.notes = (
-            *self._commands.alerts,
-            *self._certificates.alerts,
-            *lamp_alerts,
-            *witness_alerts,
-            *forward_alerts,
+            *(alert for part in parts if part is not None for alert in part.alerts),
+            *self._missing_packages,
+            *(each.alert for each in self._forwards.values() if each.alert),
         )
         self._watchdog.feed(self._state)
         if self._metrics_writer.is_due:

@@ -13,21 +13,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from drivers import Forward, Reader
+from drivers.reader_thread import Counts
 from shoe_daemon import __version__
 from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.errors import describe_exception
-from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import DeviceState, StatePublisher
 from shoe_daemon.table import CardDealt, Event, Irregularity, RoundFinished, from_microseconds
+from shoe_daemon.thread_wakeup import ThreadGroup
 
 _log = structlog.get_logger(__name__)
 
@@ -44,17 +47,12 @@ class ReaderFigures(Struct, frozen=True, kw_only=True):
     A reader.
 
     Attributes:
-        failures: Lost and refused lines.
         last_frame: When a valid frame was last received, Unix time; None before the first.
     """
 
     id: str
     state: DeviceState
-    bytes: int
-    failures: int
-    frames: int
-    noise: int
-    repeats: int
+    counts: Counts
     last_frame: float | None
 
 
@@ -73,22 +71,6 @@ class ForwardFigures(Struct, frozen=True, kw_only=True):
     dropped: int
 
 
-class BrokerFigures(Struct, frozen=True, kw_only=True):
-    """
-    The connection to the broker.
-
-    Attributes:
-        queued: Events that the broker has not acknowledged.
-        in_flight: Messages that were sent and are not acknowledged.
-        error: The last error; None before the first, and while connected.
-    """
-
-    connected: bool
-    queued: int
-    in_flight: int
-    error: str | None
-
-
 class Figures(Struct, frozen=True, kw_only=True):
     """
     The daemon at one moment; counts are since its start.
@@ -96,7 +78,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     Attributes:
         at: Unix time.
         alarm: Why the daemon cannot do its work; None while it can.
-        broker: None if none is configured.
+        broker: The connection to the broker; None if none is configured.
         forwards: The copies of readers' lines.
         held: Rounds whose results wait for a person.
         irregularities: By severity.
@@ -116,7 +98,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     site: str
     table: str
     alarm: str | None
-    broker: BrokerFigures | None
+    broker: Health | None
     cards: int
     forwards: tuple[ForwardFigures, ...] = ()
     held: int
@@ -144,8 +126,8 @@ class TableMetrics:
         state: StatePublisher,
         readers: Sequence[Reader],
         publisher: Publisher | None,
-        lamps: Callable[[], dict[str, bool]] = dict,
-        witnesses: Callable[[], dict[str, bool]] = dict,
+        lamps: ThreadGroup[Any] | None = None,
+        witnesses: ThreadGroup[Any] | None = None,
         *,
         forwards: Sequence[Forward] = (),
     ) -> None:
@@ -178,7 +160,7 @@ class TableMetrics:
             site=core.journal.identity.site,
             table=core.journal.identity.table,
             alarm=None if alarm is None else alarm.text,
-            broker=self._broker(),
+            broker=None if self._publisher is None else self._publisher.health,
             cards=self._cards,
             forwards=tuple(
                 ForwardFigures(id=each.name, open=each.alert is None, dropped=each.dropped)
@@ -187,7 +169,7 @@ class TableMetrics:
             held=len(state.held),
             irregularities=dict(self._irregularities),
             journal_writable=core.alarm is None,
-            lamps=self._lamps(),
+            lamps={} if self._lamps is None else self._lamps.working,
             on_hold=state.on_hold,
             open_irregularities=Counter(
                 each.data.severity for each in state.alerts if not each.staff_only
@@ -196,32 +178,17 @@ class TableMetrics:
             rounds=dict(self._rounds),
             seq=state.seq,
             waiting_inputs=waiting_inputs,
-            witnesses=self._witnesses(),
+            witnesses={} if self._witnesses is None else self._witnesses.working,
             write_counts=tuple(core.write_times.counts),
             write_sum_s=core.write_times.sum_s,
         )
 
-    def _broker(self) -> BrokerFigures | None:
-        if self._publisher is None:
-            return None
-        health = self._publisher.health
-        return BrokerFigures(
-            connected=health.connected,
-            queued=health.queued,
-            in_flight=health.in_flight,
-            error=None if health.connected else health.last_error,
-        )
-
     def _reader(self, reader: Reader) -> ReaderFigures:
-        now, counts, last_frame = time.monotonic(), reader.counts, reader.ages.last_frame
+        now, last_frame = time.monotonic(), reader.ages.last_frame
         return ReaderFigures(
             id=reader.name,
             state=self._state.reader_state(reader, now),
-            bytes=counts.bytes,
-            failures=counts.failures,
-            frames=counts.frames,
-            noise=counts.noise,
-            repeats=counts.repeats,
+            counts=replace(reader.counts),
             last_frame=None if last_frame is None else time.time() - (now - last_frame),
         )
 
@@ -279,7 +246,13 @@ def health_json(figures: Figures) -> bytes:
     facts = {
         "alarm": figures.alarm,
         "at": from_microseconds(int(figures.at * 1_000_000)),
-        "broker": broker,
+        "broker": broker
+        and {
+            "connected": broker.connected,
+            "queued": broker.queued,
+            "in_flight": broker.in_flight,
+            "error": None if broker.connected else broker.last_error,
+        },
         "held": figures.held,
         "lamps": figures.lamps,
         "ok": figures.alarm is None

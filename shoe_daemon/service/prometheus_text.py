@@ -16,7 +16,8 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from shoe_daemon.game import Outcome
-from shoe_daemon.service.metrics import UNKNOWN_OUTCOME, BrokerFigures, Figures
+from shoe_daemon.mqtt.publisher import Health
+from shoe_daemon.service.metrics import UNKNOWN_OUTCOME, Figures
 from shoe_daemon.service.processing_core import WRITE_BOUNDS_S
 from shoe_daemon.service.state_publisher import DeviceState
 
@@ -96,7 +97,7 @@ class _FiguresCollector(Collector):
         times.add_metric(self._table, buckets, figures.write_sum_s)
         yield times
 
-    def _broker(self, broker: BrokerFigures) -> Iterator[Metric]:
+    def _broker(self, broker: Health) -> Iterator[Metric]:
         about = "1 while the broker has accepted the connection."
         yield self._gauge("broker_connected", about, broker.connected)
         about = "Events that the broker has not acknowledged."
@@ -117,7 +118,7 @@ class _FiguresCollector(Collector):
         about = "When a valid frame was last received, Unix time."
         yield self._gauge("reader_last_frame_time_seconds", about, frames, "reader")
         for name, about in _READER_COUNTS.items():
-            counts = {each.id: getattr(each, name) for each in readers}
+            counts = {each.id: getattr(each.counts, name) for each in readers}
             yield self._counter(f"reader_{name}", about, counts, "reader")
         is_open = {each.id: each.open for each in forwards}
         about = "1 while the copy of a reader's line is open."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -25,15 +25,8 @@ class Cause(Struct, frozen=True):
     round: int | None = None
 
 
-class End(StrEnum):
-    """
-    Why a clip ends.
-
-    ``decided``: everything was decided; ``too_long``: no decision within the longest time.
-    """
-
-    DECIDED = "decided"
-    TOO_LONG = "too_long"
+End = Literal["decided", "too_long"]
+"""Why a clip ends: everything was decided, or there was no decision within the longest time."""
 
 
 class ClipSpan:
@@ -87,8 +80,8 @@ class ClipSpan:
             return None
         self._touch(now)
         if now - self._touched_at >= self._after_s and not self._undecided:
-            return self._close(End.DECIDED)
-        return self._close(End.TOO_LONG) if now - self._began_at >= self._longest_s else None
+            return self._close("decided")
+        return self._close("too_long") if now - self._began_at >= self._longest_s else None
 
     def _close(self, end: End) -> End:
         self._began_at = None

@@ -44,7 +44,7 @@ from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.evidence_folder import EvidenceFolder
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
 from shoe_daemon.thread_wakeup import ThreadGroup, WakeableThread
-from shoe_daemon.witness.clip_span import Cause, ClipSpan, End
+from shoe_daemon.witness.clip_span import Cause, ClipSpan
 from shoe_daemon.witness.video_sources import VideoSource, source_of
 from shoe_daemon.witness.witness_config import WitnessSettings
 
@@ -273,7 +273,7 @@ class Witness(WakeableThread):
         if sum(len(each.jpeg or b"") for each in self._backlog) > MAX_RING_BYTES:
             self._fail_clip("the processor is too slow: expected a lower fps or width")
         if self._ending is None and (end := self._span.end(now)) is not None:
-            self._end_span("no decision yet" if end is End.TOO_LONG else None)
+            self._end_span("no decision yet" if end == "too_long" else None)
         self._send()
 
     def _encode(self, due: float) -> bytes | None:
