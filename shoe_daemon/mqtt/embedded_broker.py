@@ -9,6 +9,7 @@ It needs amqtt, from the extra `demo`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import threading
@@ -164,13 +165,8 @@ def _configuration(port: int) -> dict[str, Any]:
 def _free_port(preferred: int) -> int:
     """Return the preferred port, or another one if it is busy."""
     for port in (preferred, 0):
-        with socket.socket() as probe:
-            # As the broker does: a port that was just closed counts as free.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((_HOST, port))
-            except OSError:
-                continue
+        # As the broker does: a port that was just closed counts as free.
+        with contextlib.suppress(OSError), socket.create_server((_HOST, port)) as probe:
             free: int = probe.getsockname()[1]
             return free
     raise UserError("no free port on loopback")
