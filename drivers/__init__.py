@@ -20,7 +20,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
   with other cards.
 - `open_transport`, `check_url`, `has_line_settings`, `LineError`, `EndOfCaptureError`: lines.
 - `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
-- `Reader`, `ReaderEnvironment`: the thread that keeps a line open.
+- `Reader`, `ReaderEnvironment`, `Counts`: the thread that keeps a line open.
 - `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`, `SharesFrames`: video for
   witnesses; `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds;
   `ClipWriter`, `Clip`, `clip_names`, `describe_clip`, `is_playable`, `find_unfinished`: clips.
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     )
     from drivers.gpio_line import check_gpiod, find_free_lines, gpio_errors, load_gpiod
     from drivers.line_forward import Forward, ForwardTarget
-    from drivers.reader_thread import Reader, ReaderEnvironment
+    from drivers.reader_thread import Counts, Reader, ReaderEnvironment
     from drivers.transport import (
         EndOfCaptureError,
         LineError,
@@ -128,6 +128,7 @@ __all__ = [
     "CaptureWriter",
     "Clip",
     "ClipWriter",
+    "Counts",
     "DeckProfile",
     "Decoder",
     "Driver",
@@ -214,7 +215,7 @@ _NAMES_BY_MODULE: Final = {
     "gpio_line": "check_gpiod find_free_lines gpio_errors load_gpiod",
     "line_forward": "Forward ForwardTarget",
     "url_redaction_and_error_location": "raised_at redact_url",
-    "reader_thread": "Reader ReaderEnvironment",
+    "reader_thread": "Counts Reader ReaderEnvironment",
     "transport": "EndOfCaptureError LineError check_url has_line_settings open_transport",
 }
 _MODULE_OF: Final = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.reader_thread import Counts
+from drivers import Counts
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews

@@ -20,8 +20,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers import Forward, Reader
-from drivers.reader_thread import Counts
+from drivers import Counts, Forward, Reader
 from shoe_daemon import __version__
 from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.errors import describe_exception
