@@ -142,7 +142,11 @@ def _exit_now(status: int) -> None:
     os._exit(status)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+# The commands inherit both settings.
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
 @click.version_option(__version__, prog_name="shoe-daemon", message="%(prog)s %(version)s")
 def main() -> None:
     """Reads a baccarat table's shoe, checks every draw, and drives the scoreboards."""

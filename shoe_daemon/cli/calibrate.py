@@ -55,13 +55,9 @@ command.add_command(print_markers)
 @click.option("--port", help="The line: a path, socket://HOST:PORT, rfc2217://HOST:PORT.")
 @click.option("--driver", "driver_name", help="Only this driver.  [default: all are tried]")
 @DRIVER_OPTIONS
-@click.option("--id", "reader_id", default="shoe", show_default=True, help="The reader's id.")
+@click.option("--id", "reader_id", default="shoe", help="The reader's id.")
 @click.option(
-    "--seconds",
-    type=Number(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
-    help="Gives up after so long.",
+    "--seconds", type=Number(min=0, min_open=True), default=60.0, help="Gives up after so long."
 )
 def serial(
     port: str | None,
@@ -283,10 +279,8 @@ def _tally_line(name: str, tally: Tally) -> str:
 @click.option("--out", type=FILE, help="Writes a video, .avi, and the answers beside it, .toml.")
 @click.option("--live", metavar="ADDRESS", help="raw:PATH, or HOST:PORT for a stream over HTTP.")
 @STATION
-@click.option("--seed", type=int, default=7, show_default=True, help="Of the table and camera.")
-@click.option(
-    "--fps", type=Number(1, 120), default=10.0, show_default=True, help="Pictures a second."
-)
+@click.option("--seed", type=int, default=7, help="Of the table and camera.")
+@click.option("--fps", type=Number(1, 120), default=10.0, help="Pictures a second.")
 def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps: float) -> None:
     """
     Simulates a night of calibrating, to learn it without a table.

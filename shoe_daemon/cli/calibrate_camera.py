@@ -38,28 +38,14 @@ _DECK: Final = {
 
 @click.command(name="print-markers", short_help="Writes the markers to be printed.")
 @click.option(
-    "--out",
-    type=FILE,
-    default=Path("markers.pdf"),
-    show_default=True,
-    help="A name ending in .pdf, .svg or .html.",
+    "--out", type=FILE, default=Path("markers.pdf"), help="A name ending in .pdf, .svg or .html."
 )
 @click.option(
-    "--size",
-    type=Number(15, 250),
-    default=120.0,
-    show_default=True,
-    help="Of the black edge of each, in mm.",
+    "--size", type=Number(15, 250), default=120.0, help="Of the black edge of each, in mm."
 )
+@click.option("--count", type=click.IntRange(1, 20), default=5, help="So many markers.")
 @click.option(
-    "--count", type=click.IntRange(1, 20), default=5, show_default=True, help="So many markers."
-)
-@click.option(
-    "--paper",
-    type=click.Choice(["a4", "letter"]),
-    default="a4",
-    show_default=True,
-    help="What they are printed on.",
+    "--paper", type=click.Choice(["a4", "letter"]), default="a4", help="What they are printed on."
 )
 def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     """
@@ -85,12 +71,15 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     "--size",
     type=Number(15, 250),
     default=120.0,
+    show_default=False,
     help="The black edge of the printed markers, in mm.  [default: 120]",
 )
 @click.option("--risk", type=click.IntRange(2), help="At most one wrong card in so many.")
 @click.option("--script", type=EXISTING_FILE, help="Answers instead of a person, a TOML file.")
 @click.option("--report", type=FILE, help="The report; beside the profile where not given.")
-@click.option("--browser/--no-browser", default=True, help="Opens the live page.")
+@click.option(
+    "--browser/--no-browser", default=True, show_default=False, help="Opens the live page."
+)
 @click.option("--check", is_flag=True, help="Compares with --profile: moved, blurred, darker …")
 @click.option("--profile", type=FILE, help="The profile to compare with.")
 @click.option("--at", type=Number(0), help="With --check of a recording: from this second on.")

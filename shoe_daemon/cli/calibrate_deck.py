@@ -35,20 +35,16 @@ _MAX_NAMED: Final = 10
 )
 @DRIVER_OPTIONS
 @click.option("--line", "line_text", metavar="TOML", help="As [reader.line] of a configuration.")
-@click.option(
-    "--out", type=FILE, default="deck.toml", show_default=True, help="Writes this profile."
-)
+@click.option("--out", type=FILE, default="deck.toml", help="Writes this profile.")
 @click.option(
     "--decks",
     type=click.IntRange(1, 12),
     default=1,
-    show_default=True,
     help="How many are scanned, one after another.",
 )
 @click.option(
     "--order",
     default="SHDC",
-    show_default=True,
     help="The suits as they are scanned, ace to king; small letters: king to ace.",
 )
 @click.option("--replace", is_flag=True, help="Replaces a profile that there is.")

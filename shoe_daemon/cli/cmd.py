@@ -81,6 +81,7 @@ _FIELDS: Final = (
     "--timeout",
     type=Number(0.1, 600),
     default=10.0,
+    show_default=False,
     metavar="SECONDS",
     help="How long to wait for the answer.  [default: 10]",
 )

@@ -21,14 +21,12 @@ _FAULT_RATE_ALL: Final = 0.4
     "--speed",
     type=Number(min=0),
     default=2.0,
-    show_default=True,
     help="Multiple of a real table's pace; 0 is as fast as it goes.",
 )
 @click.option(
     "--driver",
     metavar="NAME",
     default="angel-eye-ii",
-    show_default=True,
     help="The reader that is simulated: each that `simulate` has. Others than the default deal "
     "one shoe, and those that know no slots have only the faults `overdraw` and `unplug`.",
 )
@@ -36,21 +34,18 @@ _FAULT_RATE_ALL: Final = 0.4
     "--mode",
     type=click.Choice(["open", "hidden"]),
     default="open",
-    show_default=True,
     help="The shoe tells a face at each draw; or all with the result.",
 )
 @click.option(
     "--house",
     metavar="H",
     default="seven-feathers",
-    show_default=True,
     help="Whose rules hold; see `rules list`, or a file ending in .toml.",
 )
 @click.option(
     "--policy",
     metavar="P",
     default="us_nj_pa",
-    show_default=True,
     help="Whose procedure is proposed; see `rules policy --list`, or a file ending in .toml.",
 )
 @click.option(
@@ -62,7 +57,6 @@ _FAULT_RATE_ALL: Final = 0.4
     multiple=True,
     type=click.Choice([fault.value for fault in Fault]),
     default=_DEFAULT_FAULTS,
-    show_default=True,
     help="What may go wrong. Repeatable.",
 )
 @click.option(
@@ -80,20 +74,17 @@ _FAULT_RATE_ALL: Final = 0.4
     "--port",
     type=click.IntRange(1, 65535),
     default=1883,
-    show_default=True,
     help="The broker's port; another one where it is busy.",
 )
 @click.option(
     "--board/--no-board",
     default=True,
-    show_default=True,
     help="The board and the pit for browsers, where the extra `display` is installed.",
 )
 @click.option(
     "--board-port",
     type=click.IntRange(1, 65535),
     default=8080,
-    show_default=True,
     help="The port for browsers; another one where it is busy.",
 )
 @click.option(

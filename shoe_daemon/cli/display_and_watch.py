@@ -154,7 +154,6 @@ def _display_setup(file: Path | None, broker: str | None, listen: str | None) ->
     "--wait",
     type=Number(0.1, 600),
     default=5.0,
-    show_default=True,
     metavar="SECONDS",
     help="With --once: for so long the table may keep silent.",
 )

@@ -95,6 +95,7 @@ _LANGUAGES: Final = sorted(
     "--root",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=_ROOT,
+    show_default=False,
     help="Write below this folder, for an image of a computer; nothing is started.",
 )
 def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - click's options

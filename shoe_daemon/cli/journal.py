@@ -93,7 +93,7 @@ def keygen(folder: Path) -> None:
     click.echo(f"{public}: the public key; `journal verify --key` compares with it")
 
 
-@command.command()
+@command.command(context_settings={"show_default": False})
 @_JOURNAL
 @click.option("--observations", "what", flag_value="observations", help="What `replay` takes.")
 @click.option(

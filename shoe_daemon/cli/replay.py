@@ -41,21 +41,23 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Tick
 @DRIVER_OPTIONS
 @click.option("--house", metavar="H", help="One of `rules list`, or a .toml file.")
 @click.option(
-    "--policy", metavar="P", default="management", help="Whose rulings, or a .toml file."
+    "--policy",
+    metavar="P",
+    default="management",
+    show_default=False,
+    help="Whose rulings, or a .toml file.",
 )
 @click.option("--decks", type=click.IntRange(1, 12), help="Decks in the shoe.")
 @click.option(
     "--round-end",
     type=click.Choice([mode.value for mode in RoundEnd]),
     default="auto",
-    show_default=True,
     help="What ends a round.",
 )
 @click.option(
     "--quiet-gap",
     type=Number(0),
     default=10.0,
-    show_default=True,
     metavar="SECONDS",
     help="Silence after which the next card belongs to another round.",
 )

@@ -28,14 +28,12 @@ _MAX_INPUT_BYTES: Final = 100_000
     "--leading-ties",
     type=click.Choice([each.value for each in LeadingTies]),
     default=LeadingTies.MERGE.value,
-    show_default=True,
     help="Where ties before the first win go: onto it, or into a column of their own.",
 )
 @click.option(
     "--tail",
     type=click.Choice([each.value for each in Tail]),
     default=Tail.FLAT.value,
-    show_default=True,
     help="A streak that was turned goes on along its row, or down again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The roads as JSON, and nothing else.")

@@ -23,16 +23,13 @@ JSON_OBJECT: Final = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object, for programs."
 )
 
-LETTERS: Final = click.option(
-    "--letters/--chinese", default=True, help="P B T, or 閒 莊 和.  [default: letters]"
-)
+LETTERS: Final = click.option("--letters/--chinese", default=True, help="P B T, or 閒 莊 和.")
 """The signs on the roads of a terminal."""
 
 STATION: Final = click.option(
     "--station",
     type=click.Choice(["overhead", "throat"]),
     default="overhead",
-    show_default=True,
     help="Above the table, or at the shoe's throat.",
 )
 """The place of a camera."""

@@ -43,12 +43,11 @@ _FPS: Final = {"overhead": 25.0, "throat": 50.0}
 
 _ROUNDS = click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
 _SHOES = click.option("--shoes", type=click.IntRange(min=1), help="Ends after so many.")
-_DECKS = click.option("--decks", type=click.IntRange(1, 12), default=8, show_default=True)
+_DECKS = click.option("--decks", type=click.IntRange(1, 12), default=8)
 _FAULT_RATE = click.option(
     "--fault-rate",
     type=Number(0, 1),
     default=0.1,
-    show_default=True,
     help="The chance of each round that one of the faults happens.",
 )
 
@@ -85,7 +84,6 @@ def _reader_command(name: str) -> click.Command:
         ["--mode"],
         type=click.Choice(modes),
         default=modes[0],
-        show_default=True,
         help="Faces with the result, or at each draw.",
     )
     fault = click.Option(
@@ -131,7 +129,6 @@ _PORT: Final = click.Option(
     "--speed",
     type=Number(min=0),
     default=1.0,
-    show_default=True,
     help="Multiple of real time; 0 is as fast as the other side reads.",
 )
 @_ROUNDS
@@ -332,7 +329,6 @@ def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
     "--size",
     type=click.Choice(["1280x720", "1280x800", "1920x1080", "640x480"]),
     default="1280x720",
-    show_default=True,
 )
 @click.option("--fps", type=Number(1, 240), help="Pictures a second.")
 @_ROUNDS
@@ -344,7 +340,6 @@ def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
     "--pause",
     type=Number(0, 10),
     default=1.0,
-    show_default=True,
     help="How long people wait between actions: 1 as at a real table.",
 )
 @click.option("--fault", "faults", metavar="F", multiple=True, help="Repeatable; `all` for all.")
