@@ -29,13 +29,14 @@ from random import Random
 from typing import Final, NamedTuple
 
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Coup, IrregularityKind, Slot
-from shoe_daemon.report.shoe_composition import compose_counted_shoe
+from shoe_daemon.report.shoe_composition import compose
 from shoe_daemon.table import (
     Event,
     Irregularity,
     Options,
     RoundEnd,
     RoundFinished,
+    StaffComposition,
     Table,
     TableState,
     from_microseconds,
@@ -218,8 +219,9 @@ def counted(trial: Trial, end: str, table: Table) -> str:
         return end
     gone = Counter(step.card for step in trial.steps)
     rest = {card: DECKS - trial.before[card.index] - gone[card] for card in DECK}
-    read = {card: shoe.seen[card.index] for card in DECK}
-    whole = compose_counted_shoe(DECKS, read, rest)
+    read = {str(card): shoe.seen[card.index] + rest[card] for card in DECK}
+    unread = max(DECKS * len(DECK) - sum(read.values()), 0)
+    whole = compose(DECKS, None, (), StaffComposition(read, unread))
     return "later" if whole.missing or whole.surplus else end
 
 

@@ -46,9 +46,9 @@ def repeats(texts: Sequence[Symbols], shortest: int) -> Iterator[Repeat]:
     open_groups = [(shortest, group) for group in _groups(texts, shortest)]
     while open_groups:
         length, group = open_groups.pop()
-        if not _differ_before(texts, group):
+        if len(_by_symbol(texts, group, -1)) == 1:
             continue  # part of a repeat that begins earlier
-        parts = _go_on(texts, length, group)
+        parts = list(_by_symbol(texts, group, length).values())
         if len(parts) == 1 and len(parts[0]) == len(group):
             open_groups.append((length + 1, group))
             continue
@@ -78,14 +78,6 @@ def _windows(
             whole = 0 if symbol is None else whole + 1
             if whole >= length:
                 yield Place(number, end - length), tuple(text[end - length : end])
-
-
-def _differ_before(texts: Sequence[Symbols], group: list[Place]) -> bool:
-    return len(_by_symbol(texts, group, -1)) > 1
-
-
-def _go_on(texts: Sequence[Symbols], length: int, group: list[Place]) -> list[list[Place]]:
-    return list(_by_symbol(texts, group, length).values())
 
 
 def _by_symbol(
@@ -127,9 +119,7 @@ def runs_in(cards: Sequence[Card | None], shortest: int = 2) -> Iterator[Run]:
 
 
 def _step(one: Card | None, other: Card | None) -> tuple[int, int] | None:
-    """
-    Return the direction before and after a step between two cards; None if they do not follow.
-    """
+    """Return the direction before and after a step between two cards; None if there is none."""
     if one is None or other is None:
         return None
     here, there = RANKS.index(one.rank), RANKS.index(other.rank)

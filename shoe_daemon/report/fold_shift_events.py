@@ -15,7 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from statistics import median
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -31,6 +30,7 @@ from shoe_daemon.report.rounds_and_incidents import (
     RoundFold,
     compare_with_odds,
     count_rounds,
+    decision_times,
 )
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report_model import (
@@ -86,8 +86,8 @@ class _Share(Struct):
     site: str
     table: str
     dealer: str | None
-    rounds: list[tuple[RoundLine, int | None]]
-    incidents: list[tuple[Incident, int | None]]
+    rounds: list[tuple[RoundLine, int | None]] = []
+    incidents: list[tuple[Incident, int | None]] = []
     held: int = 0
     cards: int = 0
     unread: int = 0
@@ -119,11 +119,9 @@ class _Dealers:
         """Return the dealer at a time."""
         return self._names[bisect_right(self._times, at)]
 
-    def spans(self, start: int, end: int) -> Iterator[tuple[str | None, int, int]]:
+    def spans(self, start: int, end: int) -> Iterable[tuple[int, int]]:
         """Divide a time by dealer."""
-        inside = [at for at in self._times if start < at < end]
-        for first, last in pairwise([start, *inside, end]):
-            yield self.at(first), first, last
+        return pairwise([start, *(at for at in self._times if start < at < end), end])
 
 
 def fold_table_events(table: TableEvents, period: Period) -> FoldedTable:
@@ -176,15 +174,12 @@ class _TableFold:
         """Return the shift of the table."""
         moments = sorted(at for shoe in self._shoes.values() for at in self._divide(shoe))
         for each in self._incidents.incidents:
-            if (share := self._share(to_microseconds(each.at))) is not None:
-                share.incidents.append((each, self._shoe_of[each.id]))
+            self._share(to_microseconds(each.at)).incidents.append((each, self._shoe_of[each.id]))
         for at in self._held.values():
-            if (share := self._share(at)) is not None:
-                share.held += 1
+            self._share(at).held += 1
         for start, end in _played(moments, self._period):
-            for _, first, last in self._dealers.spans(start, end):
-                if (share := self._share(first)) is not None:
-                    share.played += last - first
+            for first, last in self._dealers.spans(start, end):
+                self._share(first).played += last - first
         table, shares = self._table, list(self._shares.values())
         shift = TableShift(
             site=table.site,
@@ -197,29 +192,25 @@ class _TableFold:
         )
         return FoldedTable(self._shares, shift)
 
-    def _share(self, at: int) -> _Share | None:
-        """Return the share of the dealer at a time; None before the shift."""
-        if at < self._period.start:
-            return None
+    def _share(self, at: int) -> _Share:
+        """Return the share of the dealer at a time; one that is not kept before the shift."""
         name = self._dealers.at(at)
-        if name not in self._shares:
-            self._shares[name] = _Share(self._table.site, self._table.table, name, [], [])
-        return self._shares[name]
+        share = _Share(self._table.site, self._table.table, name)
+        return share if at < self._period.start else self._shares.setdefault(name, share)
 
     def _divide(self, shoe: _Shoe) -> Iterator[int]:
         """Count the cards and rounds of a shoe; yield when they were drawn, and ended."""
         cards = [card for card in shoe.cards.finish() if not card.is_repeat]
         for card in cards:
             yield (at := to_microseconds(card.at))
-            if (share := self._share(at)) is not None:
-                share.cards += 1
-                share.unread += card.face is None and card.role != "burn"
+            share = self._share(at)
+            share.cards += 1
+            share.unread += card.face is None and card.role != "burn"
         for line in shoe.rounds.finish(cards):
             if line.ended_at is None:
                 continue
             yield (at := to_microseconds(line.ended_at))
-            if (share := self._share(at)) is not None:
-                share.rounds.append((line, shoe.decks))
+            self._share(at).rounds.append((line, shoe.decks))
 
 
 def _played(moments: list[int], period: Period) -> Iterator[tuple[int, int]]:
@@ -233,9 +224,6 @@ def _figures(shares: Sequence[_Share]) -> Figures:
     seconds = sum(each.played for each in shares) / _SECOND
     lines = [line for each in shares for line, _ in each.rounds]
     incidents = [incident for each in shares for incident, _ in each.incidents]
-    waits = [
-        each.seconds for each in incidents if each.by is not None and each.seconds is not None
-    ]
     cards = sum(each.cards for each in shares)
     done = sum(line.status == "finished" for line in lines)
     return Figures(
@@ -247,9 +235,7 @@ def _figures(shares: Sequence[_Share]) -> Figures:
         rounds_per_hour=round(done * 3600 / seconds, 1) if seconds else None,
         cards_per_hour=round(cards * 3600 / seconds, 1) if seconds else None,
         kinds=dict(Counter(each.kind for each in incidents).most_common()),
-        decided_by_people=len(waits),
-        median_decision=round(median(waits), 3) if waits else None,
-        longest_decision=max(waits, default=None),
+        **decision_times(incidents),
         still_open=sum(each.action is None for each in incidents),
     )
 
@@ -315,9 +301,6 @@ def _microseconds(moment: datetime) -> int:
     return int(moment.timestamp()) * _SECOND
 
 
-_CAUSES: Final = {"fault": "fault", "locked": "locked"}
-
-
 class _Readers:
     """Collects when a reader worked."""
 
@@ -376,7 +359,7 @@ def _reader_state(data: events.ReaderStatus) -> str:
         return "link down"
     if data.link == "unknown":
         return "not known"
-    return _CAUSES.get(data.state, "working")
+    return data.state if data.state in {"fault", "locked"} else "working"
 
 
 def _with_silences(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import msgspec
@@ -15,7 +16,8 @@ from shoe_daemon.table import Command, decode_event
 _PAGE: Final = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""
 
-_NO_END: Final = 1 << 62
+NO_END: Final = 1 << 62
+"""The end of the last shoe: later than any event."""
 
 _EVENTS: Final = """
     SELECT e.seq, e.observation, CAST(e.body AS BLOB), ifnull(o.type, ''),
@@ -28,16 +30,11 @@ _EVENTS: Final = """
 
 
 class ShoeSpan(NamedTuple):
-    """
-    The events of one shoe: from `first` up to and excluding `end`.
-
-    Attributes:
-        end: The first event of the next shoe; None for the last shoe.
-    """
+    """The events of one shoe: from `first` up to and excluding `end`, or `NO_END`."""
 
     shoe: int
     first: int
-    end: int | None
+    end: int
 
 
 def shoe_spans(reader: JournalReader) -> list[ShoeSpan]:
@@ -46,8 +43,9 @@ def shoe_spans(reader: JournalReader) -> list[ShoeSpan]:
         "SELECT shoe, min(seq) FROM event WHERE type = 'shoe_started' AND shoe IS NOT NULL"
         " GROUP BY shoe ORDER BY shoe"
     ).fetchall()
-    ends = [*(seq for _, seq in starts), None][1:]
-    return [ShoeSpan(shoe, seq, end) for (shoe, seq), end in zip(starts, ends, strict=False)]
+    return [
+        ShoeSpan(shoe, seq, end) for (shoe, seq), (_, end) in pairwise([*starts, (None, NO_END)])
+    ]
 
 
 def find_span(reader: JournalReader, shoe: int | None) -> ShoeSpan:
@@ -81,7 +79,7 @@ def events_in(
     """
     wanted = {
         "after": span.first - 1,
-        "end": _NO_END if span.end is None else span.end,
+        "end": span.end,
         "types": None if types is None else msgspec.json.encode(list(types)).decode(),
         "page": _PAGE,
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Final
+from statistics import median
+from typing import Final, TypedDict
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind, Outcome
 from shoe_daemon.report.cards_in_drawn_order import DrawnCard
@@ -196,6 +197,22 @@ class IncidentFold:
             reason = caused.order.reason if caused.order is not None else None
             claimed = data.operator in self._claimed
             incident.by = Person(data.operator, claimed, reason or data.reason)
+
+
+class _DecisionTimes(TypedDict):
+    decided_by_people: int
+    median_decision: float | None
+    longest_decision: float | None
+
+
+def decision_times(incidents: Sequence[Incident]) -> _DecisionTimes:
+    """Count the irregularities that operators closed, and the seconds that they took."""
+    waits = [each.seconds for each in incidents if each.by and each.seconds is not None]
+    return {
+        "decided_by_people": len(waits),
+        "median_decision": round(median(waits), 3) if waits else None,
+        "longest_decision": max(waits, default=None),
+    }
 
 
 class ChangeFold:

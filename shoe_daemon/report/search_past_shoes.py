@@ -16,7 +16,12 @@ from shoe_daemon.game import CARDS_PER_DECK
 from shoe_daemon.journal.journal_reader import JournalReader, open_read_only
 from shoe_daemon.report.cards_in_drawn_order import CARD_EVENTS, CardFold, DrawnCard
 from shoe_daemon.report.find_repeats_and_factory_runs import Place, Repeat, repeats, runs_in
-from shoe_daemon.report.journal_events_and_commands import ShoeSpan, events_in, shoe_spans
+from shoe_daemon.report.journal_events_and_commands import (
+    NO_END,
+    ShoeSpan,
+    events_in,
+    shoe_spans,
+)
 from shoe_daemon.report.past_shoe_search_report import (
     CardRange,
     Finding,
@@ -74,7 +79,7 @@ def search(
 def _shoes(reader: JournalReader, skipped: list[Skipped]) -> Iterator[PastShoe]:
     for span in shoe_spans(reader):
         shoe, house, finished = _read(reader, span)
-        if span.end is None and not finished:
+        if span.end == NO_END and not finished:
             skipped.append(Skipped(span.shoe, "it is still under way"))
         elif reshuffles(house) or len(shoe.cards) > shoe.decks * CARDS_PER_DECK:
             skipped.append(Skipped(span.shoe, "cards went back into it"))

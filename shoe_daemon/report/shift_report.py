@@ -12,7 +12,12 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.report.fold_shift_events import FoldedTable, fold_table_events, report_on_shift
-from shoe_daemon.report.journal_events_and_commands import ShoeSpan, events_in, shoe_spans
+from shoe_daemon.report.journal_events_and_commands import (
+    NO_END,
+    ShoeSpan,
+    events_in,
+    shoe_spans,
+)
 from shoe_daemon.report.report_model import Proof
 from shoe_daemon.report.shift_period import Period, first_event_at
 from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
@@ -30,7 +35,6 @@ _SILENCES: Final = """
     SELECT s.at, (SELECT o.at FROM observation o WHERE o.id < s.id ORDER BY o.id DESC LIMIT 1)
     FROM observation s WHERE s.type = 'session' ORDER BY s.id
 """
-_NO_END: Final = 1 << 62
 
 
 def read_shift(
@@ -137,4 +141,4 @@ def _silences(connection: sqlite3.Connection) -> Iterator[tuple[int, int]]:
     for at, last in rows:
         yield 0 if last is None else to_microseconds(last), to_microseconds(at)
     found = connection.execute("SELECT at FROM observation ORDER BY id DESC LIMIT 1").fetchone()
-    yield to_microseconds(found[0]) if found else 0, _NO_END
+    yield to_microseconds(found[0]) if found else 0, NO_END

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -65,33 +65,7 @@ def compose(
         counted = Counter({Card(face): count for face, count in table.read.items()})
         differ = (+counted, table.unread) != (known, unread)
         known, unread = counted, table.unread
-    return _composition_of(
-        decks,
-        known,
-        unread,
-        reshuffled=reshuffles(house),
-        by_table=table is not None,
-        differ=differ,
-    )
-
-
-def compose_counted_shoe(
-    decks: int, read: Mapping[Card, int], stub: Mapping[Card, int]
-) -> Composition:
-    """Compare a whole shoe: cards read, and the remaining cards counted by hand."""
-    known = Counter(read) + Counter(stub)
-    return _composition_of(decks, known, max(decks * CARDS_PER_DECK - known.total(), 0))
-
-
-def _composition_of(  # noqa: PLR0913 - all of them are needed
-    decks: int,
-    known: Counter[Card],
-    unread: int,
-    *,
-    reshuffled: bool = False,
-    by_table: bool = False,
-    differ: bool = False,
-) -> Composition:
+    reshuffled = reshuffles(house)
     out = known.total() + unread
     left = decks * CARDS_PER_DECK - out
     dealt_out = left <= 0 and not reshuffled
@@ -108,7 +82,7 @@ def _composition_of(  # noqa: PLR0913 - all of them are needed
         missing=short if dealt_out else {},
         dealt_out=dealt_out,
         reshuffled=reshuffled,
-        told="table" if by_table else "events",
+        told="events" if table is None else "table",
         events_differ=differ,
     )
 

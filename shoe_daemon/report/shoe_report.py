@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,7 +17,12 @@ from shoe_daemon.journal.signatures import last_signature
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.report.cards_in_drawn_order import CardFold, DrawnCard
 from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.journal_events_and_commands import ShoeSpan, events_in, find_span
+from shoe_daemon.report.journal_events_and_commands import (
+    NO_END,
+    ShoeSpan,
+    events_in,
+    find_span,
+)
 from shoe_daemon.report.report_model import (
     Incident,
     Pause,
@@ -35,6 +39,7 @@ from shoe_daemon.report.rounds_and_incidents import (
     RoundFold,
     compare_with_odds,
     count_rounds,
+    decision_times,
 )
 from shoe_daemon.report.shoe_composition import compose
 from shoe_daemon.table import Event, events, to_microseconds
@@ -42,7 +47,6 @@ from shoe_daemon.table import Event, events, to_microseconds
 Progress = Callable[[int, int], None]
 
 _SECOND: Final = 1_000_000
-_NO_END: Final = 1 << 62
 _HASH_BYTES: Final = 32
 
 _LAST_EVENT: Final = (
@@ -73,7 +77,7 @@ def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None)
     """
     with open_read_only(path) as reader:
         span = find_span(reader, shoe)
-        report = report_on(events_in(reader, span), replaced=span.end is not None)
+        report = report_on(events_in(reader, span), replaced=span.end < NO_END)
         return replace(report, proof=prove(reader, span, progress))
 
 
@@ -137,18 +141,13 @@ def _tempo(cards: list[DrawnCard], lines: list[RoundLine], incidents: list[Incid
     moments = [to_microseconds(card.at) for card in cards]
     ends = [to_microseconds(line.ended_at) for line in lines if line.ended_at]
     span = (max([*moments, *ends]) - moments[0]) / _SECOND if moments else 0.0
-    waits = [
-        each.seconds for each in incidents if each.by is not None and each.seconds is not None
-    ]
     done = sum(line.status == "finished" for line in lines)
     return Tempo(
         seconds=round(span, 3),
         cards_per_minute=round(len(cards) * 60 / span, 1) if span else None,
         rounds_per_hour=round(done * 3600 / span, 1) if span else None,
         longest_pause=_longest_pause(cards, moments),
-        decided_by_people=len(waits),
-        median_decision=round(median(waits), 3) if waits else None,
-        longest_decision=max(waits, default=None),
+        **decision_times(incidents),
     )
 
 
@@ -167,15 +166,13 @@ def prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> P
     The journal holds at least one event before the span's end.
     """
     connection = reader.connection
-    end = _NO_END if span.end is None else span.end
-    last, digest, observation = connection.execute(_LAST_EVENT, (end,)).fetchone()
+    last, digest, observation = connection.execute(_LAST_EVENT, (span.end,)).fetchone()
     found = connection.execute(_PUBLISHED_HEAD, (span.first, last)).fetchone()
     published = found[0] if found else None
     sessions = connection.execute(_PROGRAMS, {"first": span.first, "last": observation})
-    verdict = None
-    if progress is not None:
-        verdict = verify(reader, find=_hash(published), progress=progress)
+    verdict = progress and verify(reader, find=_hash(published), progress=progress)
     fault = verdict.broken if verdict else None
+    signed = last_signature(connection, shoe=span.shoe)
     return Proof(
         first_event=span.first,
         last_event=last,
@@ -186,15 +183,10 @@ def prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> P
         broken=f"{fault.row}: {fault.what}" if fault else None,
         written_by=tuple(dict.fromkeys(row[0] for row in sessions)),
         reported_by=__version__,
-        signature=_signature(reader, span.shoe),
+        signature=None
+        if signed is None
+        else ProofSignature(signed.seq, signed.key.hex(), signed.signature.hex()),
     )
-
-
-def _signature(reader: JournalReader, shoe: int) -> ProofSignature | None:
-    found = last_signature(reader.connection, shoe=shoe)
-    if found is None:
-        return None
-    return ProofSignature(found.seq, found.key.hex(), found.signature.hex())
 
 
 def _hash(published: object) -> bytes | None:
