@@ -117,10 +117,9 @@ class _Source(Struct, frozen=True):
     def open(self) -> Transport:
         from drivers import open_transport
 
-        opener = _opener(self.driver)
-        return (
-            open_transport(self.port, self.line) if opener is None else opener.open_line(self.port)
-        )
+        if (opener := _opener(self.driver)) is not None:
+            return opener.open_line(self.port)
+        return open_transport(self.port, self.line)
 
     def header(self, *, anonymise: bool) -> dict[str, str]:
         """Return what is known of the line; with `anonymise` nothing that names the place."""
@@ -462,16 +461,12 @@ class _Recording:
             return self._decoder.feed(data, now)
         except Exception as error:  # noqa: BLE001 - a driver that breaks its promise
             self._decoder = self._driver.decoder()
-            self._say_failure(error)
+            self.say(
+                f"the decoder of {self._driver.name} failed, frames are no longer counted: "
+                f"{describe_exception(error)}"
+            )
+            self._driver = None
             return []
-
-    def _say_failure(self, error: Exception) -> None:
-        driver, self._driver = self._driver, None
-        name = "" if driver is None else driver.name
-        self.say(
-            f"the decoder of {name} failed, frames are no longer counted: "
-            f"{describe_exception(error)}"
-        )
 
     def _summary(self, seconds: float | None) -> str:
         tally = self._tally

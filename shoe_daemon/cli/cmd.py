@@ -23,23 +23,6 @@ if TYPE_CHECKING:
 
 _NUMBER: Final = click.IntRange(min=1)
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
-_FIELDS: Final = (
-    "reason",
-    "irregularity",
-    "action",
-    "slot",
-    "card",
-    "round",
-    "outcome",
-    "player_pair",
-    "banker_pair",
-    "seat",
-    "from_seq",
-    "kind",
-    "left",
-    "dealer",
-    "expects_seq",
-)
 
 
 @click.command(short_help="Give an order to a table's daemon.")
@@ -159,9 +142,10 @@ def _config(given: dict[str, Any]) -> Config:
 
 def _order(given: dict[str, Any]) -> dict[str, Any]:
     """Build the command without checking it: the table rejects and journals invalid commands."""
-    from shoe_daemon.table import from_microseconds
+    from shoe_daemon.table import Command, from_microseconds
 
-    order = {key: given[key] for key in _FIELDS if given[key] is not None}
+    fields = Command.__struct_fields__
+    order = {key: given[key] for key in fields if given.get(key) is not None}
     for key in ("slot", "card"):
         if key in order:
             order[key] = order[key].upper()

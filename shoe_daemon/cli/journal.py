@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 import msgspec
@@ -50,16 +50,7 @@ def command() -> None:
 )
 @JSON_OBJECT
 @click.pass_context
-def verify(  # noqa: PLR0913 - as many as there are options
-    ctx: click.Context,
-    file: Path,
-    head: str | None,
-    key: Path | None,
-    clips: Path | None,
-    *,
-    refold: bool,
-    as_json: bool,
-) -> None:
+def verify(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401 - options, by name
     """
     Walk the hash chain and say the first place where it breaks.
 
@@ -70,7 +61,7 @@ def verify(  # noqa: PLR0913 - as many as there are options
     """
     from shoe_daemon.cli.journal_verify import verify_journal
 
-    ctx.exit(verify_journal(file, head, key, clips, refold=refold, as_json=as_json))
+    ctx.exit(verify_journal(**options))
 
 
 @command.command()
@@ -228,58 +219,43 @@ def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
     yield f"{file}: {summary.site}/{summary.table}"
     yield ""
     yield from table_lines(_overview(summary))
-    yield from _block("irregularities", _numbers(summary.irregularities))
-    yield from _block("only counted", _counters(summary))
-    yield from _block("consumers", _consumers(summary))
+    numbers = {name: f"{number:,}" for name, number in summary.irregularities.items()}
+    width = max(map(len, numbers.values()), default=0)
+    counters = {
+        source or "the reader": f"{counter.repeats:,} repeats, {counter.noise:,} of noise, "
+        f"{counter.bytes:,} bytes"
+        for source, counter in summary.counters.items()
+    }
+    consumers = {
+        consumer: f"up to event {seq:,}, {summary.seq - seq:,} to come"
+        for consumer, seq in summary.cursors.items()
+    }
+    for title, rows in (
+        ("irregularities", {name: f"{text:>{width}}" for name, text in numbers.items()}),
+        ("only counted", counters),
+        ("consumers", consumers),
+    ):
+        if rows:
+            yield ""
+            yield f"  {title}"
+            yield from table_lines(rows.items(), indent="    ")
 
 
 def _overview(summary: Summary) -> list[tuple[str, str]]:
     times = "nothing yet"
     if summary.first_at and summary.last_at:
         times = f"{_time(summary.first_at)} to {_time(summary.last_at)} UTC"
+    removed = f"; shoes up to {summary.removed:,} were removed" if summary.removed else ""
     return [
         ("made", f"{_time(summary.created)} UTC, in form {summary.version}"),
         ("holds", times),
-        ("shoes", f"{summary.shoes:,}{_removed(summary)}"),
+        ("shoes", f"{summary.shoes:,}{removed}"),
         ("rounds", f"{summary.rounds:,} finished, {summary.aborted:,} aborted"),
         ("events", f"{sum(summary.events.values()):,}, the last is {summary.seq:,}"),
         ("observations", f"{summary.observations:,}, with {summary.captures:,} captures of bytes"),
         ("size", _size(summary.size)),
         ("head", summary.hash),
     ]
-
-
-def _removed(summary: Summary) -> str:
-    return f"; shoes up to {summary.removed:,} were removed" if summary.removed else ""
-
-
-def _numbers(numbers: dict[str, int]) -> list[tuple[str, str]]:
-    width = max((len(f"{number:,}") for number in numbers.values()), default=0)
-    return [(name, f"{number:>{width},}") for name, number in numbers.items()]
-
-
-def _counters(summary: Summary) -> list[tuple[str, str]]:
-    return [
-        (
-            source or "the reader",
-            f"{counter.repeats:,} repeats, {counter.noise:,} of noise, {counter.bytes:,} bytes",
-        )
-        for source, counter in summary.counters.items()
-    ]
-
-
-def _consumers(summary: Summary) -> list[tuple[str, str]]:
-    return [
-        (consumer, f"up to event {seq:,}, {summary.seq - seq:,} to come")
-        for consumer, seq in summary.cursors.items()
-    ]
-
-
-def _block(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
-    if rows:
-        yield ""
-        yield f"  {title}"
-        yield from table_lines(rows, indent="    ")
 
 
 def _time(at: str) -> str:

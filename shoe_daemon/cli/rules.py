@@ -7,7 +7,8 @@ from typing import Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli import house_text, policy_text_and_differences
+from shoe_daemon.cli import house_text
+from shoe_daemon.cli import policy_text_and_differences as policy_text
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
     HOUSE_IDS,
@@ -44,10 +45,8 @@ def command() -> None:
 def list_houses(*, json: bool) -> None:
     """Lists the houses that come with the project."""
     houses = [load_house(house) for house in HOUSE_IDS]
-    if json:
-        _print_json([{"id": each.id, "name": each.name, "sheet": each.sheet} for each in houses])
-    else:
-        click.echo(house_text.house_list(houses))
+    short = [{"id": each.id, "name": each.name, "sheet": each.sheet} for each in houses]
+    _print(house_text.house_list(houses), short, json=json)
 
 
 @command.command()
@@ -56,16 +55,15 @@ def list_houses(*, json: bool) -> None:
 def show(house: str, *, json: bool) -> None:
     """Shows the rules of HOUSE: one that `list` names, or a file ending in .toml."""
     rules = find_house(house)
-    if json:
-        _print_json(
-            {
-                "house": house_to_mapping(rules),
-                "pays": _pays(rules.offered),
-                "tableau": _tableau(),
-            }
-        )
-    else:
-        click.echo(house_text.rule_sheet(rules))
+    mapping = {
+        "house": house_to_mapping(rules),
+        # After commission.
+        "pays": {
+            wager.id: {line.prize.id: line.pays for line in wager.lines} for wager in rules.offered
+        },
+        "tableau": _tableau(),
+    }
+    _print(house_text.rule_sheet(rules), mapping, json=json)
 
 
 @command.command()
@@ -78,10 +76,7 @@ def odds(house: str | None, decks: str | None, *, json: bool) -> None:
     wagers = rules.offered if rules else _usual_wagers()
     usual = rules.decks if rules else _USUAL_DECKS
     counted = count_odds(wagers, usual if decks is None else _whole_number("--decks", decks))
-    if json:
-        _print_json(counted.to_mapping())
-    else:
-        click.echo(house_text.odds_table(counted, wagers))
+    _print(house_text.odds_table(counted, wagers), counted.to_mapping(), json=json)
 
 
 def _whole_number(option: str, text: str) -> int:
@@ -96,11 +91,6 @@ def _usual_wagers() -> tuple[Wager, ...]:
     return tuple(
         Wager.priced(known, known.usual, _USUAL_COMMISSION) for known in WAGER_CATALOGUE.values()
     )
-
-
-def _pays(wagers: tuple[Wager, ...]) -> dict[str, dict[str, str]]:
-    """Return the pay tables after commission."""
-    return {wager.id: {line.prize.id: line.pays for line in wager.lines} for wager in wagers}
 
 
 def _tableau() -> dict[str, Any]:
@@ -131,32 +121,14 @@ def show_policy(
     if sum((policy is not None, listed, diff is not None)) != 1:
         raise UserError("rules policy: expected one of POLICY, --list and --diff A B")
     if policy is not None:
-        _print_policy(find_policy(policy), json=json)
+        found = find_policy(policy)
+        _print(policy_text.policy_sheet(found), policy_to_mapping(found), json=json)
     elif diff is not None:
-        _print_differences(find_policy(diff[0]), find_policy(diff[1]), json=json)
+        both = find_policy(diff[0]), find_policy(diff[1])
+        _print(policy_text.difference_table(*both), _differences(*both), json=json)
     else:
-        _print_policies([load_policy(each) for each in POLICY_IDS], json=json)
-
-
-def _print_policy(policy: Policy, *, json: bool) -> None:
-    if json:
-        _print_json(policy_to_mapping(policy))
-    else:
-        click.echo(policy_text_and_differences.policy_sheet(policy))
-
-
-def _print_differences(one: Policy, other: Policy, *, json: bool) -> None:
-    if json:
-        _print_json(_differences(one, other))
-    else:
-        click.echo(policy_text_and_differences.difference_table(one, other))
-
-
-def _print_policies(policies: list[Policy], *, json: bool) -> None:
-    if json:
-        _print_json([_in_short(each) for each in policies])
-    else:
-        click.echo(policy_text_and_differences.policy_list(policies))
+        policies = [load_policy(each) for each in POLICY_IDS]
+        _print(policy_text.policy_list(policies), list(map(_in_short, policies)), json=json)
 
 
 def _in_short(policy: Policy) -> dict[str, object]:
@@ -177,15 +149,15 @@ def _differences(one: Policy, other: Policy) -> dict[str, object]:
         "policies": [each.id for each in both],
         "rulings": {
             situation: [_actions(each, situation) for each in both]
-            for situation in policy_text_and_differences.differing_situations(one, other)
+            for situation in policy_text.differing_situations(one, other)
         },
         "severity": {
             kind: [each.severity(kind) for each in both]
-            for kind in policy_text_and_differences.differing_severities(one, other)
+            for kind in policy_text.differing_severities(one, other)
         },
         "false_draw_passes_shoe": {
             kind: [each.passes_shoe(kind) for each in both]
-            for kind in policy_text_and_differences.differing_false_draws(one, other)
+            for kind in policy_text.differing_false_draws(one, other)
         },
     }
 
@@ -197,6 +169,9 @@ def _actions(policy: Policy, situation: Situation) -> list[dict[str, object]]:
     ]
 
 
-def _print_json(value: object) -> None:
-    """Print a value as indented JSON with sorted keys."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2))
+def _print(text: str, value: object, *, json: bool) -> None:
+    """Print a text, or with `json` a value as indented JSON with sorted keys."""
+    if json:
+        click.echo(msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2))
+    else:
+        click.echo(text)

@@ -17,9 +17,8 @@ from typing import Final
 from shoe_daemon.game import RANKS, SUIT_SIGNS, SUITS, Card, Outcome, card_text
 from shoe_daemon.report import wording
 from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.report_model import Incident, Proof, RoundLine, ShoeReport
+from shoe_daemon.report.report_model import Change, Incident, Proof, RoundLine, ShoeReport
 from shoe_daemon.report.wording import plain
-from shoe_daemon.table import HandResult
 
 _TEMPLATES: Final = ("page.html", "shift.html")
 """The page of both reports with the blocks of one shoe, and those of a shift."""
@@ -62,6 +61,12 @@ def joined(parts: Iterable[Html]) -> Html:
     return Html("\n".join(parts))
 
 
+def fill_rows(block: str, rows: Iterable[Html]) -> Html:
+    """Fill a block that has `rows` only; nothing without any."""
+    text = joined(rows)
+    return fill(block, rows=text) if text else NOTHING
+
+
 NOTHING: Final = Html("")
 """No markup."""
 
@@ -83,11 +88,11 @@ def shoe_page(report: ShoeReport) -> str:
         source=wording.SOURCE,
         keys=_keys(report),
         expectations=joined(map(_expectation, report.expectations)),
-        beads=_beads(report.rounds),
+        beads=fill_rows("beads", (_bead(line) for line in report.rounds if line.counts)),
         composition=_composition(report),
         none="" if report.incidents else ": none",
-        incidents=_incidents(report.incidents),
-        changes=_changes(report),
+        incidents=fill_rows("incidents", map(_incident, report.incidents)),
+        changes=fill_rows("changes", map(_change, report.changes)),
         rounds=joined(map(_round, report.rounds)),
         proof=NOTHING if report.proof is None else proof_block(report.proof, "Proof"),
         signatures=signatures(wording.SIGNERS),
@@ -106,18 +111,14 @@ def page(name: str, where: str, lines: tuple[str, str], body: Html, style: Html 
         staff=wording.FOR_STAFF,
         body=body,
         style=style,
-        footer=_css_text(f"{name}, {where}"),
+        # Without characters that could end a string in a style sheet.
+        footer=_NOT_IN_CSS.sub("·", f"{name}, {where}"),
     )
 
 
 def signatures(signers: Iterable[str]) -> Html:
     """Render the lines for signatures."""
     return joined(fill("signature", signer=each) for each in signers)
-
-
-def _css_text(text: str) -> str:
-    """Replace characters that could end a string in a style sheet."""
-    return _NOT_IN_CSS.sub("·", text)
 
 
 def proof_block(proof: Proof, title: str, of: str = "shoe") -> Html:
@@ -129,9 +130,7 @@ def proof_block(proof: Proof, title: str, of: str = "shoe") -> Html:
 
 def _keys(report: ShoeReport) -> Html:
     counts, tempo, cards = report.counts, report.tempo, report.composition
-    pause = (
-        wording.NONE if tempo.longest_pause is None else wording.span(tempo.longest_pause.seconds)
-    )
+    pause = tempo.longest_pause
     out = fill("unit", value=cards.out, unit=f"of {cards.cards}")
     begun = fill("unit", value=counts.counted, unit=f"of {counts.begun}")
     pairs: list[tuple[str, object]] = [
@@ -139,7 +138,7 @@ def _keys(report: ShoeReport) -> Html:
         ("cards out", cards.out if cards.reshuffled else out),
         ("rounds an hour", wording.number(tempo.rounds_per_hour)),
         ("cards a minute", wording.number(tempo.cards_per_minute)),
-        ("longest pause", pause),
+        ("longest pause", wording.span(pause.seconds if pause else None)),
         ("irregularities", len(report.incidents)),
     ]
     return keys(pairs)
@@ -166,13 +165,8 @@ def _expectation(each: Expectation) -> Html:
     )
 
 
-def _beads(rounds: Iterable[RoundLine]) -> Html:
-    beads = [
-        fill("bead", kind=_kind(line.outcome), letter=_LETTERS[line.outcome])
-        for line in rounds
-        if line.counts
-    ]
-    return fill("beads", beads=joined(beads)) if beads else NOTHING
+def _bead(line: RoundLine) -> Html:
+    return fill("bead", kind=_kind(line.outcome), letter=_LETTERS[line.outcome])
 
 
 def _kind(outcome: Outcome | None) -> str:
@@ -204,12 +198,6 @@ def _colour(suit: str) -> str:
     return "red" if suit in _RED else "black"
 
 
-def _incidents(incidents: tuple[Incident, ...]) -> Html:
-    if not incidents:
-        return NOTHING
-    return fill("incidents", rows=joined(map(_incident, incidents)))
-
-
 def _incident(each: Incident) -> Html:
     return fill(
         "incident",
@@ -223,19 +211,13 @@ def _incident(each: Incident) -> Html:
     )
 
 
-def _changes(report: ShoeReport) -> Html:
-    if not report.changes:
-        return NOTHING
-    rows = (
-        fill(
-            "change",
-            time=wording.time(each.at),
-            round="" if each.round is None else each.round,
-            text=wording.change(each),
-        )
-        for each in report.changes
+def _change(each: Change) -> Html:
+    return fill(
+        "change",
+        time=wording.time(each.at),
+        round="" if each.round is None else each.round,
+        text=wording.change(each),
     )
-    return fill("changes", rows=joined(rows))
 
 
 def _round(line: RoundLine) -> Html:
@@ -244,18 +226,14 @@ def _round(line: RoundLine) -> Html:
         off="" if line.counts else "off",
         number=line.number,
         time=wording.time(line.started_at),
-        player=_cards(line.player),
+        player=joined(map(_card, line.player.cards)),
         player_total=wording.total(line.player),
-        banker=_cards(line.banker),
+        banker=joined(map(_card, line.banker.cards)),
         banker_total=wording.total(line.banker),
         kind=_kind(line.outcome) if line.status == "finished" else "",
         result=wording.result(line),
         remarks=wording.remarks(line),
     )
-
-
-def _cards(hand: HandResult) -> Html:
-    return joined(map(_card, hand.cards))
 
 
 def _card(face: Card | None) -> Html:

@@ -11,6 +11,7 @@ from shoe_daemon.report.html_report import (
     NOTHING,
     Html,
     fill,
+    fill_rows,
     joined,
     keys,
     page,
@@ -102,13 +103,9 @@ def _keys(report: ShiftReport) -> Html:
             ("cards", f"{figures.cards:,}"),
             ("irregularities", f"{figures.irregularities:,}"),
             ("void rounds", f"{figures.rounds.void:,}"),
-            ("half decided within", _span(figures.median_decision)),
+            ("half decided within", wording.span(figures.median_decision)),
         ]
     )
-
-
-def _span(seconds: float | None) -> str:
-    return wording.NONE if seconds is None else wording.span(seconds)
 
 
 def _hours(report: ShiftReport, zone: tzinfo) -> Html:
@@ -212,33 +209,27 @@ def _dealers(report: ShiftReport) -> Html:
 
 
 def _kinds(report: ShiftReport) -> Html:
-    kinds = shift_wording.kinds(report)
-    if not kinds:
-        return NOTHING
-    most = max(count for _, _, count, _, _ in kinds)
-    return fill(
-        "kinds",
-        rows=joined(
-            fill(
-                "kind_row",
-                severity=severity,
-                name=name,
-                count=f"{count:,}",
-                width=_unit(_KIND_BAR * count / most),
-                tables=tables,
-                dealers=dealers,
-            )
-            for name, severity, count, tables, dealers in kinds
-        ),
+    most = max(report.all.kinds.values(), default=0)
+    rows = (
+        fill(
+            "kind_row",
+            severity=severity,
+            name=name,
+            count=f"{count:,}",
+            width=_unit(_KIND_BAR * count / most),
+            tables=tables,
+            dealers=dealers,
+        )
+        for name, severity, count, tables, dealers in shift_wording.kinds(report)
     )
+    return fill_rows("kinds", rows)
 
 
 def _incidents(report: ShiftReport, zone: tzinfo) -> Html:
     shown, more = shift_wording.listed(report)
-    if not shown:
-        return fill("sentence", text=more) if more else NOTHING
-    table = fill("shift_incidents", rows=joined(_incident(report, each, zone) for each in shown))
-    return joined([table, fill("sentence", text=more)] if more else [table])
+    table = fill_rows("shift_incidents", (_incident(report, each, zone) for each in shown))
+    sentence = fill("sentence", text=more) if more else NOTHING
+    return joined(filter(None, [table, sentence]))
 
 
 def _incident(report: ShiftReport, each: ShiftIncident, zone: tzinfo) -> Html:

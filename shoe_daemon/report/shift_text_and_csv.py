@@ -77,24 +77,22 @@ def _expected(report: ShiftReport) -> Iterator[str]:
     yield from wrapped(shift_wording.SOURCE)
 
 
-def _table_head(title: str) -> str:
-    heads = zip(shift_wording.FIGURE_HEADS, _WIDTHS, strict=True)
-    return f"{title:<{_NAME}}" + "".join(f"{head:>{width}}" for head, width in heads)
+def _row(name: str, cells: Sequence[str] = shift_wording.FIGURE_HEADS) -> str:
+    columns = zip(cells, _WIDTHS, strict=True)
+    return f"{name:<{_NAME}}" + "".join(f"{cell:>{width}}" for cell, width in columns)
 
 
 def _figures(name: str, figures: Figures) -> Iterator[str]:
-    cells = zip(shift_wording.figure_cells(figures), _WIDTHS, strict=True)
-    row = "".join(f"{cell:>{width}}" for cell, width in cells)
     name = f"  {name}"
     if len(name) >= _NAME:
         yield from wrapped(name.strip())
         name = ""
-    yield f"{name:<{_NAME}}{row}"
+    yield _row(name, shift_wording.figure_cells(figures))
 
 
 def _tables(report: ShiftReport) -> Iterator[str]:
     called = shift_wording.names(report)
-    yield _table_head("TABLES")
+    yield _row("TABLES")
     for each in report.tables:
         yield from _figures(called[each.site, each.table], each.figures)
     if len(report.tables) > 1:
@@ -104,7 +102,7 @@ def _tables(report: ShiftReport) -> Iterator[str]:
 
 
 def _dealers(report: ShiftReport) -> Iterator[str]:
-    yield _table_head("DEALERS")
+    yield _row("DEALERS")
     for each in report.dealers:
         yield from _figures(shift_wording.dealer(each), each.figures)
     yield ""
@@ -172,16 +170,14 @@ def shift_csv(report: ShiftReport) -> str:
     out = StringIO()
     writer = csv.DictWriter(out, list(_csv_row("", "", report.all, (), None)), lineterminator="\n")
     writer.writeheader()
-    row = _csv_row("all", "", report.all, report.expectations, report.availability)
-    writer.writerow(row)
-    for table in report.tables:
-        name = f"{table.site}/{table.table}"
+    writer.writerow(_csv_row("all", "", report.all, report.expectations, report.availability))
+    for each in report.tables:
+        name = f"{each.site}/{each.table}"
         writer.writerow(
-            _csv_row("table", name, table.figures, table.expectations, table.availability)
+            _csv_row("table", name, each.figures, each.expectations, each.availability)
         )
     for dealer in report.dealers:
-        name = "" if dealer.dealer is None else dealer.dealer
-        writer.writerow(_csv_row("dealer", name, dealer.figures, (), None))
+        writer.writerow(_csv_row("dealer", dealer.dealer or "", dealer.figures, (), None))
     return out.getvalue()
 
 

@@ -115,6 +115,7 @@ def overview(report: ShiftReport) -> list[tuple[str, str]]:
     figures, readers = report.all, report.availability
     number, plural = wording.number, wording.plural
     rounds = wording.how_rounds_ended(figures.rounds, "ended")
+    starts = plural(readers.starts, "start")
     held = plural(figures.held, "result")
     cards = f"{figures.cards:,} left the shoe, {figures.unread:,} of them with a face not known"
     irregular = plural(figures.irregularities, "irregularity").replace("ys", "ies")
@@ -126,15 +127,11 @@ def overview(report: ShiftReport) -> list[tuple[str, str]]:
         ("Pace", f"{pace} an hour at a table in play, in {hours(figures)} hours of play"),
         ("Cards", cards),
         ("Alerts", "; ".join(filter(None, [found, wording.decisions(figures)]))),
-        ("Readers", f"worked {availability(readers)} of the time; {_starts(readers)}"),
+        ("Readers", f"worked {availability(readers)} of the time; {starts} of the daemon"),
     ]
     if report.source == "log":
         rows.append(("Source", LOG))
     return rows + [("Left out", text) for text in report.not_included]
-
-
-def _starts(readers: Availability) -> str:
-    return f"{wording.plural(readers.starts, 'start')} of the daemon"
 
 
 def odds_sentence(report: ShiftReport) -> str:
@@ -166,7 +163,6 @@ def limits(each: ShiftExpectation) -> tuple[str, str, str]:
 def figure_cells(figures: Figures) -> list[str]:
     """Format the figures that tables and dealers have in common, as in `FIGURE_HEADS`."""
     done = figures.rounds
-    decision = figures.median_decision
     return [
         hours(figures),
         f"{done.begun:,}",
@@ -175,7 +171,7 @@ def figure_cells(figures: Figures) -> list[str]:
         *(f"{each:,}" for each in (done.void, figures.held, done.aborted)),
         f"{figures.unread:,}",
         f"{figures.irregularities:,}",
-        wording.NONE if decision is None else wording.span(decision),
+        wording.span(figures.median_decision),
     ]
 
 

@@ -93,8 +93,10 @@ def day(at: str) -> str:
     return f"{moment.day} {moment:%B %Y}"
 
 
-def span(seconds: float) -> str:
-    """Format a duration: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``."""
+def span(seconds: float | None) -> str:
+    """Format a duration: ``0.4 s``, ``12 s``, ``1 min 5 s``, ``2 h 3 min``; a dash for None."""
+    if seconds is None:
+        return NONE
     if seconds < 10:  # noqa: PLR2004 - tenths matter below ten seconds
         return f"{seconds:.1f} s".replace(".0 s", " s")
     whole = round(seconds)
@@ -284,8 +286,11 @@ def decisions(tempo: Tempo | Figures) -> str:
 
 def proof_rows(proof: Proof, of: str = "shoe") -> list[tuple[str, str]]:
     """Format the proof as rows of name and value."""
+    numbers = f"{proof.first_event:,} to {proof.last_event:,} of the journal"
+    if proof.first_event > proof.last_event:
+        numbers = "none"
     rows = [
-        ("Events", _numbers_of_events(proof)),
+        ("Events", numbers),
         ("Chain", _CHAIN[proof.chain].format(broken=proof.broken)),
         ("Head", f"after the last event of this {of}: {proof.head}"),
     ]
@@ -296,12 +301,6 @@ def proof_rows(proof: Proof, of: str = "shoe") -> list[tuple[str, str]]:
     written = ", ".join(each or "not recorded" for each in proof.written_by) or "not recorded"
     rows.append(("Program", f"written by version {written}; report by {proof.reported_by}"))
     return rows
-
-
-def _numbers_of_events(proof: Proof) -> str:
-    if proof.first_event > proof.last_event:
-        return "none"
-    return f"{proof.first_event:,} to {proof.last_event:,} of the journal"
 
 
 def _signed(signed: ProofSignature) -> str:
