@@ -28,6 +28,15 @@ def errors_at(place: str) -> Iterator[None]:
         raise type(error)(f"{place}: {error}", exit_status=error.exit_status) from error
 
 
+@contextmanager
+def os_errors_at(place: object, *, exit_status: int = 2) -> Iterator[None]:
+    """Raise an `OSError` as a `UserError` that begins with a place."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{place}: {one_line(error)}", exit_status=exit_status) from error
+
+
 def one_line(error: BaseException) -> str:
     """
     Return the reason of an error on one line, without the number and the path that

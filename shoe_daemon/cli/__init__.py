@@ -22,8 +22,6 @@ from shoe_daemon import __version__
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.shutdown_signals import discard_output
 
-__all__ = ["COMMANDS", "main"]
-
 # Command name to "module:attribute".
 COMMANDS: dict[str, str] = {
     "doctor": "shoe_daemon.cli.check_config_and_doctor:doctor",

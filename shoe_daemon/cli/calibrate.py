@@ -14,6 +14,7 @@ from shoe_daemon.cli.calibrate_deck import deck
 from shoe_daemon.cli.shared_options import (
     DRIVER_OPTIONS,
     EXISTING_FILE,
+    EXISTING_FOLDER,
     FILE,
     JSON_OBJECT,
     STATION,
@@ -74,12 +75,7 @@ def serial(
     valid. With --driver only speeds are tried, and every frame is shown. It ends
     with status 1 where nothing fits.
     """
-    from calibration.serial_ports_and_speed_search import (
-        configuration,
-        list_ports,
-        listen,
-        silence_hints,
-    )
+    from calibration.serial_ports_and_speed_search import configuration, list_ports, listen
     from drivers import create_driver
 
     if driver_name is None and driver_options:
@@ -95,8 +91,8 @@ def serial(
     with stop_on_signals() as stopping:
         finding = listen(port, driver, seconds, click.echo, stopping)
     click.echo(_verdict(finding, driver))
-    for hint in silence_hints(port) if not finding.bytes else ():
-        click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
+    if not finding.bytes:
+        _print_hints(port)
     if not finding.frames:
         raise UserError(f"{port}: no valid frame of {driver.name}", exit_status=1)
     click.echo(f"\n{configuration(finding, driver, reader_id, driver_options)}")
@@ -105,14 +101,13 @@ def serial(
 def _identify(port: str, seconds: float, reader_id: str) -> None:
     """Identify the reader, and print its configuration, or what came instead."""
     from calibration.line_identification import identify, line_text
-    from calibration.serial_ports_and_speed_search import Finding, configuration, silence_hints
+    from calibration.serial_ports_and_speed_search import Finding, configuration
 
     with stop_on_signals() as stopping:
         found = identify(port, seconds, click.echo, stopping)
     if not found.received:
         click.echo("not one byte came; check:")
-        for hint in silence_hints(port):
-            click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
+        _print_hints(port)
         raise UserError(f"{port}: nothing came", exit_status=1)
     if not found.fitting:
         for text in _unknown_lines(found):
@@ -124,9 +119,17 @@ def _identify(port: str, seconds: float, reader_id: str) -> None:
     click.echo(f"{first.driver.name}{at}: {counts}, {found.strange} bytes of noise")
     for text in _tie_lines(found):
         echo_wrapped(text)
-    finding = Finding(found.port)
-    text = configuration(finding, first.driver, reader_id, first.options, found.line_changes)
+    text = configuration(
+        Finding(found.port), first.driver, reader_id, first.options, found.line_changes
+    )
     click.echo(f"\n{text}")
+
+
+def _print_hints(port: str) -> None:
+    from calibration.serial_ports_and_speed_search import silence_hints
+
+    for hint in silence_hints(port):
+        click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
 
 
 def _unknown_lines(found: Identification) -> list[str]:
@@ -202,7 +205,7 @@ def _verdict(finding: Finding, driver: Driver) -> str:
 @click.option("--labels", type=EXISTING_FILE, required=True, help="The labels, a CSV file.")
 @click.option(
     "--photos",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=EXISTING_FOLDER,
     required=True,
     help="The folder that the labels' file names start from.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,13 +12,13 @@ import click
 import msgspec
 from msgspec.structs import asdict
 
-from shoe_daemon.cli.shared_options import DRIVER_OPTIONS, EXISTING_FILE, FILE, Number
+from shoe_daemon.cli.shared_options import DECKS, DRIVER_OPTIONS, EXISTING_FILE, FILE, Number
 from shoe_daemon.cli.terminal_text_and_input import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from calibration.deck_learning import DeckLearning, ScannedDeck
+    from calibration.deck_learning import ScannedDeck
     from calibration.deck_scanning import Scan
     from drivers import DeckProfile, Driver, LineSettings
 
@@ -36,12 +37,7 @@ _MAX_NAMED: Final = 10
 @DRIVER_OPTIONS
 @click.option("--line", "line_text", metavar="TOML", help="As [reader.line] of a configuration.")
 @click.option("--out", type=FILE, default="deck.toml", help="Writes this profile.")
-@click.option(
-    "--decks",
-    type=click.IntRange(1, 12),
-    default=1,
-    help="How many are scanned, one after another.",
-)
+@click.option("--decks", type=DECKS, default=1, help="How many are scanned, one after another.")
 @click.option(
     "--order",
     default="SHDC",
@@ -205,7 +201,7 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
     done = len(learning.deck.scans)
     if not is_complete:
         kept = "" if is_capture or not done else f"; {part_of(out)} has them: go on any time"
-        missing = "" if not is_capture else f"; missing: {_named(learning)}"
+        missing = "" if not is_capture else f"; missing: {_named(learning.missing)} of this deck"
         raise UserError(
             f"{done} of {learning.total} cards were scanned{missing}{kept}", exit_status=1
         )
@@ -219,10 +215,9 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
     click.echo(f"next: shoe-daemon calibrate deck --verify {out} --port {shown or 'PORT'}")
 
 
-def _named(learning: DeckLearning) -> str:
-    missing = learning.missing
+def _named(missing: Sequence[str]) -> str:
     more = f" and {len(missing) - _MAX_NAMED} more" if len(missing) > _MAX_NAMED else ""
-    return f"{', '.join(missing[:_MAX_NAMED])}{more} of this deck"
+    return f"{', '.join(missing[:_MAX_NAMED])}{more}"
 
 
 def _verify(path: Path, scan: Scan) -> None:
@@ -239,9 +234,8 @@ def _verify(path: Path, scan: Scan) -> None:
     faults = []
     if verification.strangers:
         faults.append(f"strangers: {', '.join(verification.strangers)}")
-    if missing := verification.missing:
-        more = f" and {len(missing) - _MAX_NAMED} more" if len(missing) > _MAX_NAMED else ""
-        faults.append(f"not scanned: {', '.join(missing[:_MAX_NAMED])}{more}")
+    if verification.missing:
+        faults.append(f"not scanned: {_named(verification.missing)}")
     if faults:
         raise UserError(f"{path}: {'; '.join(faults)}", exit_status=1)
     click.echo(f"{path}: all {len(table)} codes are right, no stranger")

@@ -18,8 +18,14 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from drivers import CAPTURE_SUFFIX, FrameKind, LineSettings
-from shoe_daemon.cli.shared_options import DRIVER_OPTIONS, FILE, Number, import_structlog_alone
-from shoe_daemon.errors import UserError, describe_exception, errors_at, one_line
+from shoe_daemon.cli.shared_options import (
+    DRIVER_OPTIONS,
+    FILE,
+    PATH,
+    Number,
+    import_structlog_alone,
+)
+from shoe_daemon.errors import UserError, describe_exception, errors_at, one_line, os_errors_at
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.shutdown_signals import stop_on_signals
 
@@ -59,9 +65,7 @@ _STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.option("--driver", "driver_name", metavar="NAME", help="The reader, if it is known.")
 @DRIVER_OPTIONS
 @click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    help="A table's configuration instead of --port and --driver.",
+    "--config", type=PATH, help="A table's configuration instead of --port and --driver."
 )
 @click.option("--reader", metavar="ID", help="Which reader of --config, if it has several.")
 @click.option("--site", metavar="ID", help="Noted in the file.  [default: that of --config]")
@@ -300,10 +304,8 @@ def _recording(
 ) -> Iterator[_Recording]:
     from drivers import CaptureWriter
 
-    try:
+    with os_errors_at(file, exit_status=1):
         writer = CaptureWriter(file, header)
-    except OSError as error:
-        raise UserError(f"{file}: {one_line(error)}", exit_status=1) from error
     recording = _Recording(file, writer, driver, anonymiser)
     try:
         yield recording

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from drivers import ForwardTarget, LineSettings, OpensLine, has_line_settings, redact_url
+from shoe_daemon.cli.shared_options import PATH, config_option
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
     DisplaySettings,
@@ -52,7 +53,7 @@ _SIGNS: Final = {"good": "ok", "note": "--", "bad": "!!"}
 @click.command(
     "check-config", short_help="Check the configuration of a table, a display or notify."
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def check_config(file: Path) -> None:
     """
     Check a configuration and everything that it names, and say what it means.
@@ -62,7 +63,7 @@ def check_config(file: Path) -> None:
     """
     if is_display(file):
         shown = load_display(file, inspecting=True)
-        lines, notes = _display_lines(shown), shown.notes
+        lines, notes = [*_display_lines(shown)], shown.notes
     elif is_notify(file):
         notifying = load_notify(file, inspecting=True)
         lines, notes = _notify_lines(notifying), notifying.notes
@@ -73,15 +74,7 @@ def check_config(file: Path) -> None:
         click.echo(line)
 
 
-def _history_line(setup: DisplaySetup) -> list[str]:
-    history = setup.history
-    if history is None:
-        return []
-    account = history.mqtt.username or "no account"
-    return [f"log       {history.path}, {history.days} days; missing events through {account}"]
-
-
-def _display_lines(setup: DisplaySetup) -> list[str]:
+def _display_lines(setup: DisplaySetup) -> Iterator[str]:
     mqtt, display = setup.config.mqtt, setup.config.display
     addresses = ", ".join((f"http://{display.listen}/", *display.hosts))
     glyphs = f", glyphs {display.glyphs}" if display.glyphs else ""
@@ -89,20 +82,17 @@ def _display_lines(setup: DisplaySetup) -> list[str]:
     if display.stale_after is not None:
         stale = f"{display.stale_after:g} s"
     staff = "; shows alerts that only staff may see" if display.pit.staff_alerts else ""
-    return [
-        f"display   {addresses}",
-        f"hears     {_broker(mqtt)}, topics {mqtt.prefix}/{display.site or '+'}/+/…",
-        f"tables    {', '.join(display.tables) or 'all that speak'}",
-        f"pages     {languages()[display.language].name}{glyphs}",
-        f"stale     after {stale}",
-        *_history_line(setup),
-        f"pit       {_pit(display)}{staff}",
-        *(
-            f"metrics   http://{listen}/metrics"
-            for listen in (setup.config.metrics.listen,)
-            if listen is not None
-        ),
-    ]
+    yield f"display   {addresses}"
+    yield f"hears     {_broker(mqtt)}, topics {mqtt.prefix}/{display.site or '+'}/+/…"
+    yield f"tables    {', '.join(display.tables) or 'all that speak'}"
+    yield f"pages     {languages()[display.language].name}{glyphs}"
+    yield f"stale     after {stale}"
+    if (log := setup.history) is not None:
+        account = log.mqtt.username or "no account"
+        yield f"log       {log.path}, {log.days} days; missing events through {account}"
+    yield f"pit       {_pit(display)}{staff}"
+    if setup.config.metrics.listen is not None:
+        yield f"metrics   http://{setup.config.metrics.listen}/metrics"
 
 
 def _notify_lines(setup: NotifySetup) -> list[str]:
@@ -148,12 +138,15 @@ def _table_lines(setup: Setup) -> list[str]:
     house = setup.house
     broker = "nowhere (no [mqtt] section)" if mqtt is None else _broker(mqtt)
     unit = "" if setup.service is None else f" (of shoe-daemon@{setup.service})"
+    held = "no result is held back"
+    if table.hold_from:
+        held = f"a result waits for a person from irregularities of severity {table.hold_from} on"
     return [
         f"table     {config.site}/{table.id}{f' ({table.name})' if table.name else ''}",
         f"house     {house.name}, {table.decks or house.decks} decks, policy {table.policy}",
         f"faces     {_faces(setup)}",
         f"rounds    end by {_round_end(setup)}, result on {table.result_on}",
-        f"held      {_held(table.hold_from)}",
+        f"held      {held}",
         f"journal   {setup.journal}{unit}",
         f"publishes {broker}",
         *(f"metrics   {file}" for file in astuple(config.metrics) if file is not None),
@@ -181,12 +174,6 @@ def _faces(setup: Setup) -> str:
 def _round_end(setup: Setup) -> str:
     mode = setup.options.round_end
     return f"{mode} (auto)" if setup.config.table.round_end is RoundEnd.AUTO else str(mode)
-
-
-def _held(severity: int) -> str:
-    if not severity:
-        return "no result is held back"
-    return f"a result waits for a person from irregularities of severity {severity} on"
 
 
 def _reader(reader: Reading) -> Iterator[str]:
@@ -241,13 +228,7 @@ def _witness(witness: WitnessSettings, setup: Setup) -> str:
 
 
 @click.command("doctor", short_help="Test all that a table, a display or notify depends on.")
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The configuration of a table, a display or notify.",
-)
+@config_option("The configuration of a table, a display or notify.", required=True)
 @click.option("--json", "as_json", is_flag=True, help="One object, for programs.")
 @click.option(
     "--light-lamps",

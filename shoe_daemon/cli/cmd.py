@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import Number
+from shoe_daemon.cli.shared_options import COUNT, PATH, PORT, Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from shoe_daemon.config_sections import Config
     from shoe_daemon.mqtt.document_contents import Preview, Reply
 
-_NUMBER: Final = click.IntRange(min=1)
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
 
 
 @click.command(short_help="Give an order to a table's daemon.")
 @click.argument("verb", required=False)
-@click.option("--config", type=click.Path(path_type=Path), help="The table's configuration.")
+@click.option("--config", type=PATH, help="The table's configuration.")
 @click.option("--host", help="The broker, instead of the configuration's.")
-@click.option("--port", type=click.IntRange(1, 65535), help="The broker's port.")
+@click.option("--port", type=PORT, help="The broker's port.")
 @click.option("--protocol", type=click.Choice(["5", "3.1.1"]), help="The version of MQTT.")
 @click.option("--username", help="The account at the broker, instead of the table's.")
 @click.option("--password-file", help="Its password is the first line of this file.")
@@ -37,16 +36,16 @@ _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
 @click.option("--table", help="Of the table, without a configuration.")
 @click.option("--operator", metavar="NAME", help="Who gives the order; by default the login name.")
 @click.option("--reason", metavar="TEXT", help="Why.")
-@click.option("--irregularity", type=_NUMBER, metavar="ID", help="Which (acknowledge, rule).")
+@click.option("--irregularity", type=COUNT, metavar="ID", help="Which (acknowledge, rule).")
 @click.option("--action", help="What to do about it (rule).")
 @click.option("--slot", help="P1 to B3 (enter-card, correct-card).")
 @click.option("--card", help="Rank then suit, such as 10H (enter-card, correct-card).")
-@click.option("--round", type=_NUMBER, help="Which round of this shoe; by default the latest.")
+@click.option("--round", type=COUNT, help="Which round of this shoe; by default the latest.")
 @click.option("--outcome", help="player, banker or tie (enter-result).")
 @click.option("--player-pair/--no-player-pair", default=None, help="Of enter-result.")
 @click.option("--banker-pair/--no-banker-pair", default=None, help="Of enter-result.")
-@click.option("--seat", type=_NUMBER, help="Who gets the shoe (pass-shoe).")
-@click.option("--from-seq", type=_NUMBER, metavar="SEQ", help="The first event (replay).")
+@click.option("--seat", type=COUNT, help="Who gets the shoe (pass-shoe).")
+@click.option("--from-seq", type=COUNT, metavar="SEQ", help="The first event (replay).")
 @click.option("--kind", help="The irregularity that a person has seen (hold).")
 @click.option(
     "--left", type=click.IntRange(min=0), help="Cards counted in the old shoe (new-shoe)."

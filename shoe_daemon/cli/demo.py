@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.cli.shared_options import Number, import_structlog_alone, require_modules
+from shoe_daemon.cli.shared_options import (
+    COUNT,
+    FOLDER,
+    PORT,
+    Number,
+    import_structlog_alone,
+    require_modules,
+)
 
 _DEFAULT_FAULTS: Final = ("overdraw", "missed-draw", "unreadable", "noise")
 _FAULT_RATE: Final = 0.25
@@ -16,7 +22,7 @@ _FAULT_RATE_ALL: Final = 0.4
 
 
 @click.command("demo", short_help="Deal a simulated table and show it.")
-@click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
+@click.option("--rounds", type=COUNT, help="Ends after so many.")
 @click.option(
     "--speed",
     type=Number(min=0),
@@ -71,10 +77,7 @@ _FAULT_RATE_ALL: Final = 0.4
     help=f"The chance of each round that something does; 0 for never.  [default: {_FAULT_RATE}]",
 )
 @click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    default=1883,
-    help="The broker's port; another one where it is busy.",
+    "--port", type=PORT, default=1883, help="The broker's port; another one where it is busy."
 )
 @click.option(
     "--board/--no-board",
@@ -83,7 +86,7 @@ _FAULT_RATE_ALL: Final = 0.4
 )
 @click.option(
     "--board-port",
-    type=click.IntRange(1, 65535),
+    type=PORT,
     default=8080,
     help="The port for browsers; another one where it is busy.",
 )
@@ -99,12 +102,7 @@ _FAULT_RATE_ALL: Final = 0.4
     help="You are the supervisor: misdeals wait for you on the pit's page.",
 )
 @click.option("--plain", is_flag=True, help="Lines instead of a picture.")
-@click.option(
-    "--keep",
-    metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Leaves journal and log in this folder.",
-)
+@click.option("--keep", metavar="DIR", type=FOLDER, help="Leaves journal and log in this folder.")
 def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     """
     Deal a simulated table and show it.

@@ -13,8 +13,10 @@ import click
 
 from shoe_daemon.cli.shared_options import (
     LETTERS,
+    PATH,
     Number,
     broker_address,
+    config_option,
     import_structlog_alone,
     require_modules,
 )
@@ -31,12 +33,7 @@ if TYPE_CHECKING:
     short_help="Show tables to browsers: boards and the pit.",
     invoke_without_command=True,
 )
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(path_type=Path),
-    help="The display's configuration; see `check-config`.",
-)
+@config_option("The display's configuration; see `check-config`.")
 @click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
 @click.option(
     "--listen",
@@ -74,15 +71,9 @@ def display(
     metavar="JOURNAL...",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
 )
-@click.option(
-    "--config",
-    "file",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The display's configuration, with [display.history].",
-)
+@config_option("The display's configuration, with [display.history].", required=True)
 def import_journals(journals: tuple[Path, ...], file: Path) -> None:
     """
     Add the public events of JOURNALs to the log of the pit; what it has already stays as it is.
@@ -138,12 +129,7 @@ def _display_setup(file: Path | None, broker: str | None, listen: str | None) ->
 @click.command("watch", short_help="Show the board of a table in this terminal.")
 @click.argument("table", required=False)
 @click.option("--broker", metavar="HOST:PORT", help="The MQTT broker, in place of the file's.")
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(path_type=Path),
-    help="The configuration of a display, or of the table itself.",
-)
+@config_option("The configuration of a display, or of the table itself.")
 @click.option(
     "--protocol",
     type=click.Choice(["5", "3.1.1"]),
@@ -172,15 +158,19 @@ def watch(table: str | None, *, once: bool, letters: bool, **given: Any) -> None
     from shoe_daemon.display.terminal.screen import Screen, has_colours
     from shoe_daemon.display.terminal.watch_loop import watch as watch_live
     from shoe_daemon.display.terminal.watch_loop import watch_once
+    from shoe_daemon.logging_setup import no_logs
 
-    _disable_logs()
+    click.get_current_context().with_resource(no_logs())  # no lines in the picture
     feed, configured = _table_feed(given["file"], given["broker"], given["protocol"])
     symbols = LETTERS if letters else chinese()
     if not has_colours():
         symbols = plain(symbols)
     name = table or configured
     if once:
-        _check_encoding()
+        if not (sys.stdout.encoding or "").lower().startswith("utf"):
+            raise UserError(
+                f"watch: the encoding here is {sys.stdout.encoding}; expected UTF-8, LANG=C.UTF-8"
+            )
         found = watch_once(feed, name, symbols, given["wait"])
     elif not Screen.is_supported():
         raise UserError("watch: this is no terminal with UTF-8; expected one, or --once")
@@ -188,26 +178,6 @@ def watch(table: str | None, *, once: bool, letters: bool, **given: Any) -> None
         found = watch_live(feed, name, symbols)
     for line in found:
         click.echo(line)
-
-
-def _check_encoding() -> None:
-    if not (sys.stdout.encoding or "").lower().startswith("utf"):
-        raise UserError(
-            f"watch: the encoding here is {sys.stdout.encoding}; expected UTF-8, LANG=C.UTF-8"
-        )
-
-
-def _disable_logs() -> None:
-    """Keep log lines out of the picture."""
-    import structlog
-
-    structlog.configure(processors=[_drop_event], logger_factory=structlog.ReturnLoggerFactory())
-
-
-def _drop_event(_logger: object, _name: str, _event: object) -> str:
-    import structlog
-
-    raise structlog.DropEvent
 
 
 def _table_feed(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from shoe_daemon.cli.samples_and_schema import sample_files
-from shoe_daemon.cli.shared_options import Number
+from shoe_daemon.cli.shared_options import EXISTING_FOLDER, Number
 from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stop_on_signals
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from shoe_daemon.installation.answers import Answers
     from shoe_daemon.installation.file_writing import Record
     from shoe_daemon.installation.questions import Given
-
-__all__ = ["command"]
 
 _ROOT: Final = Path("/")
 _LISTEN_S: Final = 30.0
@@ -93,7 +91,7 @@ _LANGUAGES: Final = sorted(
 )
 @click.option(
     "--root",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=EXISTING_FOLDER,
     default=_ROOT,
     show_default=False,
     help="Write below this folder, for an image of a computer; nothing is started.",

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import FILE, FOLDER, JSON_OBJECT
+from shoe_daemon.cli.shared_options import COUNT, EXISTING_FOLDER, FILE, FOLDER, JSON_OBJECT, PATH
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
 from shoe_daemon.errors import UserError, one_line
 
@@ -65,7 +65,7 @@ def verify(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401 - opt
 
 
 @command.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.argument("folder", type=EXISTING_FOLDER)
 def keygen(folder: Path) -> None:
     """
     Write a new key that signs a journal into FOLDER: journal.key and journal-public.pem.
@@ -90,7 +90,7 @@ def keygen(folder: Path) -> None:
 @click.option(
     "--events", "what", flag_value="events", default=True, help="What was said (default)."
 )
-@click.option("--shoe", type=click.IntRange(min=1), metavar="N", help="Only this shoe.")
+@click.option("--shoe", type=COUNT, metavar="N", help="Only this shoe.")
 @click.option(
     "--out", type=click.File("wb", atomic=True), default="-", help="Where to, not stdout."
 )
@@ -271,7 +271,7 @@ def _size(size: int) -> str:
 
 @command.command()
 @_JOURNAL
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target", type=PATH)
 def backup(file: Path, target: Path) -> None:
     """
     Copy FILE to TARGET while the daemon runs, and verify the copy.

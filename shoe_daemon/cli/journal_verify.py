@@ -11,12 +11,13 @@ import msgspec
 
 from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, driver_version
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, os_errors_at
 from shoe_daemon.journal import JournalReader, journal_database
 from shoe_daemon.journal.clip_records import ClipVerdict, check_clips, clip_records, first_kept
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.raw_bytes_check import RawDecoder, RawNote
-from shoe_daemon.journal.refold_check import OtherVersion, RefoldResult, refold
+from shoe_daemon.journal.refold_check import OtherVersion, RefoldResult
+from shoe_daemon.journal.refold_check import refold as check_again
 from shoe_daemon.journal.signatures import Signature, SignatureVerdict, check_signatures
 from shoe_daemon.journal.verify import ChainVerdict, JournalFault, verify
 from shoe_daemon.table import Observation, ReaderRecord
@@ -72,8 +73,14 @@ def verify_journal(  # noqa: PLR0913 - the options of the command
         with progress_display("verifying the chain") as progress:
             verdict = verify(reader, find=wanted, progress=progress)
         signed = _signatures(reader, verdict, is_valid)
-        again = _refolded(reader) if refold and not verdict.broken else None
-        videos = None if clips is None or verdict.broken else _clips(reader, clips)
+        again = None
+        if refold and not verdict.broken:
+            with progress_display("decoding and folding again") as progress:
+                again = check_again(reader, _decoder_of, progress=progress)
+        videos = None
+        if clips is not None and not verdict.broken:
+            with os_errors_at(f"--clips {clips}"):
+                videos = check_clips(clip_records(reader), clips, first_kept(reader))
     found = _Found(verdict, signed, again, videos)
     good = found.is_good(head_wanted=wanted is not None)
     if as_json:
@@ -81,13 +88,6 @@ def verify_journal(  # noqa: PLR0913 - the options of the command
     else:
         click.echo("\n".join(_lines(file, found, head)))
     return 0 if good else 1
-
-
-def _clips(reader: JournalReader, folder: Path) -> ClipVerdict:
-    try:
-        return check_clips(clip_records(reader), folder, first_kept(reader))
-    except OSError as error:
-        raise UserError(f"--clips {folder}: {one_line(error)}") from error
 
 
 def _public_key(path: Path) -> Callable[[Signature], bool]:
@@ -118,11 +118,6 @@ def _hash(head: str | None) -> bytes | None:
     if len(wanted) != _HASH_BYTES:
         raise UserError(f"--head {head}: expected the {2 * _HASH_BYTES} hex digits of a head hash")
     return wanted
-
-
-def _refolded(reader: JournalReader) -> RefoldResult:
-    with progress_display("decoding and folding again") as progress:
-        return refold(reader, _decoder_of, progress=progress)
 
 
 def _decoder_of(record: ReaderRecord) -> RawDecoder:

@@ -16,8 +16,6 @@ from shoe_daemon.journal import JournalReader, StoredEvent
 from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.table import is_staff
 
-__all__ = ["Imported", "import_journal"]
-
 BATCH_SIZE: Final = 5000
 
 
@@ -84,11 +82,11 @@ def _journal_of(store: HistoryStore, reader: JournalReader, end: int) -> int:
 
 
 def _public(stored: Iterable[StoredEvent], path: Path) -> list[LoggedEvent]:
-    return [_event(each, path) for each in stored if not is_staff(each.type)]
-
-
-def _event(stored: StoredEvent, path: Path) -> LoggedEvent:
-    try:
-        return logged_event(_decode(stored.body))
-    except (ValueError, KeyError) as error:
-        raise UserError(f"{path}: event {stored.seq}: {error}") from error
+    events = []
+    for each in stored:
+        if not is_staff(each.type):
+            try:
+                events.append(logged_event(_decode(each.body)))
+            except (ValueError, KeyError) as error:
+                raise UserError(f"{path}: event {each.seq}: {error}") from error
+    return events

@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from shoe_daemon.cli.shared_options import FOLDER
 from shoe_daemon.errors import UserError, one_line
 
 _TEMPLATE: Final = Path(__file__).parent / "driver_template"
@@ -19,9 +20,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 @click.command()
 @click.argument("name")
-@click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), help="A new one; default: NAME."
-)
+@click.option("--folder", type=FOLDER, help="A new one; default: NAME.")
 def command(name: str, folder: Path | None) -> None:
     """
     Write a package with a driver NAME, such as my-reader: decoder, options, simulator, capture

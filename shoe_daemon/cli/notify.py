@@ -7,18 +7,12 @@ from pathlib import Path
 
 import click
 
-from shoe_daemon.cli.shared_options import import_structlog_alone
+from shoe_daemon.cli.shared_options import config_option, import_structlog_alone
 from shoe_daemon.errors import UserError
 
 
 @click.command("notify", short_help="Send alerts to people: webhook, mail, chat, telephone.")
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Recipients and broker; see `check-config`.",
-)
+@config_option("Recipients and broker; see `check-config`.", required=True)
 @click.option("--test", is_flag=True, help="Send one test to each recipient, and end.")
 def command(file: Path, *, test: bool) -> None:
     """

@@ -11,8 +11,8 @@ import click
 import msgspec
 
 from drivers import TEXT_SUFFIXES, Capture, create_driver, load_capture, observations_of
-from shoe_daemon.cli.shared_options import DRIVER_OPTIONS, Number
-from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.cli.shared_options import DECKS, DRIVER_OPTIONS, PATH, Number
+from shoe_daemon.errors import UserError, errors_at, os_errors_at
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.game import (
     DEFAULT_HOUSE,
@@ -36,7 +36,7 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Tick
 
 
 @click.command("replay", short_help="Turn a log or a capture into events.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--protocol", metavar="NAME", help="FILE is a capture of this reader.")
 @DRIVER_OPTIONS
 @click.option("--house", metavar="H", help="One of `rules list`, or a .toml file.")
@@ -47,7 +47,7 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Tick
     show_default=False,
     help="Whose rulings, or a .toml file.",
 )
-@click.option("--decks", type=click.IntRange(1, 12), help="Decks in the shoe.")
+@click.option("--decks", type=DECKS, help="Decks in the shoe.")
 @click.option(
     "--round-end",
     type=click.Choice([mode.value for mode in RoundEnd]),
@@ -125,10 +125,8 @@ def read_log(file: Path) -> Iterator[Observation]:
     Raises:
         UserError: The file or one of its lines cannot be read.
     """
-    try:
+    with os_errors_at(f"{file}: cannot be read"):
         lines = file.read_bytes().splitlines()
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read: {one_line(error)}") from error
     try:
         yield from decode_log(lines)
     except UserError as error:

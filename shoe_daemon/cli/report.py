@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import EXISTING_FILE, FILE, JSON_OBJECT
+from shoe_daemon.cli.shared_options import EXISTING_FILE, FILE, JSON_OBJECT, PATH
 from shoe_daemon.cli.terminal_text_and_input import progress_display
 from shoe_daemon.errors import UserError
 
@@ -26,7 +26,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("journals", nargs=-1, type=click.Path(path_type=Path), metavar="[JOURNAL]...")
+@click.argument("journals", nargs=-1, type=PATH, metavar="[JOURNAL]...")
 @click.option("--from", "start", required=True, metavar=_TIME, help="Such as 2026-11-22T18:00.")
 @click.option("--to", "end", metavar=_TIME, help="The first moment after it.  [default: now]")
 @click.option(

@@ -13,20 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shoe_daemon.cli.shared_options import import_structlog_alone
+from shoe_daemon.cli.shared_options import config_option, import_structlog_alone
 
 if TYPE_CHECKING:
     from shoe_daemon.service import Daemon
 
 
 @click.command("run", short_help="Run the daemon of one table.")
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The table's configuration; see `check-config`.",
-)
+@config_option("The table's configuration; see `check-config`.", required=True)
 def command(file: Path) -> None:
     """Run the daemon of one table until it is told to stop (SIGTERM or Ctrl-C)."""
     # Objects made at the start live as long as the daemon: exclude them from garbage collection.

@@ -9,7 +9,8 @@ from typing import Any, Final
 import click
 
 import shoe_daemon
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.cli.shared_options import FOLDER, PATH
+from shoe_daemon.errors import UserError, os_errors_at
 
 _NEXT: Final = """
 Next, as root in {folder}; README.md explains every file:
@@ -27,7 +28,7 @@ Next, as root in {folder}; README.md explains every file:
 
 
 @click.command(short_help="Write the sample files of an installation into a folder.")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", type=FOLDER)
 def samples(folder: Path) -> None:
     """
     Write the sample files of an installation into FOLDER: configurations, service
@@ -53,14 +54,13 @@ def sample_files() -> list[Path]:
 def _write_sample(source: Path, target: Path) -> bool:
     """Copy a file and return True; False where the target exists."""
     content = source.read_bytes()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise UserError(f"samples: {target}: cannot be written: {one_line(error)}") from error
+    with os_errors_at(f"samples: {target}: cannot be written"):
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                file.write(content)
+        except FileExistsError:
+            return False
     return True
 
 
@@ -75,7 +75,7 @@ def _write_sample(source: Path, target: Path) -> bool:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Write every schema to a file of its own below this folder; with --asyncapi, the "
     "document to this file.",
 )
@@ -123,11 +123,9 @@ def _print_asyncapi(out: Path | None) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    with os_errors_at(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: {one_line(error)}") from error
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -6,18 +6,24 @@ import importlib
 import math
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
 from shoe_daemon.errors import UserError
 
+PATH: Final = click.Path(path_type=Path)
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
 FOLDER: Final = click.Path(file_okay=False, path_type=Path)
 EXISTING_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING_FOLDER: Final = click.Path(exists=True, file_okay=False, path_type=Path)
+COUNT: Final = click.IntRange(min=1)
+DECKS: Final = click.IntRange(1, 12)
+_MAX_PORT: Final = 65_535
+PORT: Final = click.IntRange(1, _MAX_PORT)
 
 JSON_OBJECT: Final = click.option(
     "--json", "as_json", is_flag=True, help="One JSON object, for programs."
@@ -56,7 +62,12 @@ DRIVER_OPTIONS: Final = click.option(
     help="The reader's options, as in [reader.options] of a configuration.",
 )
 
-_MAX_PORT: Final = 65_535
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def config_option(text: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """Return the option ``--config`` with its help."""
+    return click.option("--config", "file", type=PATH, required=required, help=text)
 
 
 class Number(click.FloatRange):

@@ -17,13 +17,17 @@ from msgspec.structs import replace
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.cli.shared_options import (
+    COUNT,
+    DECKS,
     DRIVER_OPTIONS,
     FILE,
+    FOLDER,
+    PATH,
     STATION,
     Number,
     require_modules,
 )
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, os_errors_at
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
@@ -41,9 +45,9 @@ _PORT_COUNT: Final = 65_536
 _SILENCE_US: Final = 60_000_000
 _FPS: Final = {"overhead": 25.0, "throat": 50.0}
 
-_ROUNDS = click.option("--rounds", type=click.IntRange(min=1), help="Ends after so many.")
-_SHOES = click.option("--shoes", type=click.IntRange(min=1), help="Ends after so many.")
-_DECKS = click.option("--decks", type=click.IntRange(1, 12), default=8)
+_ROUNDS = click.option("--rounds", type=COUNT, help="Ends after so many.")
+_SHOES = click.option("--shoes", type=COUNT, help="Ends after so many.")
+_DECKS = click.option("--decks", type=DECKS, default=8)
 _FAULT_RATE = click.option(
     "--fault-rate",
     type=Number(0, 1),
@@ -117,7 +121,7 @@ _PORT: Final = click.Option(
 
 
 @click.command
-@click.option("--link", type=click.Path(path_type=Path), help="A stable path to the serial line.")
+@click.option("--link", type=PATH, help="A stable path to the serial line.")
 @click.option("--listen", metavar="HOST:PORT", help="A TCP port instead; port 0 takes a free one.")
 @click.option(
     "--capture",
@@ -136,7 +140,7 @@ _PORT: Final = click.Option(
 @_DECKS
 @click.option(
     "--scan-decks",
-    type=click.IntRange(1, 12),
+    type=DECKS,
     help="Deals nothing: scans so many decks card by card, for `calibrate deck`.",
 )
 @click.option("--seed", type=int, help="The same seed deals the same; by chance where not given.")
@@ -248,7 +252,7 @@ def _write_capture(path: Path, what: _Dealt, copies: int, ledger: _DealtLog) -> 
     }
     if options:
         header["options"] = msgspec.json.encode(options).decode()
-    try:
+    with os_errors_at(path):
         if path.suffix == CAPTURE_SUFFIX:
             # As on a line: what takes longer than the time to the next card holds that up.
             times = accumulate((round(at * 1e6) for at, _ in pieces), max)
@@ -261,8 +265,6 @@ def _write_capture(path: Path, what: _Dealt, copies: int, ledger: _DealtLog) -> 
             write_hex(path, header, [(data, f"{at:.2f} s") for at, data in pieces])
         else:
             path.write_bytes(b"".join(data for _, data in pieces))
-    except OSError as error:
-        raise UserError(f"{path}: {one_line(error)}") from error
     ledger.sum_up()
 
 
@@ -295,14 +297,9 @@ class _DealtLog:
 
 @contextlib.contextmanager
 def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
-    if truth is None:
-        yield _DealtLog(None)
-        return
-    try:
-        file = truth.open("w", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{truth}: {one_line(error)}") from error
-    with file:
+    with os_errors_at(truth):
+        opened = truth.open("w", encoding="utf-8") if truth else contextlib.nullcontext()
+    with opened as file:
         yield _DealtLog(file)
 
 
@@ -321,9 +318,7 @@ def _dealt_log(truth: Path | None) -> Iterator[_DealtLog]:
     "round.",
 )
 @click.option(
-    "--profile",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Writes the profile of a perfect calibration into this folder.",
+    "--profile", type=FOLDER, help="Writes the profile of a perfect calibration into this folder."
 )
 @click.option(
     "--size",
@@ -411,10 +406,8 @@ def _faults_named(station: str, named: Iterable[str]) -> tuple[Any, ...]:
 def _write_profile(settings: CameraSettings, folder: Path) -> None:
     from drivers.simulators.camera.simulation_files import write_simulated_profile
 
-    try:
+    with os_errors_at(folder):
         click.echo(f"profile: {write_simulated_profile(settings, folder)}")
-    except OSError as error:
-        raise UserError(f"{folder}: {one_line(error)}") from error
 
 
 def _film(settings: CameraSettings, path: Path, truth: Path | None) -> None:
