@@ -141,16 +141,7 @@ def scenes(settings: Settings, table: SimulatedTable | None = None) -> Iterator[
 
 
 class SimulatedAngelEye:
-    """
-    The simulator of the driver ``angel-eye-ii``.
-
-    Attributes:
-        about: What it is.
-        faults: What can go wrong with it.
-        modes: When it can report faces.
-        ends_in_silence: It reports results.
-        repeat_options: None: its reports are numbered.
-    """
+    """The simulator of the driver ``angel-eye-ii``, whose reports are numbered."""
 
     about: ClassVar[str] = "an Angel Eye II shoe"
     faults: ClassVar[tuple[Fault, ...]] = tuple(Fault)

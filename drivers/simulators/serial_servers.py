@@ -11,9 +11,10 @@ import struct
 import termios
 import time
 import tty
+from abc import ABC, abstractmethod
 from pathlib import Path
 from threading import Event
-from typing import Final, Protocol
+from typing import Final
 
 from shoe_daemon.errors import UserError, one_line
 
@@ -30,36 +31,43 @@ FLUSH_TIMEOUT_S: Final = 5.0
 """Time after which a program that has not flushed its input is assumed to never do so."""
 
 
-class Line(Protocol):
+class Line(ABC):
     """The line that a simulated reader writes to. Used by one thread."""
 
     @property
+    @abstractmethod
     def address(self) -> str:
         """The address for a reader, as `port` in its configuration."""
 
+    @abstractmethod
     def is_open(self) -> bool:
         """Return True if a reader is connected."""
 
     def is_ready(self) -> bool:
-        """Return whether a reader is ready for the first data."""
+        """Return whether a reader is ready for the first data: as soon as it is connected."""
+        return self.is_open()
 
+    @abstractmethod
     def send(self, data: bytes, stopping: Event) -> None:
         """Send data; without a reader it is lost."""
 
-    def drain(self, stopping: Event) -> None:
-        """Wait until nothing would be lost by the end of the line."""
+    def drain(self, stopping: Event) -> None:  # noqa: B027 - most lines need no wait
+        """Wait until nothing would be lost by the end of the line; here, sent data arrives."""
 
+    @abstractmethod
     def unplug(self) -> None:
         """Interrupt the line."""
 
+    @abstractmethod
     def plug(self) -> None:
         """Restore the line at the same address."""
 
     def close(self) -> None:
         """Close the line for good."""
+        self.unplug()
 
 
-class PtyLine:
+class PtyLine(Line):
     """
     A pseudo-terminal, addressed by its own path or a stable link.
 
@@ -159,12 +167,8 @@ class PtyLine:
         if self._link:
             _point_link(self._link, self._path)
 
-    def close(self) -> None:
-        """Close the terminal and remove the link."""
-        self.unplug()
 
-
-class TcpLine:
+class TcpLine(Line):
     """A TCP port; each client receives the bytes sent after it connected."""
 
     def __init__(self, host: str, port: int) -> None:
@@ -188,19 +192,12 @@ class TcpLine:
                 self._read_from(client)
         return bool(self._clients)
 
-    def is_ready(self) -> bool:
-        """Return whether a client is connected: sockets are never flushed."""
-        return self.is_open()
-
     def send(self, data: bytes, stopping: Event) -> None:
         """Write to all clients, as fast as the slowest one reads."""
         if not self.is_open():
             return
         for client in list(self._clients):
             self._send_to(client, data, stopping)
-
-    def drain(self, stopping: Event) -> None:
-        """Do nothing: data sent arrives even after the connection is closed."""
 
     def unplug(self) -> None:
         """Close all connections and refuse new ones."""
@@ -211,18 +208,12 @@ class TcpLine:
     def plug(self) -> None:
         """Listen at the same port again."""
         try:
-            listener = socket.create_server((self._host, self._port), family=self._family())
+            family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+            listener = socket.create_server((self._host, self._port), family=family)
         except OSError as error:
             raise UserError(f"{self.address}: {one_line(error)}") from error
         listener.settimeout(0)
         self._listener, self._port = listener, listener.getsockname()[1]
-
-    def close(self) -> None:
-        """Close the port and all connections."""
-        self.unplug()
-
-    def _family(self) -> socket.AddressFamily:
-        return socket.AF_INET6 if ":" in self._host else socket.AF_INET
 
     def _accept_clients(self) -> None:
         while self._listener:

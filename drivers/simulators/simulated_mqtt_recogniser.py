@@ -32,15 +32,10 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from drivers.mqtt_camera import MqttCamera, put_at
 from drivers.mqtt_line import CONNECT_TIMEOUT_S
-from drivers.simulators.angel_eye_with_mistakes import (
-    Mode,
-    Scene,
-    Settings,
-    SimulatedTable,
-    scenes,
-)
-from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault, Placed
-from drivers.simulators.text_readers import Messages, TextWire
+from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenes
+from drivers.simulators.serial_servers import Line
+from drivers.simulators.simulated_shoe import Excess, Fault, Placed
+from drivers.simulators.text_readers import Messages, TableWithReader
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Card, Slot
 from shoe_daemon.table.observations import Role
@@ -60,12 +55,6 @@ class SimulatedRecogniser:
     The simulator of the driver ``mqtt-camera``.
 
     Attributes:
-        about: What it is.
-        faults: What can go wrong with it.
-        modes: When it can report faces.
-        ends_in_silence: It reports the cleared table.
-        repeat_options: In this time a table without cards is the same round.
-        demo_options: Options of the driver in the demo, whose broker knows MQTT 3.1.1 only.
         once: Whether only changes are published.
     """
 
@@ -74,6 +63,7 @@ class SimulatedRecogniser:
     modes: ClassVar[tuple[Mode, ...]] = (Mode.OPEN,)
     ends_in_silence: ClassVar[bool] = False
     repeat_options: ClassVar[tuple[str, ...]] = ("cleared_after",)
+    # The demo's broker knows MQTT 3.1.1 only.
     demo_options: ClassVar[Mapping[str, Any]] = {
         "slots": ["P1", "P2", "P3", "B1", "B2", "B3"],
         "protocol": "3.1.1",
@@ -179,20 +169,13 @@ class SimulatedRecogniser:
         return self.snapshot(seen)
 
 
-class _SeenTable(SimulatedTable):
-    """A table whose shoe has no electronics, with a recogniser above it."""
+class _SeenTable(TableWithReader):
+    """A table with a recogniser above it."""
 
     def __init__(self, settings: Settings, recogniser: SimulatedRecogniser) -> None:
-        self._line = TextWire(Random(f"line {settings.seed}"))
-        super().__init__(settings, self._line)
+        super().__init__(settings)
         self._recogniser = recogniser
         self._misread_card: Card | None = None
-
-    def new_shoe(self, number: int) -> Scene:
-        """Start a shoe, after the time that it takes to change one."""
-        if number > 1:
-            self._wire.wait(60, 90)
-        return super().new_shoe(number)
 
     def _possible(self, fault: Fault, cards: tuple[Placed, ...]) -> bool:
         if fault is Fault.OVERDRAW:
@@ -209,7 +192,7 @@ class _SeenTable(SimulatedTable):
         scene = super()._scene(cards, excess, fault)
         assert scene.round is not None  # noqa: S101 - the scene of a round
         # Whatever becomes of the recogniser, the game goes on.
-        return replace(scene, round=_not_aborted(scene.round))
+        return replace(scene, round=replace(scene.round, aborted=False))
 
     def _reset(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
         count = self._fault_rng.randrange(1, len(cards))
@@ -267,16 +250,12 @@ class _SeenTable(SimulatedTable):
         self._faces.clear()
 
 
-def _not_aborted(dealt: DealtRound) -> DealtRound:
-    return replace(dealt, aborted=False)
-
-
-class BrokerLine:
+class BrokerLine(Line):
     """
     A topic of a broker: each line of bytes is a message.
 
-    A broker names nobody who reads them: this line is ready while it is connected. It connects
-    again by itself.
+    A broker names nobody who reads them: this line is ready while it is connected, and drained,
+    as the broker has acknowledged everything. It connects again by itself.
     """
 
     def __init__(self, driver: MqttCamera, url: str) -> None:
@@ -294,10 +273,6 @@ class BrokerLine:
         """Return whether the broker is connected."""
         return self._client is not None and self._client.is_connected()
 
-    def is_ready(self) -> bool:
-        """Return whether the broker is connected."""
-        return self.is_open()
-
     def send(self, data: bytes, stopping: Event) -> None:
         """Publish each line, and wait for the broker; a line without a connection is lost."""
         for payload in filter(None, data.split(b"\n")):
@@ -308,9 +283,6 @@ class BrokerLine:
             with contextlib.suppress(RuntimeError):
                 while self.is_open() and not (sent.is_published() or stopping.is_set()):
                     sent.wait_for_publish(_POLL_S)
-
-    def drain(self, stopping: Event) -> None:
-        """Do nothing: the broker has acknowledged everything."""
 
     def unplug(self) -> None:
         """Disconnect."""
@@ -333,10 +305,6 @@ class BrokerLine:
         except (OSError, ValueError, UserError) as error:
             self.unplug()
             raise UserError(f"{self._url}: {one_line(error)}") from error
-
-    def close(self) -> None:
-        """Disconnect."""
-        self.unplug()
 
     def _await_connection(self) -> None:
         until = time.monotonic() + CONNECT_TIMEOUT_S

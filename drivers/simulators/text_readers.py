@@ -18,7 +18,6 @@ from typing import ClassVar, Final
 
 from msgspec.structs import replace
 
-from drivers.bee_tek import BeeTek
 from drivers.driver_interface import Driver
 from drivers.json_lines import JsonLines
 from drivers.line_scanner import LineScanner, built_in_codes, framing_of
@@ -40,6 +39,7 @@ __all__ = [
     "SimulatedJsonLines",
     "SimulatedLineScanner",
     "SimulatedTextReader",
+    "TableWithReader",
     "TextStep",
     "TextWire",
 ]
@@ -170,19 +170,24 @@ class SimulatedTextReader(ABC):
         """Return what is sent about a card that could not be read."""
 
 
-class _TextTable(SimulatedTable):
-    """A table whose shoe has no electronics, with a reader beside it."""
+class TableWithReader(SimulatedTable):
+    """A table whose shoe has no electronics, with a reader beside or above it."""
 
-    def __init__(self, settings: Settings, reader: SimulatedTextReader) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._line = TextWire(Random(f"line {settings.seed}"))
         super().__init__(settings, self._line)
-        self._reader = reader
 
     def new_shoe(self, number: int) -> Scene:
         """Start a shoe, after the time that it takes to change one."""
         if number > 1:
             self._wire.wait(60, 90)
         return super().new_shoe(number)
+
+
+class _TextTable(TableWithReader):
+    def __init__(self, settings: Settings, reader: SimulatedTextReader) -> None:
+        super().__init__(settings)
+        self._reader = reader
 
     def _report_boot(self) -> None:
         self._line.say(self._reader.boot(), is_card=False)
@@ -216,9 +221,6 @@ class SimulatedBeeTek(SimulatedTextReader):
     """The simulator of the driver ``bee-tek``: half of the failed reads raise an alarm too."""
 
     about: ClassVar[str] = "a Bee-Tek shoe"
-
-    def __init__(self, driver: BeeTek) -> None:
-        super().__init__(driver)
 
     def card(self, card: Card, role: Role) -> Messages:
         """Return a token."""

@@ -10,11 +10,11 @@ from drivers.simulators import angel_eye_with_mistakes as dealing
 from drivers.simulators.camera.animated_round import AnimatedRound, Effect
 from drivers.simulators.camera.scene_settings import SHOE_FAULTS, SceneFault, Settings, Station
 from drivers.simulators.camera.table_dealing_animation import TableDealing
-from drivers.simulators.camera.table_layout import PLACES
+from drivers.simulators.camera.table_layout import PLACES, Point
 from drivers.simulators.camera.throat_dealing_animation import ThroatDealing
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.simulated_shoe import DealtRound, Fault
+from shoe_daemon.game import FOUR_CARDS
 
-_SCENE_FAULT_OF: Final = {fault: trouble for trouble, fault in SHOE_FAULTS.items()}
 _DEALT_FAULTS: Final = {
     SceneFault.WRONG_PLACE,
     SceneFault.COVERED,
@@ -22,8 +22,6 @@ _DEALT_FAULTS: Final = {
     SceneFault.RETURNED,
 }
 """Faults made by dealer and players; all others concern light and camera."""
-
-_FIRST_CARDS: Final = 4
 
 
 def animated_rounds(settings: Settings) -> Iterator[AnimatedRound]:
@@ -48,7 +46,7 @@ def animated_rounds(settings: Settings) -> Iterator[AnimatedRound]:
 
 
 def _shoe(settings: Settings) -> dealing.Settings:
-    faults = tuple(SHOE_FAULTS[each] for each in settings.faults if each in SHOE_FAULTS)
+    faults = tuple(Fault(each.value) for each in settings.faults if each in SHOE_FAULTS)
     share = len(faults) / len(settings.faults) if settings.faults else 0.0
     return dealing.Settings(
         mode=dealing.Mode.OPEN,
@@ -81,9 +79,9 @@ class _FaultPlan:
         if self._own and self._chance.random() < self._rate:
             self._waiting.append(self._chance.choice(self._own))
         if dealt.fault is not None:
-            return _SCENE_FAULT_OF[dealt.fault]
+            return SceneFault(dealt.fault.value)
         for trouble in self._waiting:
-            if trouble is not SceneFault.WRONG_PLACE or len(dealt.cards) > _FIRST_CARDS:
+            if trouble is not SceneFault.WRONG_PLACE or len(dealt.cards) > FOUR_CARDS:
                 self._waiting.remove(trouble)
                 return trouble
         return None
@@ -105,15 +103,11 @@ class _FaultPlan:
                 until = seconds
         return [Effect(trouble, since, until, self._where(trouble))]
 
-    def _where(self, trouble: SceneFault) -> tuple[float, float]:
+    def _where(self, trouble: SceneFault) -> Point:
         chance = self._chance
         if trouble in {SceneFault.GLARE, SceneFault.SHADOW}:
             box = PLACES[chance.choice(list(PLACES))]
             return box.x + chance.uniform(-25, 25), box.y + chance.uniform(-35, 35)
         far = {SceneFault.BUMP: 5.0, SceneFault.KNOCK: 50.0}.get(trouble, 1.0)
-        return _way(chance, far)
-
-
-def _way(chance: Random, far: float) -> tuple[float, float]:
-    x = chance.uniform(-far, far)
-    return x, chance.choice([-1, 1]) * (far**2 - x**2) ** 0.5
+        x = chance.uniform(-far, far)
+        return x, chance.choice([-1, 1]) * (far**2 - x**2) ** 0.5

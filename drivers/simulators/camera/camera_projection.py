@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import cv2
@@ -15,80 +17,75 @@ from drivers.simulators.camera.table_layout import THROAT_SIZE, Point
 Floats = NDArray[np.float64]
 
 _LENS_DISTORTION: Final = (-0.16, 0.05)
+_DOWN: Final = np.array([1.0, 1.0, -1.0])
+"""Heights above the table count upwards, a camera's depths downwards."""
+
 _FIELD_MM: Final = 880.0
 """Width of the table in the picture."""
 
 
+@dataclass(frozen=True, eq=False)
 class Camera:
     """
     A camera looking down.
 
     Attributes:
-        matrix: The camera matrix, as in OpenCV.
-        distortion: The distortion coefficients, as in OpenCV.
+        size: Picture size in pixels.
+        at: Position in millimetres; the last value is the height.
+        towards: The point on the table in the middle of the picture.
+        focal: Focal length in pixels.
+        roll: Rotation about the optical axis, in degrees.
+        bends: Radial distortion.
     """
 
-    def __init__(  # noqa: PLR0913 - what a camera is made of
-        self,
-        size: tuple[int, int],
-        *,
-        at: tuple[float, float, float],
-        towards: Point,
-        focal: float,
-        roll: float = 0.0,
-        bends: tuple[float, float] = (0.0, 0.0),
-    ) -> None:
-        """
-        Args:
-            size: Picture size in pixels.
-            at: Position in millimetres; the last value is the height.
-            towards: The point on the table in the middle of the picture.
-            focal: Focal length in pixels.
-            roll: Rotation about the optical axis, in degrees.
-            bends: Radial distortion.
-        """
-        self.size = size
-        self._given = (at, towards, focal, roll, bends)
-        forward = np.array([towards[0] - at[0], towards[1] - at[1], at[2]])
+    size: tuple[int, int]
+    at: tuple[float, float, float]
+    towards: Point
+    focal: float
+    roll: float = 0.0
+    bends: tuple[float, float] = (0.0, 0.0)
+
+    @cached_property
+    def _axes(self) -> Floats:
+        (x, y, height), towards = self.at, self.towards
+        forward = np.array([towards[0] - x, towards[1] - y, height])
         forward /= np.linalg.norm(forward)
         right = np.cross([0.0, 1.0, 0.0], forward)
         right /= np.linalg.norm(right)
-        turn = math.radians(roll)
-        down = np.cross(forward, right)
-        across = math.cos(turn) * right + math.sin(turn) * down
-        self._axes = np.stack([across, np.cross(forward, across), forward])
-        self._at = np.array([at[0], at[1], -at[2]])
-        self.matrix: Floats = np.array(
-            [[focal, 0.0, size[0] / 2], [0.0, focal, size[1] / 2], [0.0, 0.0, 1.0]]
-        )
-        self.distortion: Floats = np.array([*bends, 0.0, 0.0])
+        turn = math.radians(self.roll)
+        across = math.cos(turn) * right + math.sin(turn) * np.cross(forward, right)
+        return np.stack([across, np.cross(forward, across), forward])
 
-    @property
-    def place(self) -> Point:
-        """The point on the table below the camera."""
-        return float(self._at[0]), float(self._at[1])
+    @cached_property
+    def matrix(self) -> Floats:
+        """The camera matrix, as in OpenCV."""
+        (width, height), focal = self.size, self.focal
+        return np.array([[focal, 0.0, width / 2], [0.0, focal, height / 2], [0.0, 0.0, 1.0]])
+
+    @cached_property
+    def distortion(self) -> Floats:
+        """The distortion coefficients, as in OpenCV."""
+        return np.array([*self.bends, 0.0, 0.0])
 
     @property
     def height(self) -> float:
         """The height above the table."""
-        return float(-self._at[2])
+        return self.at[2]
+
+    @property
+    def scale(self) -> float:
+        """Pixels per millimetre on the table below the camera."""
+        return self.focal / self.height
 
     def moved(self, x: float, y: float, degrees: float = 0.0) -> Camera:
         """Return the same camera, pushed aside and rotated."""
-        at, towards, focal, roll, bends = self._given
-        return Camera(
-            self.size,
-            at=(at[0] + x, at[1] + y, at[2]),
-            towards=(towards[0] + x, towards[1] + y),
-            focal=focal,
-            roll=roll + degrees,
-            bends=bends,
-        )
+        at = (self.at[0] + x, self.at[1] + y, self.at[2])
+        towards = (self.towards[0] + x, self.towards[1] + y)
+        return replace(self, at=at, towards=towards, roll=self.roll + degrees)
 
     def project(self, points: Floats) -> Floats:
         """Project points (n by 3 millimetres, the last above the table) to pixels."""
-        below = points * np.array([1.0, 1.0, -1.0]) - self._at
-        turned = below @ self._axes.T
+        turned = ((points - np.array(self.at)) * _DOWN) @ self._axes.T
         flat = turned[:, :2] / turned[:, 2:]
         k1, k2 = self.distortion[:2]
         radius = (flat**2).sum(axis=1, keepdims=True)
@@ -102,7 +99,7 @@ class Camera:
     @property
     def homography(self) -> Floats:
         """Maps the table to the undistorted picture."""
-        shift = -self._axes @ self._at
+        shift = -self._axes @ (np.array(self.at) * _DOWN)
         plane = np.column_stack([self._axes[:, 0], self._axes[:, 1], shift])
         found = self.matrix @ plane
         return np.asarray(found / found[2, 2])
@@ -145,4 +142,4 @@ def create_camera(settings: Settings) -> Camera:
 def _throat_camera(size: tuple[int, int]) -> Camera:
     height = 150.0
     focal = height * max(size[0] / THROAT_SIZE[0], size[1] / THROAT_SIZE[1])
-    return Camera(size, at=(1.0, 4.0, height), towards=(0.0, 0.0), focal=focal)
+    return Camera(size, (1.0, 4.0, height), (0.0, 0.0), focal)

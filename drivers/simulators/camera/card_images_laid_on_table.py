@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import cv2
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from drivers.simulators.camera.animated_round import FACE, Pose
 from drivers.simulators.camera.camera_projection import Camera, Floats
 from drivers.simulators.camera.sprites import STILL, Box, Light, Sprite, lay, shade, sprite
-from drivers.simulators.camera.table_layout import CARD, Point
+from drivers.simulators.camera.table_layout import CARD, Point, turned
 from drivers.simulators.card_artwork import UNSEEN_LAYOUTS, UNSEEN_SEED, Layout, Style, back, face
 from drivers.simulators.card_artwork import outline as card_outline
 from drivers.simulators.card_artwork import style as style_of
@@ -42,9 +43,8 @@ class Deck:
     def __init__(self, style: Style, width: int) -> None:
         self.style = style
         self._width = width
-        mask = card_outline(style, width)
-        self._mask: NDArray[np.uint8] = np.asarray(mask, np.uint8)
-        self._back = self._sprite(np.asarray(back(style, width), np.uint8))
+        self._mask = card_outline(style, width)
+        self._back = self._sprite(back(style, width))
         self._faces: dict[Card, Sprite] = {}
 
     def _sprite(self, picture: NDArray[np.uint8]) -> Sprite:
@@ -56,11 +56,9 @@ class Deck:
 
     def face(self, card: Card) -> Sprite:
         """Return a face, drawn on first use."""
-        found = self._faces.get(card)
-        if found is None:
-            drawn = face(card, self.style, self._width)
-            found = self._faces[card] = self._sprite(np.asarray(drawn, np.uint8))
-        return found
+        if card not in self._faces:
+            self._faces[card] = self._sprite(face(card, self.style, self._width))
+        return self._faces[card]
 
     def lay(  # noqa: PLR0913 - what a card is laid with
         self,
@@ -96,7 +94,7 @@ def _cast(picture: NDArray[np.uint8], corners: Floats, camera: Camera, pose: Pos
     high = float(corners[:, 2].max()) + 1.0
     fallen = corners * np.array([1.0, 1.0, 0.0])
     fallen[:, :2] += corners[:, 2:] * np.array([0.18, 0.30]) + 0.7
-    soft = (0.8 + high * 0.12) * camera.matrix[0, 0] / camera.height
+    soft = (0.8 + high * 0.12) * camera.focal / camera.height
     return shade(picture, camera.project(fallen), soft, 0.42 if pose.up < 1 else 0.36)
 
 
@@ -113,45 +111,38 @@ def _part(whole: Sprite, piece: _Piece) -> Sprite:
 def _pieces(pose: Pose) -> Iterator[_Piece]:
     half = CARD[1] / 2
     if pose.peel < 0.02:  # noqa: PLR2004 - as good as flat
-        flat = np.array([[-half, 0.0], [half, 0.0]])
-        yield _Piece(0.0, 1.0, _corners(pose, flat))
+        yield _Piece(0.0, 1.0, _corners(pose, (-half, 0.0), (half, 0.0)))
         return
     fold = half - CARD[1] * pose.peel
     bend = math.radians(min(_MAX_BEND_DEG, pose.peel * _BEND_DEG_PER_SHARE))
     share = 1 - pose.peel
-    yield _Piece(0.0, share, _corners(pose, np.array([[-half, 0.0], [fold, 0.0]])))
+    yield _Piece(0.0, share, _corners(pose, (-half, 0.0), (fold, 0.0)))
     last = (fold, 0.0)
     for number in (1, 2, 3):
         # A card bends in a curve, not at an edge.
         angle, length = bend * number / 3, CARD[1] * pose.peel / 3
         end = (last[0] + length * math.cos(angle), last[1] + length * math.sin(angle))
         first = share + pose.peel * (number - 1) / 3
-        yield _Piece(first, first + pose.peel / 3, _corners(pose, np.array([last, end])))
+        yield _Piece(first, first + pose.peel / 3, _corners(pose, last, end))
         last = end
 
 
-def _corners(pose: Pose, along: Floats) -> Floats:
+def _corners(pose: Pose, start: Point, end: Point) -> Floats:
     """
     Return the corners of a part: upper left, upper right, lower right, lower left of its face.
 
     Args:
         pose: The card's pose.
-        along: Start and end of the part along the card, and their heights.
+        start: Begin of the part along the card, and its height.
+        end: End of the part, likewise.
     """
-    half = CARD[0] / 2
-    turn, heading = math.radians(pose.turn), math.radians(pose.heading)
+    half, turn = CARD[0] / 2, math.radians(pose.turn)
     points = []
-    for side, (y, up) in ((-1, along[0]), (1, along[0]), (1, along[1]), (-1, along[1])):
-        x = side * half * -math.cos(turn)
+    for side, (along, up) in ((-1, start), (1, start), (1, end), (-1, end)):
+        x, y = turned(side * half * -math.cos(turn), along, pose.heading, pose.at)
         # The card turns over its lower edge, which stays on the table.
         lift = half * math.sin(turn) * (1 + side)
-        points.append(
-            (
-                x * math.cos(heading) - y * math.sin(heading) + pose.x,
-                x * math.sin(heading) + y * math.cos(heading) + pose.y,
-                pose.up + up + lift,
-            )
-        )
+        points.append((x, y, pose.up + up + lift))
     return np.array(points)
 
 
@@ -163,13 +154,14 @@ def _area(quad: Floats) -> float:
 def card_quad(pose: Pose, camera: Camera) -> Floats:
     """Return the corners of a flat card in the picture; in reading order if it lies face up."""
     half = CARD[1] / 2
-    quad = camera.project(_corners(pose, np.array([[-half, 0.0], [half, 0.0]])))
+    quad = camera.project(_corners(pose, (-half, 0.0), (half, 0.0)))
     return quad if pose.turn == FACE else quad[[1, 0, 3, 2]]
 
 
+@lru_cache(maxsize=8)
 def choose_deck(seed: int, chosen: int | None, number: int, width: int) -> Deck:
     """
-    Choose a deck.
+    Choose a deck, the same one for the same arguments.
 
     Args:
         seed: Determines the deck if `chosen` is None.

@@ -9,13 +9,10 @@ from typing import Final, NamedTuple
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from drivers.simulators.camera.camera_projection import Floats
-from drivers.simulators.camera.sprites import Sprite, sprite
-from drivers.simulators.camera.table_layout import Point
-
-Pixels = NDArray[np.uint8]
+from drivers.simulators.camera.sprites import Pixels, Sprite, sprite
+from drivers.simulators.camera.table_layout import Point, turned
 
 _SCALE: Final = 2.0
 _SIZE: Final = (150.0, 560.0)
@@ -165,8 +162,5 @@ def hand_hull(at: Point, degrees: float, up: float) -> Floats:
 
 
 def _placed(points: Floats, at: Point, degrees: float, up: float) -> Floats:
-    turn = math.radians(degrees)
-    points = points - np.array(_TIP)
-    x = points[:, 0] * math.cos(turn) - points[:, 1] * math.sin(turn) + at[0]
-    y = points[:, 0] * math.sin(turn) + points[:, 1] * math.cos(turn) + at[1]
+    x, y = turned(points[:, 0] - _TIP[0], points[:, 1] - _TIP[1], degrees, at)
     return np.column_stack([x, y, np.full(len(points), up)])

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 import cv2
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from drivers.simulators.camera.camera_projection import Camera
 from drivers.simulators.camera.scene_settings import Settings
-from drivers.simulators.camera.sprites import LIT, Light
+from drivers.simulators.camera.sprites import LIT, Light, Pixels, three_channels
 from drivers.simulators.camera.table_layout import Point
 
 Single = NDArray[np.float32]
@@ -65,39 +66,33 @@ class Lamps:
     """All lamps of a table, as seen by one camera."""
 
     def __init__(self, lamps: tuple[Lamp, ...], camera: Camera) -> None:
-        width, height = camera.size
-        self._size = (width, height)
-        points = camera.table_points(_COARSE)
-        self._points = points
-        self._lit = [_lit(lamp, points) for lamp in lamps]
+        self._size = camera.size
+        self._points = points = camera.table_points(_COARSE)
         middle = np.zeros((1, 1, 2), np.float32)
         whole = sum(float(_lit(lamp, middle)[0, 0]) for lamp in lamps)
-        self._lit = [each / whole for each in self._lit]
+        self._lit = [_lit(lamp, points) / whole for lamp in lamps]
         self._mirrored = [_mirrored(lamp, camera, points) for lamp in lamps]
         self._fade = _vignette(points.shape[:2])
 
     def light(self, strengths: tuple[float, ...], shadow: Shadow | None = None) -> Light:
         """Return the light for these lamp strengths; 1 is normal, 0 off."""
-        lit = sum(
-            (strength * each for strength, each in zip(strengths, self._lit, strict=True)),
-            np.zeros_like(self._lit[0]),
-        )
-        lit = (lit + 0.04) * self._fade
-        glare = sum(
-            (strength * each for strength, each in zip(strengths, self._mirrored, strict=True)),
-            np.zeros_like(self._lit[0]),
-        )
+        lit = (_mixed(strengths, self._lit) + 0.04) * self._fade
+        glare = _mixed(strengths, self._mirrored)
         if shadow is not None:
             share = 1 - shadow.dark * _beyond(shadow, self._points)
             lit, glare = lit * share, glare * share
         return Light(self._whole(lit * LIT), self._whole(glare) if glare.max() > 1 else None)
 
-    def _whole(self, coarse: Single) -> NDArray[np.uint8]:
+    def _whole(self, coarse: Single) -> Pixels:
         fine = cv2.resize(
             np.clip(coarse, 0, 255).astype(np.float32), self._size, interpolation=cv2.INTER_LINEAR
         )
-        grey = np.round(fine).astype(np.uint8)
-        return np.asarray(cv2.merge([grey, grey, grey]), np.uint8)
+        return three_channels(np.round(fine).astype(np.uint8))
+
+
+def _mixed(strengths: tuple[float, ...], lights: list[Single]) -> Single:
+    shares = (strength * each for strength, each in zip(strengths, lights, strict=True))
+    return sum(shares, np.zeros_like(lights[0]))
 
 
 def _lit(lamp: Lamp, points: Single) -> Single:
@@ -109,8 +104,8 @@ def _lit(lamp: Lamp, points: Single) -> Single:
 
 def _mirrored(lamp: Lamp, camera: Camera, points: Single) -> Single:
     share = camera.height / (camera.height + lamp.height)
-    x = camera.place[0] + (lamp.x - camera.place[0]) * share
-    y = camera.place[1] + (lamp.y - camera.place[1]) * share
+    x, y = camera.at[:2]
+    x, y = x + (lamp.x - x) * share, y + (lamp.y - y) * share
     aside = (points[..., 0] - x) ** 2 + (points[..., 1] - y) ** 2
     return np.asarray(lamp.shine * np.exp(-aside / (2 * lamp.spread**2)), np.float32)
 
@@ -138,30 +133,20 @@ def lamps_of(seed: int, camera: Camera) -> tuple[Lamp, ...]:
 
 def lamp_for_glare(spot: Point, camera: Camera) -> Lamp:
     """Place a lamp whose reflection dazzles the camera at this spot."""
-    lamp = _mirrored_at(spot, camera, 0.12, 1100.0)
-    return Lamp(lamp.x, lamp.y, lamp.height, lamp.strength, spread=20.0, shine=170.0)
+    return replace(_mirrored_at(spot, camera, 0.12, 1100.0), spread=20.0, shine=170.0)
 
 
 def _mirrored_at(spot: Point, camera: Camera, strength: float, height: float) -> Lamp:
     share = (camera.height + height) / camera.height
-    x, y = camera.place
+    x, y = camera.at[:2]
     return Lamp(x + (spot[0] - x) * share, y + (spot[1] - y) * share, height, strength)
 
-
-Pixels = NDArray[np.uint8]
 
 _NOISE_MARGIN_PX: Final = 64
 _NOISE_IMAGES: Final = 3
 _FLICKER_GAIN: Final = 0.10
 _FLICKER_HZ: Final = 7.3
 """Beat frequency of the mains flicker and the picture rate."""
-
-
-class _Speckle(NamedTuple):
-    """Noise: how much each pixel becomes brighter or darker."""
-
-    more: Pixels
-    less: Pixels
 
 
 class Sensor:
@@ -173,21 +158,31 @@ class Sensor:
         self._size = (settings.height + _NOISE_MARGIN_PX, settings.width + _NOISE_MARGIN_PX)
 
     @cached_property
-    def _bank(self) -> list[_Speckle]:
-        """Images of the noise: drawn with the first picture, as many plays take none."""
+    def _bank(self) -> list[tuple[Pixels, Pixels]]:
+        """
+        Images of the noise: how much each pixel becomes brighter, and darker. Drawn with the first
+        picture, as many plays take none.
+        """
         return [self._speckle(self._size) for _ in range(_NOISE_IMAGES if self._noise else 0)]
 
-    def _speckle(self, size: tuple[int, int]) -> _Speckle:
+    def _speckle(self, size: tuple[int, int]) -> tuple[Pixels, Pixels]:
         # Brightness noise per pixel, and smoothed colour noise: cameras smear single coloured
         # pixels.
         grey = self._chance.normal(0, 1, size).astype(np.float32)
         colour = self._chance.normal(0, 1, (size[0] // 2, size[1] // 2, 3)).astype(np.float32)
         smeared = cv2.resize(colour, size[::-1], interpolation=cv2.INTER_LINEAR)
         whole = ((grey[..., None] * 0.75 + smeared * 0.8) * self._noise).round()
-        return _Speckle(*(np.asarray(np.clip(each, 0, 255), np.uint8) for each in (whole, -whole)))
+        more, less = (np.clip(each, 0, 255).astype(np.uint8) for each in (whole, -whole))
+        return more, less
 
     def take(
-        self, picture: Pixels, at: float, *, flicker: bool, blur: float, torn: bool
+        self,
+        picture: Pixels,
+        at: float,
+        *,
+        flicker: bool = False,
+        blur: float = 0.0,
+        torn: bool = False,
     ) -> Pixels:
         """
         Apply the effects to a picture.

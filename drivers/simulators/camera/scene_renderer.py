@@ -21,6 +21,7 @@ from drivers.simulators.camera.card_images_laid_on_table import card_quad
 from drivers.simulators.camera.dealer_hands import hand_hull
 from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.sprites import Pixels
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.throat_image import ThroatImage
 from drivers.simulators.simulated_shoe import DealtRound
@@ -77,8 +78,6 @@ class Truth(Struct, frozen=True):
     finished: DealtRound | None = None
 
 
-Pixels = NDArray[np.uint8]
-
 _TINY: Final = 1e-9
 _DEFOCUS_SHARE: Final = 0.0022
 """Blur, as a share of the picture's width."""
@@ -121,35 +120,31 @@ class Scene:
         self._sensor = Sensor(settings)
         self._gate = gate
         self._script = animated_rounds(settings)
-        self._animation: AnimatedRound | None = next(self._script, None)
         self._began = self._now = self._at = 0.0
-        self._gates = sorted(self._animation.gates) if self._animation else []
         self._frozen: Pixels | None = None
-        self._shoe = self._animation.shoe if self._animation else 0
+        self._animation: AnimatedRound | None = None
+        self._next()
 
     @property
     def playing(self) -> DealtRound | None:
         """The current round."""
         return self._animation.dealt if self._animation else None
 
-    def frames(self) -> Iterator[Shot]:
-        """Yield pictures at the configured rate until the end of play."""
+    def frames(self, *, draw: bool = True) -> Iterator[Shot]:
+        """Yield pictures at the configured rate until the end of play; see `shot`."""
         number = 0
-        while (shot := self.shot(number / self.settings.fps)) is not None:
+        while (shot := self.shot(number / self.settings.fps, draw=draw)) is not None:
             number += 1
             yield shot
 
     def truths(self) -> Iterator[Truth]:
         """Yield the true scenes at the same rate, without rendering."""
-        number = 0
-        while (shot := self.shot(number / self.settings.fps, draw=False)) is not None:
-            number += 1
-            yield shot.truth
+        return (shot.truth for shot in self.frames(draw=False))
 
     def empty(self) -> Pixels:
         """Render the empty table."""
         view, state = self._view, scene_state(AnimatedRound(0), 0.0)
-        return self._sensor.take(view.draw(state), 0.0, flicker=False, blur=0.0, torn=False)
+        return self._sensor.take(view.draw(state), 0.0)
 
     def reset_camera(self) -> None:
         """Move a pushed camera back."""
@@ -171,7 +166,8 @@ class Scene:
         finished: DealtRound | None = None
         if inside > animation.seconds:
             finished, inside = animation.dealt, animation.seconds
-            self._next(animation)
+            self._began += animation.seconds
+            self._next()
         state = scene_state(animation, inside)
         self._view.push_camera(state)
         truth = self._truth(state, animation, at, finished)
@@ -189,13 +185,11 @@ class Scene:
             self._gates.pop(0)
         self._now = now
 
-    def _next(self, animation: AnimatedRound) -> None:
-        self._began += animation.seconds
-        self._animation = following = next(self._script, None)
-        self._gates = sorted(following.gates) if following else []
-        if following is not None and following.shoe != self._shoe:
+    def _next(self) -> None:
+        before, self._animation = self._animation, next(self._script, None)
+        self._gates = sorted(self._animation.gates) if self._animation else []
+        if before and self._animation and before.shoe != self._animation.shoe:
             # Staff put the camera right between two shoes.
-            self._shoe = following.shoe
             self.reset_camera()
 
     def _picture(self, state: SceneState, at: float) -> Pixels | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
+from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess
 
 
 class Station(StrEnum):
@@ -53,13 +53,13 @@ class SceneFault(StrEnum):
     RETURNED = "returned"
 
 
-SHOE_FAULTS: Final = {
-    SceneFault.OVERDRAW: Fault.OVERDRAW,
-    SceneFault.MISSED_DRAW: Fault.MISSED_DRAW,
-    SceneFault.RESET: Fault.RESET,
-    SceneFault.UNREADABLE: Fault.UNREADABLE,
-}
-"""Faults made by the dealer; the other simulators have them too."""
+SHOE_FAULTS: Final = (
+    SceneFault.OVERDRAW,
+    SceneFault.MISSED_DRAW,
+    SceneFault.RESET,
+    SceneFault.UNREADABLE,
+)
+"""Faults made by the dealer; the other simulators have them too, by the same names."""
 
 THROAT_FAULTS: Final = (
     *SHOE_FAULTS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import IO, Any, Final
@@ -11,13 +11,13 @@ from typing import IO, Any, Final
 import cv2
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from drivers.camera.profile import camera_profile as kept
 from drivers.camera.profile.profile_file import write_profile
 from drivers.simulators.camera.camera_projection import Camera, Floats
 from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.sprites import Pixels
 from drivers.simulators.camera.table_layout import CARD, PLACES, THROAT_WINDOW
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.errors import UserError, one_line
@@ -43,7 +43,9 @@ def write_video(scene: Scene, path: Path, truth: Path | None, stopping: Event) -
     code = cv2.VideoWriter.fourcc(*codec)
     size = (settings.width, settings.height)
     writer = cv2.VideoWriter(str(path), code, settings.fps, size)
-    with closing(_Closing(writer)), _truth_file(truth) as ledger:
+    with ExitStack() as stack:
+        stack.callback(writer.release)
+        ledger = None if truth is None else stack.enter_context(_truth_file(truth))
         if not writer.isOpened():
             raise UserError(f"{path}: no video can be written there; does its folder exist?")
         if codec == "MJPG":
@@ -80,16 +82,8 @@ def _write_truth(ledger: IO[bytes], shot: Shot) -> None:
         ledger.write(_round_line(shot.truth.finished, shot.truth.trouble))
 
 
-class _Closing:
-    def __init__(self, writer: cv2.VideoWriter) -> None:
-        self.close = writer.release
-
-
 @contextmanager
-def _truth_file(path: Path | None) -> Iterator[IO[bytes] | None]:
-    if path is None:
-        yield None
-        return
+def _truth_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         with path.open("wb") as file:
             yield file
@@ -147,7 +141,7 @@ def write_simulated_profile(settings: Settings, folder: Path) -> Path:
     return path
 
 
-def _without_noise(scene: Scene) -> NDArray[np.uint8]:
+def _without_noise(scene: Scene) -> Pixels:
     """Take the mean of several pictures, as a calibration does."""
     whole = scene.empty().astype(np.uint16)
     for _ in range(1, _PICTURES):
@@ -168,18 +162,15 @@ def _profile(settings: Settings, camera: Camera) -> kept.Profile:
         table=kept.Table(homography=_rows(camera.homography), reference=_REFERENCE, error=0.0),
         card=kept.CardSize(width=CARD[0], height=CARD[1]),
         lens=lens,
-        place=_places() if overhead else (),
+        place=tuple(
+            kept.Place(polygon=box.corners, slot=slot, turn=90 if box.turn else 0)
+            for slot, box in PLACES.items()
+            if overhead
+        ),
         throat=None
         if overhead
         else kept.Throat(window=THROAT_WINDOW.corners, direction=(1.0, 0.0)),
         made=kept.Made(version="simulated"),
-    )
-
-
-def _places() -> tuple[kept.Place, ...]:
-    return tuple(
-        kept.Place(polygon=box.corners, slot=slot, turn=90 if box.turn else 0)
-        for slot, box in PLACES.items()
     )
 
 

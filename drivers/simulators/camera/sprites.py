@@ -98,7 +98,7 @@ def lay(
     if smeared:
         paint = _smeared(paint, way)
     ink = cv2.cvtColor(paint, cv2.COLOR_BGRA2BGR)
-    through = _three(cv2.bitwise_not(cv2.extractChannel(paint, 3)))
+    through = three_channels(cv2.bitwise_not(cv2.extractChannel(paint, 3)))
     if light is not None:
         cv2.multiply(ink, light.lit[top:bottom, left:right], dst=ink, scale=1 / LIT)
         if light.glare is not None and thing.gloss:
@@ -112,7 +112,8 @@ def lay(
     return box
 
 
-def _three(grey: object) -> Pixels:
+def three_channels(grey: object) -> Pixels:
+    """Return a grey picture as a coloured one."""
     return np.asarray(cv2.cvtColor(np.asarray(grey, np.uint8), cv2.COLOR_GRAY2BGR), np.uint8)
 
 
@@ -158,19 +159,22 @@ def dim(picture: Pixels, dark: Pixels, quad: Floats) -> Box | None:
     box = _box(quad, picture.shape, _COARSE)
     if box is None:
         return None
-    left, top, right, bottom = box
-    fine = _enlarged(_warped(dark, quad, box, _COARSE), _COARSE)
-    through = _three(cv2.bitwise_not(fine[: bottom - top, : right - left]))
-    part = picture[top:bottom, left:right]
-    cv2.multiply(part, through, dst=part, scale=1 / 255)
-    return box
+    taken = _enlarged(_warped(dark, quad, box, _COARSE), _COARSE)
+    return _darken(picture, box, np.asarray(cv2.bitwise_not(taken), np.uint8))
 
 
 def _enlarged(coarse: Pixels, times: int) -> Pixels:
-    if times == 1:
-        return coarse
     size = coarse.shape[1] * times, coarse.shape[0] * times
     return np.asarray(cv2.resize(coarse, size, interpolation=cv2.INTER_LINEAR), np.uint8)
+
+
+def _darken(picture: Pixels, box: Box, through: Pixels) -> Box:
+    """Let through a share of the light in a box."""
+    left, top, right, bottom = box
+    part = picture[top:bottom, left:right]
+    share = three_channels(through[: bottom - top, : right - left])
+    cv2.multiply(part, share, dst=part, scale=1 / 255)
+    return box
 
 
 def shade(picture: Pixels, quad: Floats, soft: float, dark: float) -> Box | None:
@@ -187,10 +191,7 @@ def shade(picture: Pixels, quad: Floats, soft: float, dark: float) -> Box | None
     inner = np.round((quad - (left, top)) / shrink * 16).astype(np.int32)
     cv2.fillConvexPoly(mask, inner, (int(255 * (1 - dark)),), cv2.LINE_AA, 4)
     mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.5, soft / shrink)), np.uint8)
-    through = _three(_enlarged(mask, shrink)[: bottom - top, : right - left])
-    part = picture[top:bottom, left:right]
-    cv2.multiply(part, through, dst=part, scale=1 / 255)
-    return box
+    return _darken(picture, box, _enlarged(mask, shrink))
 
 
 def _box(quad: Floats, shape: tuple[int, ...], spread: int = 1) -> Box | None:

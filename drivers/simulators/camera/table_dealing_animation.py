@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
+from msgspec.structs import replace
+
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,
@@ -18,7 +20,7 @@ from drivers.simulators.camera.dealer_hands import Grip
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import DISCARD, PLACES, SHOE, Point
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.game import Card, Slot
+from shoe_daemon.game import FOUR_CARDS, Card, Slot
 
 _DEALER: Final = 0
 _PLAYERS: Final = (3, 4, 5, 6, 7, 8)
@@ -26,7 +28,6 @@ _OFF_TABLE_MM: Final = 420.0
 _EXCESS_PLACE: Final[Point] = (255.0, 96.0)
 """Place of an excess card if all places are taken."""
 
-_FIRST_CARDS: Final = 4
 _SLIDE_S, _FLIP_S, _LEAVE_S = 0.5, 0.36, 0.42
 
 
@@ -50,14 +51,14 @@ class TableDealing:
         turned = chance.random() < self._settings.turned and not dealt.aborted
         odd = self._unreadable(dealt)
         for number, (slot, card) in enumerate(dealt.cards):
-            if number == _FIRST_CARDS and turned:
-                self._turn_over(animation.cards[:_FIRST_CARDS])
-            if dealt.made_good and number == _FIRST_CARDS:  # the result was called too early
+            if number == FOUR_CARDS and turned:
+                self._turn_over(animation.cards[:FOUR_CARDS])
+            if dealt.made_good and number == FOUR_CARDS:  # the result was called too early
                 self._wait_for_decision()
             self._lay(slot, card, number, turned=turned, wrong=trouble is SceneFault.WRONG_PLACE)
             if number == odd:
                 self._cover_indices(animation.cards[-1])
-        if turned and len(dealt.cards) <= _FIRST_CARDS:
+        if turned and len(dealt.cards) <= FOUR_CARDS:
             self._turn_over(animation.cards)
         if trouble is SceneFault.COVERED:
             self._rest_hand()
@@ -82,14 +83,14 @@ class TableDealing:
 
     def _lay(self, slot: Slot, card: Card, number: int, *, turned: bool, wrong: bool) -> None:
         carried, self._carried = self._carried, None
-        if number >= _FIRST_CARDS:
+        if number >= FOUR_CARDS:
             self._wait(0.4, 1.2)
         place = _other(slot) if wrong and slot in {Slot.P3, Slot.B3} else slot
         pose = self._landing_pose(place)
         if number == 0 and carried is not None:
             self._carry(carried, slot, pose)
             return
-        self._deal(CardTrack([], card, place), pose, face_up=number >= _FIRST_CARDS or not turned)
+        self._deal(CardTrack([], card, place), pose, face_up=number >= FOUR_CARDS or not turned)
 
     def _landing_pose(self, slot: Slot) -> Pose:
         chance, box = self._chance, PLACES[slot]
@@ -104,12 +105,15 @@ class TableDealing:
         start, land = self._now, self._now + _SLIDE_S
         out = Pose(*SHOE, 6.0, pose.heading - 30 * (1 if pose.heading < FACE else -1))
         track.keys = [Key(start, out), Key(land, pose._replace(up=2.0))]
-        hand = self._hand(start, pose, begins=SHOE)
+        tilt = self._chance.uniform(-14, 14) + pose.x * 0.05
+        hand = self._hand(start, Pose(SHOE[0] + 20, SHOE[1] - 30, 30.0, 205.0))
+        hand.move(start, _SLIDE_S, Pose(pose.x, pose.y - 22, 22.0, 180 + tilt))
         if face_up:
             self._flip(track, land)
-        self._retreat(hand, self._now + _SLIDE_S + (_FLIP_S if face_up else 0.05), SHOE)
+        seconds = _SLIDE_S + (_FLIP_S if face_up else 0.05)
+        self._retreat(hand, start + seconds, SHOE)
         self._animation.cards.append(track)
-        self._now += _SLIDE_S + (_FLIP_S if face_up else 0.05) + 0.25
+        self._now += seconds + 0.25
         self._wait(0.15, 0.35)
 
     def _flip(self, track: CardTrack, at: float) -> None:
@@ -117,13 +121,11 @@ class TableDealing:
         on_edge = lying._replace(up=26.0, turn=FACE / 2, peel=0.0)
         track.move(at, _FLIP_S, on_edge, lying._replace(turn=FACE, peel=0.0))
 
-    def _hand(self, at: float, pose: Pose, *, begins: Point) -> HandTrack:
-        """Move the dealer's hand along with a card."""
-        tilt = self._chance.uniform(-14, 14) + pose.x * 0.05
-        there = Pose(pose.x, pose.y - 22, 22.0, 180 + tilt)
-        start = Pose(begins[0] + 20, begins[1] - 30, 30.0, 205.0)
-        hand = HandTrack([Key(at, start)], _DEALER, Grip.PINCH)
-        hand.move(at, _SLIDE_S, there)
+    def _hand(
+        self, at: float, pose: Pose, person: int = _DEALER, grip: Grip = Grip.PINCH
+    ) -> HandTrack:
+        """Bring in a hand, above all others."""
+        hand = HandTrack([Key(at, pose)], person, grip)
         self._animation.hands.append(hand)
         return hand
 
@@ -152,9 +154,8 @@ class TableDealing:
     def _reach(self, pose: Pose) -> HandTrack:
         """Move the dealer's empty hand to a card."""
         above = self._over(pose)
-        hand = HandTrack([Key(self._now, above._replace(y=-_OFF_TABLE_MM))], _DEALER, Grip.PINCH)
+        hand = self._hand(self._now, above._replace(y=-_OFF_TABLE_MM))
         hand.move(self._now, 0.4, above)
-        self._animation.hands.append(hand)
         self._now += 0.4
         return hand
 
@@ -187,7 +188,7 @@ class TableDealing:
         lying = lying._replace(heading=upright if near > 0 else upright - FACE)
         track.keys[-1] = Key(track.keys[-1].at, lying)
         at = Pose(lying.x + chance.uniform(-8, 8), lying.y + 36, 14.0, chance.uniform(-18, 18))
-        hand = HandTrack([Key(self._now, at._replace(y=_OFF_TABLE_MM))], self._player, Grip.PINCH)
+        hand = self._hand(self._now, at._replace(y=_OFF_TABLE_MM), self._player)
         hand.move(self._now, 0.5, at)
         self._now += 0.5
         slow = 0.5 + self._pause * chance.uniform(0.6, 1.4)
@@ -201,7 +202,6 @@ class TableDealing:
         self._flip(track, self._now)
         self._now += _FLIP_S
         self._retreat(hand, self._now)
-        self._animation.hands.append(hand)
         self._wait(0.25, 0.2)
 
     @property
@@ -216,12 +216,9 @@ class TableDealing:
         for seat in self._chance.sample(range(5), self._chance.randint(1, 3)):
             x, y = (seat - 2) * 170.0, 215.0 - abs(seat - 2) ** 2 * 11
             at = self._chance.uniform(0.2, max(0.3, self._now - 1.0))
-            hand = HandTrack(
-                [Key(at, Pose(x, _OFF_TABLE_MM, 30.0, 4.0))], _PLAYERS[seat], Grip.PINCH
-            )
+            hand = self._hand(at, Pose(x, _OFF_TABLE_MM, 30.0, 4.0), _PLAYERS[seat])
             hand.move(at, 0.45, Pose(x, y + 12, 16.0, 4.0))
             self._retreat(hand, at + 0.55)
-            self._animation.hands.append(hand)
             number, chips = self._chance.randrange(5), self._chance.randint(1, 4)
             self._animation.bets.append(Bet((x, y), number, chips, at + 0.5, 1e9))
 
@@ -241,18 +238,15 @@ class TableDealing:
         over = Pose(pose.x, pose.y + (18 if from_above else -18), 12.0, heading)
         begins = over._replace(y=-_OFF_TABLE_MM if from_above else _OFF_TABLE_MM, up=40.0)
         person = _DEALER if from_above else self._player
-        hand = HandTrack([Key(self._now, begins)], person, Grip.FLAT)
+        hand = self._hand(self._now, begins, person, Grip.FLAT)
         hand.move(self._now, 0.5, over)
         self._now += 0.5
         self._wait(1.0, 2.0)
         self._retreat(hand, self._now)
-        self._animation.hands.append(hand)
         self._wait(0.6)
 
     def _end(self, dealt: DealtRound) -> None:
-        excess: CardTrack | None = None
-        if dealt.excess is not None:
-            excess = self._lay_excess(dealt.excess)
+        excess = None if dealt.excess is None else self._lay_excess(dealt.excess)
         if dealt.fault is not None:
             self._wait_for_decision()
         self._wait(0.9, 0.2 if dealt.aborted else 2.2)
@@ -278,9 +272,8 @@ class TableDealing:
         right = max((each.keys[-1].pose.x for each in tracks), default=0.0) + 30
         left = min((each.keys[-1].pose.x for each in tracks), default=0.0) - 10
         begin, sweep = self._now + 0.4, 0.9
-        hand = HandTrack(
-            [Key(self._now, Pose(right, -_OFF_TABLE_MM, 30.0, 190.0))], _DEALER, Grip.FLAT
-        )
+        start = Pose(right, -_OFF_TABLE_MM, 30.0, 190.0)
+        hand = self._hand(self._now, start, grip=Grip.FLAT)
         hand.move(self._now, 0.4, Pose(right, -8, 12.0, 188.0))
         hand.move(begin, sweep, Pose(left, -8, 12.0, 172.0))
         gone = Pose(*DISCARD, 12.0, 165.0)
@@ -293,11 +286,8 @@ class TableDealing:
             track.move(reached, max(0.05, end - reached), heap)
             track.move(end, 0.5, heap._replace(x=gone.x, y=gone.y + 20, up=4.0))
             track.stays = False
-        self._animation.hands.append(hand)
         self._now = end + 0.5
-        for bet in list(self._animation.bets):
-            self._animation.bets.remove(bet)
-            self._animation.bets.append(Bet(bet.at, bet.number, bet.chips, bet.since, self._now))
+        self._animation.bets = [replace(bet, until=self._now) for bet in self._animation.bets]
         self._wait(0.35, 0.5)
 
 

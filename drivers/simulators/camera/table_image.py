@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import (
     Bet,
@@ -19,15 +17,13 @@ from drivers.simulators.camera.animated_round import (
     SceneState,
 )
 from drivers.simulators.camera.camera_projection import Camera, Floats
-from drivers.simulators.camera.card_images_laid_on_table import Deck, choose_deck
+from drivers.simulators.camera.card_images_laid_on_table import choose_deck
 from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
 from drivers.simulators.camera.light_and_sensor import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
-from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, dim, lay, shade
-from drivers.simulators.camera.table_layout import CARD, EXTENT, Point
-from drivers.simulators.camera.table_surface import CHIP, MARKER, chip, felt_image, marker
-
-Pixels = NDArray[np.uint8]
+from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, Pixels, dim, lay, shade
+from drivers.simulators.camera.table_layout import CARD, EXTENT, Point, turned
+from drivers.simulators.camera.table_surface import CHIP, MARKER, SCALE, chip, felt_image, marker
 
 _LAMP_FADE_S: Final = 0.35
 """Duration of a lamp going out."""
@@ -36,6 +32,7 @@ _DETAIL: Final = 1.5
 """Resolution of drawn cards, relative to their size in the picture."""
 
 _CHIP_HEIGHT: Final = 3.3
+_PUSH_DEGREES: Final = {SceneFault.BUMP: 0.1, SceneFault.KNOCK: 0.8}
 _INDEX: Final = (20.0, 28.0)
 """Position of an index from the card's corner, in millimetres."""
 
@@ -50,7 +47,6 @@ class TableImage:
         self._settings = settings
         self._first = self.camera = camera
         self._hung = lamps_of(settings.seed, camera)
-        self._decks: dict[int, Deck] = {}
         self._pushed: set[int] = set()
         self._lamps: dict[tuple[Point, ...], Lamps] = {}
         self._ground_key: object = None
@@ -107,13 +103,10 @@ class TableImage:
     def push_camera(self, state: SceneState) -> None:
         """Push the camera if the scene says so."""
         for effect in state.effects:
-            if (
-                effect.trouble in {SceneFault.BUMP, SceneFault.KNOCK}
-                and id(effect) not in self._pushed
-            ):
+            degrees = _PUSH_DEGREES.get(effect.trouble)
+            if degrees is not None and id(effect) not in self._pushed:
                 self._pushed.add(id(effect))
-                turned = 0.8 if effect.trouble is SceneFault.KNOCK else 0.1
-                self.camera = self.camera.moved(*effect.where, turned)
+                self.camera = self.camera.moved(*effect.where, degrees)
 
     def _shine(self, state: SceneState) -> None:
         if self._ground_key is not self.camera:
@@ -149,11 +142,10 @@ class TableImage:
         return self._lamps[dazzling]
 
     def _warped(self) -> Pixels:
-        drawn, scale = felt_image(self._settings.seed)
         points = self.camera.table_points()
-        x = (points[..., 0] - EXTENT[0]) * scale[0]
-        y = (points[..., 1] - EXTENT[1]) * scale[1]
-        warped = cv2.remap(drawn, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        x, y = ((points[..., axis] - EXTENT[axis]) * SCALE for axis in (0, 1))
+        felt = felt_image(self._settings.seed)
+        warped = cv2.remap(felt, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
         return np.asarray(warped, np.uint8)
 
     def _settle(self, state: SceneState) -> None:
@@ -175,33 +167,22 @@ class TableImage:
 
     # Drawing
 
-    def _deck(self, number: int) -> Deck:
-        if number not in self._decks:
-            scale = self.camera.matrix[0, 0] / self.camera.height
-            width = round(CARD[0] * scale * _DETAIL)
-            settings = self._settings
-            self._decks[number] = choose_deck(settings.seed, settings.deck, number, width)
-        return self._decks[number]
-
     def _lay(self, picture: Pixels, shown: CardState, deck: int, way: Point = STILL) -> list[Box]:
-        card, pose = shown.track.card, shown.pose
-        changed = self._deck(deck).lay(picture, card, pose, self.camera, self._light, way=way)
+        card, pose, settings = shown.track.card, shown.pose, self._settings
+        width = round(CARD[0] * self.camera.scale * _DETAIL)
+        cards = choose_deck(settings.seed, settings.deck, deck, width)
+        changed = cards.lay(picture, card, pose, self.camera, self._light, way=way)
         if shown.marked:
             self._mark(picture, pose)
         return changed
 
     def _mark(self, picture: Pixels, pose: Pose) -> None:
-        turn = math.radians(pose.heading)
+        x, y = (CARD[axis] / 2 - _INDEX[axis] + 4 for axis in (0, 1))
         for side in (-1, 1):
-            x = side * (CARD[0] / 2 - _INDEX[0] + 4)
-            y = side * (CARD[1] / 2 - _INDEX[1] + 4)
-            at = (
-                x * math.cos(turn) - y * math.sin(turn) + pose.x,
-                x * math.sin(turn) + y * math.cos(turn) + pose.y,
-            )
+            at = turned(side * x, side * y, pose.heading, pose.at)
             quad = self._square(at, MARKER, 3.0)
             shade(picture, quad + 1.5, 2.0, 0.35)
-            lay(picture, marker("BANKER"), quad, self._light)
+            lay(picture, marker(), quad, self._light)
 
     def _stack(self, bet: Bet) -> None:
         for number in range(bet.chips):

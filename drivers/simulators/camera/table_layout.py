@@ -6,7 +6,8 @@ x points right, y towards the players, as in the picture; 0, 0 is the middle of 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import math
+from typing import Any, Final, NamedTuple
 
 from shoe_daemon.game import Slot
 
@@ -61,3 +62,9 @@ THROAT_SIZE: Final = (128.0, 72.0)
 
 THROAT_WINDOW: Final = Box(0.0, 0.0, 0, (104.0, 69.0))
 """The part of it in which cards pass."""
+
+
+def turned(x: Any, y: Any, degrees: float, at: Point) -> tuple[Any, Any]:  # noqa: ANN401 - numbers or arrays
+    """Return a point, or arrays of points, turned clockwise about the origin and moved to `at`."""
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return x * cosine - y * sine + at[0], x * sine + y * cosine + at[1]

@@ -7,15 +7,13 @@ from typing import Final
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
-from drivers.simulators.camera.sprites import Sprite, sprite
+from drivers.simulators.camera.sprites import Pixels, Sprite, sprite
 from drivers.simulators.camera.table_layout import EXTENT, PLACES, Point
 
-Pixels = NDArray[np.uint8]
 Colour = tuple[int, int, int]
 
-_SCALE: Final = 2.0
+SCALE: Final = 2.0
 """Pixels per millimetre."""
 
 CHIP: Final = 39.0
@@ -36,17 +34,17 @@ _TEXT: Final = cv2.FONT_HERSHEY_TRIPLEX
 
 
 @lru_cache(maxsize=2)
-def felt_image(seed: int) -> tuple[Pixels, Point]:
-    """Draw the felt; return it with its pixels per millimetre, across and down."""
+def felt_image(seed: int) -> Pixels:
+    """Draw the felt."""
     chance = np.random.default_rng([seed & 0xFFFFFFFF, 2])
     left, top, right, bottom = EXTENT
-    size = (round((bottom - top) * _SCALE), round((right - left) * _SCALE))
+    size = (round((bottom - top) * SCALE), round((right - left) * SCALE))
     field = _fibres(size, chance, _CLOTHS[int(chance.integers(len(_CLOTHS)))])
     gold, white = _LINES
     _places(field, white, gold)
     _bets(field, white, gold)
     _tray(field, chance)
-    return np.asarray(cv2.GaussianBlur(field, (0, 0), 0.9), np.uint8), (_SCALE, _SCALE)
+    return np.asarray(cv2.GaussianBlur(field, (0, 0), 0.9), np.uint8)
 
 
 def _fibres(size: tuple[int, int], chance: np.random.Generator, colour: Colour) -> Pixels:
@@ -61,11 +59,7 @@ def _fibres(size: tuple[int, int], chance: np.random.Generator, colour: Colour) 
 
 
 def _at(x: float, y: float) -> tuple[int, int]:
-    return round((x - EXTENT[0]) * _SCALE), round((y - EXTENT[1]) * _SCALE)
-
-
-def _by(x: float, y: float) -> tuple[int, int]:
-    return round(x * _SCALE), round(y * _SCALE)
+    return round((x - EXTENT[0]) * SCALE), round((y - EXTENT[1]) * SCALE)
 
 
 def _places(field: Pixels, white: Colour, gold: Colour) -> None:
@@ -86,14 +80,14 @@ def _bets(field: Pixels, white: Colour, gold: Colour) -> None:
     for seat in range(5):
         x = (seat - 2) * 170.0
         y = 262.0 - abs(seat - 2) ** 2 * 11
-        cv2.circle(field, _at(x, y), _by(30, 30)[0], white, 3, cv2.LINE_AA)
+        cv2.circle(field, _at(x, y), round(30 * SCALE), white, 3, cv2.LINE_AA)
         _write(field, str(seat + 1), (x, y), 20, gold)
 
 
 def _arc(field: Pixels, middle: Point, radii: Point, colour: Colour) -> None:
     turn = np.radians(np.linspace(35, 145, 120))
-    x = (middle[0] + radii[0] * np.cos(turn) - EXTENT[0]) * _SCALE
-    y = (middle[1] + radii[1] * np.sin(turn) - EXTENT[1]) * _SCALE
+    x = (middle[0] + radii[0] * np.cos(turn) - EXTENT[0]) * SCALE
+    y = (middle[1] + radii[1] * np.sin(turn) - EXTENT[1]) * SCALE
     path = np.round(np.stack([x, y], axis=1) * 16).astype(np.int32)
     cv2.polylines(field, [path], False, colour, 3, cv2.LINE_AA, 4)  # noqa: FBT003 - OpenCV knows it by position
 
@@ -129,11 +123,16 @@ def _write(  # noqa: PLR0913 - what a word is written with
     field: Pixels, text: str, at: Point, tall: float, colour: Colour, *, thick: int = 3
 ) -> None:
     (_, height), _ = cv2.getTextSize(text, _TEXT, 1.0, thick)
-    scale = tall * _SCALE / height
+    _print(field, text, _at(*at), tall * SCALE / height, colour, thick=thick)
+
+
+def _print(  # noqa: PLR0913 - as above
+    image: Pixels, text: str, at: tuple[int, int], scale: float, colour: Colour, *, thick: int = 2
+) -> None:
+    """Print a text round a point."""
     (width, height), _ = cv2.getTextSize(text, _TEXT, scale, thick)
-    x, y = _at(*at)
-    where = (x - width // 2, y + height // 2)
-    cv2.putText(field, text, where, _TEXT, scale, colour, thick, cv2.LINE_AA)
+    where = (at[0] - width // 2, at[1] + height // 2)
+    cv2.putText(image, text, where, _TEXT, scale, colour, thick, cv2.LINE_AA)
 
 
 @lru_cache(maxsize=16)
@@ -151,23 +150,18 @@ def chip(number: int) -> Sprite:
     cv2.circle(face, middle, round(radius * 0.72), colour, -1, cv2.LINE_AA)
     cv2.circle(face, middle, round(radius * 0.68), (225, 228, 232), 2, cv2.LINE_AA)
     value = ("5", "25", "100", "500", "1000")[number % len(_CHIPS)]
-    (wide, high), _ = cv2.getTextSize(value, _TEXT, 0.75, 2)
-    where = (middle[0] - wide // 2, middle[1] + high // 2)
-    cv2.putText(face, value, where, _TEXT, 0.75, (235, 238, 240), 2, cv2.LINE_AA)
+    _print(face, value, middle, 0.75, (235, 238, 240))
     return sprite(_rounded(face), _disc(size), gloss=0.5)
 
 
-@lru_cache(maxsize=4)
-def marker(text: str) -> Sprite:
+@lru_cache
+def marker() -> Sprite:
     """Draw a marker button, as placed beside the winning hand."""
     size = 120
     face: Pixels = np.full((size, size, 3), (228, 232, 234), np.uint8)
     middle = (size // 2, size // 2)
     cv2.circle(face, middle, size // 2 - 7, (40, 40, 45), 3, cv2.LINE_AA)
-    scale = 0.62
-    (wide, high), _ = cv2.getTextSize(text, _TEXT, scale, 2)
-    where = (middle[0] - wide // 2, middle[1] + high // 2)
-    cv2.putText(face, text, where, _TEXT, scale, (40, 40, 45), 2, cv2.LINE_AA)
+    _print(face, "BANKER", middle, 0.62, (40, 40, 45))
     return sprite(_rounded(face), _disc(size), gloss=0.6)
 
 

@@ -16,10 +16,9 @@ from drivers.simulators.camera.animated_round import (
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.game import Card, Slot
+from shoe_daemon.game import FOUR_CARDS, Card, Slot
 
 _TRAVEL_MM: Final = THROAT_SIZE[0] / 2 + CARD[1] / 2 + 6
-_FIRST_CARDS: Final = 4
 
 
 class ThroatDealing:
@@ -43,14 +42,11 @@ class ThroatDealing:
         early = odd if trouble is SceneFault.RETURNED else -1
         pair = min(odd, len(cards) - 2) if trouble is SceneFault.DOUBLE_FEED else -1
         for number, (slot, card) in enumerate(cards):
-            if dealt.made_good and number == _FIRST_CARDS:
+            if dealt.made_good and number == FOUR_CARDS:
                 self._animation.gates.append(self._now)
             if number == early:
                 self._push_back(slot, card)
-            together = number in {pair, pair + 1} and pair >= 0
-            self._pull(
-                slot, card, hurried=number == unreadable, joined=together and number == pair
-            )
+            self._pull(slot, card, hurried=number == unreadable, joined=number == pair)
         if dealt.excess is not None:
             self._pull(None, dealt.excess)
         if dealt.fault is not None:

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import CardState, Pose, SceneState
 from drivers.simulators.camera.camera_projection import Camera
-from drivers.simulators.camera.card_images_laid_on_table import Deck, choose_deck
+from drivers.simulators.camera.card_images_laid_on_table import choose_deck
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
-from drivers.simulators.camera.sprites import LIT, STILL, Light
+from drivers.simulators.camera.sprites import LIT, STILL, Light, Pixels, three_channels
 from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE, THROAT_WINDOW, Point
-
-Pixels = NDArray[np.uint8]
 
 _LAMP_OUT_STRENGTH: Final = 0.25
 _SHUTTER_S: Final = 0.0012
@@ -34,9 +32,8 @@ class ThroatImage:
     def __init__(self, settings: Settings, camera: Camera) -> None:
         self._settings = settings
         self.camera = camera
-        self._decks: dict[int, Deck] = {}
-        self._slot = _slot(settings, camera)
         self._window = _window_mask(camera)
+        self._slot = _slot(settings, camera, self._window)
         self._lights: dict[float, tuple[Light, Pixels]] = {}
 
     def push_camera(self, state: SceneState) -> None:
@@ -52,11 +49,12 @@ class ThroatImage:
         if not state.cards:
             return empty
         shutter = _SLOW_SHUTTER_S if SceneFault.UNREADABLE in state.active else _SHUTTER_S
-        picture = empty.copy()
+        picture, settings = empty.copy(), self._settings
+        width = round(CARD[0] * self.camera.scale)
+        deck = choose_deck(settings.seed, settings.deck, state.animation.deck, width)
         # Each card lies on the previous one, which hides it when seen from below.
         for each in sorted(state.cards, key=lambda shown: shown.pose.x):
             pose, way = self._moving(each, state.at, shutter)
-            deck = self._deck(state.animation.deck)
             deck.lay(picture, each.track.card, pose, self.camera, light, shadow=False, way=way)
         # The shoe's plates hide everything outside the window.
         cv2.copyTo(empty, self._window, picture)
@@ -67,16 +65,9 @@ class ThroatImage:
         before, middle = shown.track.pose(at - shutter), shown.track.pose(at - shutter / 2)
         if before is None or middle is None:
             return shown.pose, STILL
-        pixels = self.camera.matrix[0, 0] / self.camera.height
+        pixels = self.camera.scale
         x, y = shown.pose.x - before[0].x, shown.pose.y - before[0].y
         return middle[0], (x * pixels, y * pixels)
-
-    def _deck(self, number: int) -> Deck:
-        if number not in self._decks:
-            width = round(CARD[0] * self.camera.matrix[0, 0] / self.camera.height)
-            settings = self._settings
-            self._decks[number] = choose_deck(settings.seed, settings.deck, number, width)
-        return self._decks[number]
 
     def _lit(self, strength: float) -> tuple[Light, Pixels]:
         if strength not in self._lights:
@@ -86,16 +77,15 @@ class ThroatImage:
         return self._lights[strength]
 
 
-def _slot(settings: Settings, camera: Camera) -> Pixels:
+def _slot(settings: Settings, camera: Camera, window: Pixels) -> Pixels:
     """Draw the empty exit: black plates, and felt in the slot."""
     chance = np.random.default_rng([settings.seed & 0xFFFFFFFF, 6])
     size = (settings.height, settings.width)
     grain = cv2.GaussianBlur(chance.normal(0, 1, size).astype(np.float32), (0, 0), 1.2)
     plate = np.clip(38 + 10 * grain, 0, 255)[..., None].repeat(3, axis=2).astype(np.uint8)
     inside = np.array([52, 44, 40], np.float32) + 7 * grain[..., None]
-    window = _window_mask(camera)
     drawn = np.where(window[..., None] > 0, plate, np.clip(inside, 0, 255).astype(np.uint8))
-    corners = np.round(camera.on_table(np.array(THROAT_WINDOW.corners))).astype(np.int32)
+    corners = _window_corners(camera)
     cv2.polylines(drawn, [corners], True, (16, 16, 17), 7, cv2.LINE_AA)  # noqa: FBT003 - OpenCV knows it by position
     for x in (-1, 1):
         centre = camera.on_table(np.array([[x * (THROAT_SIZE[0] / 2 - 5.5), 0.0]]))[0]
@@ -105,25 +95,22 @@ def _slot(settings: Settings, camera: Camera) -> Pixels:
     return np.asarray(drawn, np.uint8)
 
 
+def _window_corners(camera: Camera) -> NDArray[np.int32]:
+    return np.round(camera.on_table(np.array(THROAT_WINDOW.corners))).astype(np.int32)
+
+
 def _window_mask(camera: Camera) -> Pixels:
     """Return the mask of the plates."""
     mask: Pixels = np.full((camera.size[1], camera.size[0]), 255, np.uint8)
-    corners = np.round(camera.on_table(np.array(THROAT_WINDOW.corners))).astype(np.int32)
-    cv2.fillConvexPoly(mask, corners, (0,))
+    cv2.fillConvexPoly(mask, _window_corners(camera), (0,))
     return mask
 
 
 def _led(settings: Settings, strength: float) -> Light:
-    """
-    Return the light of a lamp beside the lens: bright in the middle, with a small reflection.
-    """
+    """Return the light of a lamp beside the lens: bright in the middle, with a reflection."""
     high, wide = settings.height, settings.width
     y, x = np.mgrid[-1 : 1 : high * 1j, -1 : 1 : wide * 1j]
     lit = strength * (1.06 - 0.30 * ((x - 0.1) ** 2 + (y + 0.05) ** 2))
     spot = 60 * strength * np.exp(-((x - 0.45) ** 2 / 0.012 + (y + 0.8) ** 2 / 0.03))
-    grey = np.clip(lit * LIT, 0, 255).round().astype(np.uint8)
-    shine = np.clip(spot, 0, 255).round().astype(np.uint8)
-    return Light(
-        np.asarray(cv2.merge([grey, grey, grey]), np.uint8),
-        np.asarray(cv2.merge([shine, shine, shine]), np.uint8),
-    )
+    grey, shine = (np.clip(each, 0, 255).round().astype(np.uint8) for each in (lit * LIT, spot))
+    return Light(three_channels(grey), three_channels(shine))
