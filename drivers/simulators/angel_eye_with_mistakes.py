@@ -20,15 +20,16 @@ from collections.abc import Iterator
 from enum import StrEnum
 from itertools import chain
 from random import Random
-from typing import Annotated, ClassVar, Final
+from typing import ClassVar, Final
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
 from drivers.driver_interface import Driver
 from drivers.simulators.angel_eye_faulty_line import Step, Wire
 from drivers.simulators.simulated_shoe import (
     CUT_BEHIND,
+    Dealing,
     DealtRound,
     Excess,
     Fault,
@@ -38,7 +39,7 @@ from drivers.simulators.simulated_shoe import (
     coup_of,
     lawful,
 )
-from shoe_daemon.game import DECK, Card, Slot
+from shoe_daemon.game import DECK, FOUR_CARDS, Card, Slot
 
 _FIRST_CARD: Final = 0xC0
 _COUNTDOWN: Final = 0xD0
@@ -57,38 +58,19 @@ class Mode(StrEnum):
     OPEN = "open"
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(Dealing, frozen=True, kw_only=True):
     """
     Cards, dealing and faults. The same settings give the same scenario, always.
 
     Attributes:
         mode: When faces are reported.
-        decks: 1 to 12.
-        rounds: Ends after so many; None does not.
-        shoes: Ends after so many; None does not.
-        seed: Whatever chance is needed comes of it. The cards of each shoe depend on
-            nothing else, the number of decks apart.
         faults: What may go wrong.
-        fault_rate: The chance of each round that something does, 0 to 1.
         stand_by: Whether the shoe reports that it waits after a result.
-        cut_behind: Cards behind the cut card, 14 or more.
-        last_rounds: Rounds after the one in which the cut card comes, 0 or 1.
-        excess: What becomes of a card too many; after the last round it is burned.
-        make_good: Whether cards that were missed are drawn after all.
     """
 
     mode: Mode = Mode.HIDDEN
-    decks: Annotated[int, Meta(ge=1, le=12)] = 8
-    rounds: Annotated[int, Meta(ge=1)] | None = None
-    shoes: Annotated[int, Meta(ge=1)] | None = None
-    seed: int = 0
     faults: tuple[Fault, ...] = ()
-    fault_rate: Annotated[float, Meta(ge=0, le=1)] = 0.1
     stand_by: bool = True
-    cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
-    last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
-    excess: Excess = Excess.EITHER
-    make_good: bool = False
 
 
 class Scene(Struct, frozen=True):
@@ -251,14 +233,14 @@ class SimulatedTable:
 
     def _possible(self, fault: Fault, cards: tuple[Placed, ...]) -> bool:
         if fault is Fault.MISSED_DRAW:
-            return len(cards) > 4  # noqa: PLR2004 - a third card is due
+            return len(cards) > FOUR_CARDS
         if fault is Fault.RESET:
             # A boot after the cut card means a new shoe.
             return self._shoe.far_from_cut_card()
         return True
 
     def _without_due_card(self, cards: tuple[Placed, ...]) -> tuple[Placed, ...]:
-        return cards[: self._fault_rng.randrange(4, len(cards))]
+        return cards[: self._fault_rng.randrange(FOUR_CARDS, len(cards))]
 
     def _faulty_card(self, cards: tuple[Placed, ...]) -> int:
         # A carried card was read in the round before.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from random import Random
-from typing import Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from shoe_daemon.game import DECK, Card, Coup, Slot, banker_draws, is_natural, player_draws
 
@@ -45,6 +45,38 @@ class Excess(StrEnum):
     EITHER = "either"
     BURNED = "burned"
     CARRIED = "carried"
+
+
+class Dealing(Struct, frozen=True, kw_only=True):
+    """
+    Cards, and the way in which they are dealt.
+
+    Attributes:
+        decks: Decks in a shoe, 1 to 12.
+        rounds, shoes: Limits; None for no limit.
+        seed: Determines everything that is left to chance. The cards of each shoe depend on
+            nothing else, the number of decks apart.
+        fault_rate: Probability of a fault in a round.
+        excess: The fate of an excess card; after the last round it is burned.
+        make_good: Missed cards are drawn after the result.
+        cut_behind: Cards behind the cut card, 14 or more.
+        last_rounds: Rounds after the round of the cut card.
+    """
+
+    decks: Annotated[int, Meta(ge=1, le=12)] = 8
+    rounds: Annotated[int, Meta(ge=1)] | None = None
+    shoes: Annotated[int, Meta(ge=1)] | None = None
+    seed: int = 0
+    fault_rate: Annotated[float, Meta(ge=0, le=1)] = 0.1
+    excess: Excess = Excess.EITHER
+    make_good: bool = False
+    cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
+    last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
+
+    @property
+    def dealing(self) -> dict[str, Any]:
+        """The same dealing, for the settings of another simulator."""
+        return {name: getattr(self, name) for name in Dealing.__struct_fields__}
 
 
 class DealtRound(Struct, frozen=True):

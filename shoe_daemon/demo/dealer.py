@@ -56,7 +56,7 @@ _DECIDED_S: Final = 0.8
 """Seconds without an open decision before the dealer in front of a camera goes on."""
 
 
-class CountingLine:
+class CountingLine(Line):
     """
     A line that counts bytes.
 
@@ -350,17 +350,5 @@ def _camera_scene(shoe: Settings) -> CameraScene:
     """Derive the scene that deals the same cards."""
     from drivers.simulators.camera import scene_settings  # noqa: PLC0415 - as above
 
-    by_fault = {fault: trouble for trouble, fault in scene_settings.SHOE_FAULTS.items()}
-    return scene_settings.Settings(
-        fps=_FPS,
-        seed=shoe.seed,
-        decks=shoe.decks,
-        rounds=shoe.rounds,
-        faults=tuple(by_fault[fault] for fault in shoe.faults),
-        fault_rate=shoe.fault_rate,
-        excess=shoe.excess,
-        make_good=shoe.make_good,
-        cut_behind=shoe.cut_behind,
-        last_rounds=shoe.last_rounds,
-        pause=_PAUSE_S,
-    )
+    faults = tuple(scene_settings.SceneFault(fault.value) for fault in shoe.faults)
+    return scene_settings.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)

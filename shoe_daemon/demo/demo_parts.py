@@ -250,7 +250,6 @@ class DemoRunner:
             reader_up=reader.ages.link is not None,
             reader_detail=reader.detail,
             silence=None if heard is None else int(time.monotonic() - heard),
-            frames=reader.counts.frames,
             broker_up=health is not None and health.connected,
             published=health.cursor if health else 0,
             queued=health.queued if health else 0,

@@ -29,18 +29,7 @@ _FRAME: Final = 6
 
 
 class Notice(NamedTuple):
-    """
-    Content of the panel.
-
-    Attributes:
-        rows: Lines of text.
-        style: Of the text.
-        edge: Of the edge.
-        title: Left in the upper edge.
-        badge: Right in the upper edge.
-        authority: Left in the lower edge, styled.
-        decision: Right in the lower edge.
-    """
+    """Content of the panel: title and badge in its upper edge, authority and decision below."""
 
     rows: list[Text]
     style: Style
@@ -148,26 +137,21 @@ def _authority(found: Irregularity) -> Text:
     return line(f"{mark}: {found.proposals[0].authority}", style)
 
 
-def _closed(closed: ClosedIrregularity, width: int, room: int) -> Notice:
-    rows = _wrapped(closed.detail, width)
-    reason = _wrapped(_as_sentence(closed.reason or "somebody closed it"), width)
+def _closed(past: ClosedIrregularity, width: int, room: int) -> Notice:
+    found, closed = past.found, past.closed
+    rows = _wrapped(found.detail, width)
+    text = closed.reason or "somebody closed it"
+    reason = _wrapped(text[:1].upper() + text[1:].rstrip(".") + ".", width)
+    decision = past.order or f"{closed.operator}: {action_text(closed.action)}"
     if closed.operator is None:
         rows += reason
     elif len(rows) + 1 + len(reason) <= room:
-        rows += [_row(_decision(closed)), *reason]
+        rows += [_row(decision), *reason]
     else:
-        rows.append(_row(_decision(closed), f"  {closed.reason or ''}"))
-    title = f"✓ {name_of(closed.kind).capitalize()}: dealt with"
-    badge = f"after {closed.seconds:.1f} s"
+        rows.append(_row(decision, f"  {closed.reason or ''}"))
+    title = f"✓ {name_of(found.kind).capitalize()}: dealt with"
+    badge = f"after {past.seconds:.1f} s"
     return Notice(rows, appearance.SETTLED, appearance.SETTLED_EDGE, title, badge)
-
-
-def _decision(closed: ClosedIrregularity) -> str:
-    return closed.order or f"{closed.operator}: {action_text(closed.action)}"
-
-
-def _as_sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
 
 
 def _row(bold: str, text: str = "") -> Text:

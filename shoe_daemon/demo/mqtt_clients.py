@@ -77,13 +77,6 @@ def leave(client: paho.Client) -> None:
         client.loop_stop()
 
 
-class _Numbered(Struct):
-    seq: int
-
-
-_decode_number = msgspec.json.Decoder(_Numbered).decode
-
-
 class Subscriber(DemoClient):
     """
     Counts the messages of one table.
@@ -102,7 +95,7 @@ class Subscriber(DemoClient):
         if "/event/" not in message.topic:
             self.documents += 1
             return
-        seq = _decode_number(message.payload).seq
+        seq = decode_event(bytes(message.payload)).seq
         # At least once: a repeated event has a `seq` that was already counted.
         if seq > self.last:
             self.events += 1
@@ -245,5 +238,4 @@ class SupervisorClient(DemoClient):
         del self._asked[reply.id or ""]
 
     def _forget(self, now: float) -> None:
-        for name in [name for name, (_, _, until) in self._asked.items() if until < now]:
-            del self._asked[name]
+        self._asked = {name: asked for name, asked in self._asked.items() if asked[2] >= now}

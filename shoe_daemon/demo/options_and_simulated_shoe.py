@@ -14,8 +14,9 @@ from drivers.simulators.angel_eye_faulty_line import Step
 from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenario
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from drivers.simulators.simulator_interface_and_playback import Simulator, find_simulator
+from shoe_daemon.demo.supervisor_decisions import CARRIES
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import Action, House, IrregularityKind, Policy, find_house, find_policy
+from shoe_daemon.game import House, IrregularityKind, Policy, find_house, find_policy
 
 __all__ = [
     "ANGEL_EYE",
@@ -166,8 +167,7 @@ def _excess(policy: Policy, *, camera: bool) -> Excess:
     if camera:
         return Excess.BURNED
     rulings = policy.rulings(IrregularityKind.EXCESS_CARD)
-    carried = {Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND}
-    return Excess.CARRIED if rulings and rulings[0].action in carried else Excess.BURNED
+    return Excess.CARRIED if rulings and rulings[0].action in CARRIES else Excess.BURNED
 
 
 def _early_misdeal(wanted: Settings) -> Settings:

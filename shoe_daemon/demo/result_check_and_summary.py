@@ -173,9 +173,9 @@ class Summary:
         number = (event.shoe, event.round)
         self._happened[event.type] += 1
         match event.data:
-            case RoundFinished() as finished:
-                self._outcomes[number] = finished.outcome
-            case ResultRevised(after=after) | RoundVoided(after=after):
+            case (
+                (RoundFinished() as after) | ResultRevised(after=after) | RoundVoided(after=after)
+            ):
                 self._outcomes.pop(number, None)
                 if after is not None:
                     self._outcomes[number] = after.outcome

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
-from typing import Final, Self
+from typing import Final
 
 import click
 import structlog
@@ -48,13 +48,6 @@ class Output:
 
     last_picture_s = 0.0
 
-    def __enter__(self) -> Self:
-        """Prepare the terminal."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Restore the terminal."""
-
     def add(self, news: News) -> None:
         """Process events and commands."""
         for event in news.events:
@@ -72,20 +65,11 @@ class ScreenOutput(Output):
 
     last_picture_s = 2.0
 
-    def __init__(self, runner: DemoRunner) -> None:
-        self._screen = Screen()
+    def __init__(self, runner: DemoRunner, screen: Screen) -> None:
+        self._screen = screen
         self._recent = RecentEvents(time.monotonic)
         self._runner, self._table = runner, runner.table
         self._shown: object = None
-
-    def __enter__(self) -> Self:
-        """Prepare the terminal."""
-        self._screen.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Restore the terminal."""
-        self._screen.__exit__()
 
     def add(self, news: News) -> None:
         """Process events and commands."""
@@ -118,7 +102,8 @@ def run_demo(settings: DemoSettings) -> int:
         with DemoRunner(settings, house, folder) as runner:
             _introduce(runner, settings)
             as_text = settings.plain or not Screen.is_supported()
-            with Output() if as_text else ScreenOutput(runner) as output:
+            with contextlib.nullcontext() if as_text else Screen() as screen:
+                output = Output() if screen is None else ScreenOutput(runner, screen)
                 _show(runner, output, summary, stopping)
             health = runner.health
         runner.check.finish(interrupted=runner.dealer.interrupted)

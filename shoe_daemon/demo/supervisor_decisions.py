@@ -15,11 +15,11 @@ from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot, card_text
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
-__all__ = ["OPERATOR", "AutoSupervisor", "Case", "Order"]
+__all__ = ["CARRIES", "OPERATOR", "AutoSupervisor", "Case", "Order"]
 
 OPERATOR: Final = "Supervisor"
 
-_CARRIES: Final = frozenset({Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND})
+CARRIES: Final = frozenset({Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND})
 _NOT_SIMULATED: Final = frozenset(
     {
         Action.BURN_CARD_PLUS_VALUE,
@@ -32,7 +32,7 @@ _NOT_SIMULATED: Final = frozenset(
 """Actions that the simulated dealer cannot do, or that have commands of their own."""
 
 _FALLBACKS: Final = {
-    IrregularityKind.EXCESS_CARD: (*sorted(_CARRIES, reverse=True), Action.BURN_CARD),
+    IrregularityKind.EXCESS_CARD: (*sorted(CARRIES, reverse=True), Action.BURN_CARD),
     IrregularityKind.MISSING_DRAW: (Action.DRAW_NOW, Action.VOID_ROUND),
     IrregularityKind.UNREADABLE_CARD: (Action.VOID_ROUND,),
     IrregularityKind.INSUFFICIENT_CARDS: (Action.VOID_ROUND,),
@@ -108,9 +108,10 @@ class AutoSupervisor:
                 self._shown.clear()
             case events.ShoeStarted():
                 self._corrected = None
-            case events.CardDealt(slot=Slot() as slot, card=card):
-                self._shown[slot] = card
-            case events.CardDisclosed(slot=Slot() as slot, card=card):
+            case (
+                events.CardDealt(slot=Slot() as slot, card=card)
+                | events.CardDisclosed(slot=Slot() as slot, card=card)
+            ):
                 self._shown[slot] = card
             case events.CardCorrected(slot=Slot() as slot, before=before, after=card):
                 self._shown[slot] = card
@@ -157,7 +158,7 @@ class AutoSupervisor:
         if refused is None:
             case.rests = order.command.action == Action.DRAW_NOW
         elif not (case.held or case.over) and (
-            order.command.name == "enter_card" or order.command.action in _CARRIES
+            order.command.name == "enter_card" or order.command.action in CARRIES
         ):
             case.tried.remove(order)
             case.rests = True
@@ -210,7 +211,7 @@ def _is_excess(found: IrregularityData) -> bool:
 
 
 def _is_possible(action: Action, dealt: DealtRound | None) -> bool:
-    if action in _CARRIES:
+    if action in CARRIES:
         return dealt is not None and dealt.carried
     if action is Action.BURN_CARD:
         return dealt is None or not dealt.carried

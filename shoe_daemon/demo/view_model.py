@@ -61,22 +61,14 @@ class ClosedIrregularity(Struct, frozen=True):
     An irregularity that was closed a moment ago.
 
     Attributes:
-        id: Id of the irregularity.
-        kind: Kind of irregularity.
-        detail: Sentence about it.
-        reason: Reason for closing it.
-        action: Action taken.
-        operator: Person who decided; None for the equipment.
+        found: The irregularity.
+        closed: Action taken, reason and person.
         seconds: Time for which it was open.
         order: Command that corrected the round, and who gave it.
     """
 
-    id: int
-    kind: str
-    detail: str
-    reason: str | None
-    action: str
-    operator: str | None
+    found: Irregularity
+    closed: IrregularityClosed
     seconds: float
     order: str | None = None
 
@@ -126,7 +118,6 @@ class Health(Struct, frozen=True):
         reader_up: The line to the shoe is open.
         reader_detail: Reason why it is not open.
         silence: Whole seconds since the last report of the shoe.
-        frames: Reports without repeats.
         broker_up: The daemon is connected to the broker.
         published: Events acknowledged by the broker.
         queued: Events not yet acknowledged.
@@ -138,7 +129,6 @@ class Health(Struct, frozen=True):
     reader_up: bool = False
     reader_detail: str = ""
     silence: int | None = None
-    frames: int = 0
     broker_up: bool = False
     published: int = 0
     queued: int = 0
@@ -197,8 +187,12 @@ class RecentEvents:
         line = event_line(event)
         if line is not None:
             self._lines.append(line)
-        self._note_result(event)
         match event.data:
+            # A result may be voided or entered long after its round.
+            case (
+                (RoundFinished() as after) | RoundVoided(after=after) | ResultRevised(after=after)
+            ):
+                self._note_result(event.round or 0, after)
             case ShoeStarted():
                 self._beads.clear()
                 self._burned, self._aborted = None, False
@@ -226,37 +220,20 @@ class RecentEvents:
             self._orders[said.about] = words
         for number, (at, closed) in enumerate(self._closed):
             # A correction may close it before the answer to the order arrives.
-            if closed.id == said.about and closed.order is None:
+            if closed.found.id == said.about and closed.order is None:
                 self._closed[number] = at, replace(closed, order=words)
 
-    def _note_result(self, event: Event) -> None:
-        # A result may be voided or entered long after its round.
-        match event.data:
-            case RoundFinished() as result:
-                after: RoundFinished | None = result
-            case RoundVoided(after=after) | ResultRevised(after=after):
-                pass
-            case _:
-                return
-        self._beads.pop(event.round or 0, None)
+    def _note_result(self, number: int, after: RoundFinished | None) -> None:
+        self._beads.pop(number, None)
         bead = None if after is None else _bead(after)
         if bead is not None:
-            self._beads = dict(sorted({**self._beads, event.round or 0: bead}.items()))
+            self._beads = dict(sorted({**self._beads, number: bead}.items()))
 
     def _close(self, at: str, closed: IrregularityClosed) -> None:
         since, found = self._open.pop(closed.id, (at, None))
         order = self._orders.pop(closed.id, None)
         if found is not None:
-            irregularity = ClosedIrregularity(
-                closed.id,
-                found.kind,
-                found.detail,
-                closed.reason,
-                closed.action,
-                closed.operator,
-                seconds_between(since, at),
-                order,
-            )
+            irregularity = ClosedIrregularity(found, closed, seconds_between(since, at), order)
             self._closed.append((self._clock(), irregularity))
 
     def view(

@@ -97,7 +97,6 @@ class SampleTable:
         self.mind = AutoSupervisor(lambda: self._on_table)
         self._on_table: DealtRound | None = None
         self._now = 0.0
-        self._frames = 0
         self.events: list[Event] = []
 
     def boards(self, settings: Settings) -> Iterator[DemoView]:
@@ -118,7 +117,6 @@ class SampleTable:
 
     def _read(self, data: bytes) -> Iterator[DemoView]:
         for frame in self._decoder.feed(data, self._now):
-            self._frames += 1
             for observation in frame.observations:
                 yield from self._apply(observation)
 
@@ -149,7 +147,6 @@ class SampleTable:
         health = Health(
             reader_up=True,
             silence=0,
-            frames=self._frames,
             broker_up=True,
             published=seq,
             seen=seq,

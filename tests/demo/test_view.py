@@ -26,6 +26,7 @@ from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import (
     Event,
     Irregularity,
+    IrregularityClosed,
     Proposal,
     ResultRevised,
     RoundStarted,
@@ -448,7 +449,8 @@ def test_what_was_dealt_with_stays_for_some_seconds() -> None:
     keeper = RecentEvents(lambda: now)
     settings = Settings(mode=Mode.OPEN, rounds=1, seed=1, faults=(Fault.OVERDRAW,), fault_rate=1)
     board = list(boards(settings))[-1]
-    settled = ClosedIrregularity(1, "excess_card", "One too many.", None, "continue", None, 1.0)
+    closed = IrregularityClosed(action="continue", id=1, operator=None, reason=None)
+    settled = ClosedIrregularity(_alert(1, "One too many.").data, closed, 1.0)
     keeper._closed.append((now, settled))  # noqa: SLF001
     view = (board.table, board.house, board.health, board.addresses)
     assert keeper.view(*view).closed

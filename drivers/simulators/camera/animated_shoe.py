@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Final
 
+from msgspec.structs import replace
+
 from drivers.simulators import angel_eye_with_mistakes as dealing
 from drivers.simulators.camera.animated_round import AnimatedRound, Effect
 from drivers.simulators.camera.scene_settings import SHOE_FAULTS, SceneFault, Settings, Station
@@ -48,19 +50,8 @@ def animated_rounds(settings: Settings) -> Iterator[AnimatedRound]:
 def _shoe(settings: Settings) -> dealing.Settings:
     faults = tuple(Fault(each.value) for each in settings.faults if each in SHOE_FAULTS)
     share = len(faults) / len(settings.faults) if settings.faults else 0.0
-    return dealing.Settings(
-        mode=dealing.Mode.OPEN,
-        decks=settings.decks,
-        rounds=settings.rounds,
-        shoes=settings.shoes,
-        seed=settings.seed,
-        faults=faults,
-        fault_rate=settings.fault_rate * share,
-        excess=settings.excess,
-        make_good=settings.make_good,
-        cut_behind=settings.cut_behind,
-        last_rounds=settings.last_rounds,
-    )
+    dealt = replace(settings, fault_rate=settings.fault_rate * share).dealing
+    return dealing.Settings(mode=dealing.Mode.OPEN, faults=faults, **dealt)
 
 
 class _FaultPlan:

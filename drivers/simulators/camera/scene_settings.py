@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess
+from drivers.simulators.simulated_shoe import Dealing
 
 
 class Station(StrEnum):
@@ -81,7 +81,7 @@ OVERHEAD_FAULTS: Final = tuple(
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(Dealing, frozen=True, kw_only=True):
     """
     The same settings always give the same pictures.
 
@@ -89,16 +89,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         station: The camera's position.
         width, height: Picture size in pixels.
         fps: Pictures per second.
-        seed: Determines cards, table, lamps, camera and hands.
         deck: The deck's number; None: chosen by the seed. Never a deck of the training.
-        decks: Decks in a shoe, 1 to 12.
-        rounds, shoes: Limits; None for no limit.
         faults: Possible faults.
-        fault_rate: Probability of a fault in a round.
-        excess: The fate of an excess card.
-        make_good: Missed cards are dealt afterwards.
-        cut_behind: Cards behind the cut card, 14 or more.
-        last_rounds: Rounds after the round of the cut card.
         pause: Factor of the pauses between actions; 1 as at a real table.
         turned: Share of rounds dealt face down and then turned over.
         squeezed: Share of those in which a player slowly bends a card first.
@@ -112,17 +104,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     width: Annotated[int, Meta(ge=320, le=4096)] = 1280
     height: Annotated[int, Meta(ge=240, le=4096)] = 720
     fps: Annotated[float, Meta(gt=0, le=240)] = 25.0
-    seed: int = 0
     deck: int | None = None
-    decks: Annotated[int, Meta(ge=1, le=12)] = 8
-    rounds: Annotated[int, Meta(ge=1)] | None = None
-    shoes: Annotated[int, Meta(ge=1)] | None = None
     faults: tuple[SceneFault, ...] = ()
-    fault_rate: Share = 0.1
-    excess: Excess = Excess.EITHER
-    make_good: bool = False
-    cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
-    last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
     pause: Annotated[float, Meta(ge=0, le=10)] = 1.0
     turned: Share = 0.5
     squeezed: Share = 0.4
