@@ -40,8 +40,6 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Card, Slot
 from shoe_daemon.table.observations import Role
 
-__all__ = ["BrokerLine", "SimulatedRecogniser"]
-
 _UNREAD: Final = "??"
 _RESTLESS: Final = 0.4
 """The chance of a card that a snapshot between two of it is not the same."""

@@ -33,17 +33,6 @@ from drivers.simulators.simulated_shoe import Excess, Fault, Placed, coup_of
 from shoe_daemon.game import DECK, Card, Outcome, Slot
 from shoe_daemon.table.observations import Role
 
-__all__ = [
-    "Messages",
-    "SimulatedBeeTek",
-    "SimulatedJsonLines",
-    "SimulatedLineScanner",
-    "SimulatedTextReader",
-    "TableWithReader",
-    "TextStep",
-    "TextWire",
-]
-
 Messages = list[tuple[float, bytes]]
 """Messages about one thing: seconds after it, and bytes."""
 

@@ -28,16 +28,6 @@ from shoe_daemon.demo.result_check_and_summary import ResultCheck
 if TYPE_CHECKING:
     from drivers.simulators.camera.scene_settings import Settings as CameraScene
 
-__all__ = [
-    "CAMERA_FAULTS",
-    "CameraDealer",
-    "CountingLine",
-    "Dealer",
-    "DealerThread",
-    "WaitConditions",
-    "awaits_decision",
-]
-
 CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
 """Faults that a camera can see; the others concern serial lines."""
 
@@ -80,7 +70,7 @@ class CountingLine(Line):
         return self._line.address
 
     def is_open(self) -> bool:
-        """Return True if a reader is connected."""
+        """Return whether a reader is connected."""
         return self._line.is_open()
 
     def is_ready(self) -> bool:
@@ -278,13 +268,7 @@ class CameraDealer(DealerThread):
     def __init__(
         self, shoe: Settings, folder: Path, check: ResultCheck, conditions: WaitConditions
     ) -> None:
-        """
-        Args:
-            shoe: Cards dealt.
-            folder: Folder of the camera's profile and socket.
-            check: Receives each round before it is dealt.
-            conditions: Conditions for going on.
-        """
+        """Prepare as `Dealer`; profile and socket of the camera lie in `folder`."""
         from drivers.simulators.camera.live_picture_sender import open_sender  # noqa: PLC0415 - as above
         from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
         from drivers.simulators.camera.simulation_files import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it

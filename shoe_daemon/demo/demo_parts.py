@@ -43,8 +43,6 @@ from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
 from shoe_daemon.table import Event, PublicTable, ResultOn
 
-__all__ = ["DemoRunner", "News"]
-
 SITE: Final = "demo"
 TABLE: Final = "table-1"
 NAME: Final = "Demo table"

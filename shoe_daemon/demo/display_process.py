@@ -19,18 +19,6 @@ import time
 from pathlib import Path
 from typing import Any, Final, Self
 
-__all__ = [
-    "HOST",
-    "OPERATOR",
-    "PIN",
-    "DisplayProcess",
-    "end_child",
-    "end_with_parent",
-    "free_port",
-    "has_display",
-    "start_child",
-]
-
 HOST: Final = "127.0.0.1"
 OPERATOR: Final = "You"
 PIN: Final = "1234"

@@ -19,8 +19,6 @@ from shoe_daemon.event_text import action_text
 from shoe_daemon.game import IRREGULARITIES, SEVERITY, IrregularityKind
 from shoe_daemon.table import Irregularity
 
-__all__ = ["irregularity_notice"]
-
 _MAX_SEVERITY: Final = max(SEVERITY.values())
 _UNDECIDED: Final = f"the {OPERATOR.lower()} decides"
 _EDGES: Final = 2

@@ -25,8 +25,6 @@ from shoe_daemon.mqtt.paho_connection import create_client
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, decode_event
 
-__all__ = ["AnsweredOrder", "Subscriber", "SupervisorClient", "leave"]
-
 _REPLY_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.5
 _NEXT_STEP: Final = 0.4

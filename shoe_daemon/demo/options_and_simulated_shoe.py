@@ -18,18 +18,6 @@ from shoe_daemon.demo.supervisor_decisions import CARRIES
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import House, IrregularityKind, Policy, find_house, find_policy
 
-__all__ = [
-    "ANGEL_EYE",
-    "OFTEN",
-    "QUIET_S",
-    "DemoSettings",
-    "house_of",
-    "reader_options",
-    "shoe_of",
-    "shortened",
-    "simulator_of",
-]
-
 ANGEL_EYE: Final = "angel-eye-ii"
 
 QUIET_S: Final = 3.0

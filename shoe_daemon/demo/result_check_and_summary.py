@@ -21,8 +21,6 @@ from shoe_daemon.table import (
     RoundVoided,
 )
 
-__all__ = ["ResultCheck", "Summary"]
-
 _DECISIONS: Final = {
     "round_held": "results held",
     "round_released": "released",

@@ -25,8 +25,6 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.shutdown_signals import stop_on_signals
 
-__all__ = ["run_demo"]
-
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a service stop, and a closed terminal."""
 

@@ -15,8 +15,6 @@ from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import ACTION_NAMES, Action, Card, IrregularityKind, Slot, card_text
 from shoe_daemon.table import Command, Event, IrregularityData, events
 
-__all__ = ["CARRIES", "OPERATOR", "AutoSupervisor", "Case", "Order"]
-
 OPERATOR: Final = "Supervisor"
 
 CARRIES: Final = frozenset({Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND})

@@ -34,8 +34,6 @@ from shoe_daemon.event_text import WINNERS, action_text
 from shoe_daemon.game import LeadingTies, build_roads, card_text
 from shoe_daemon.table import Irregularity, RoundView
 
-__all__ = ["BROKER_LIMITS", "draw"]
-
 BROKER_LIMITS: Final = "demo broker: no keepalive wills, no access control"
 
 _MIN_SIZE_FOR_LARGE: Final = (100, 36)

@@ -28,19 +28,6 @@ from shoe_daemon.table import (
     to_microseconds,
 )
 
-__all__ = [
-    "NO_BOARD",
-    "Addresses",
-    "BurnedCards",
-    "ClosedIrregularity",
-    "DemoView",
-    "Health",
-    "RecentEvents",
-    "name_of",
-    "order_line",
-    "seconds_between",
-]
-
 _CLOSED_SHOWN_S: Final = 8.0
 """Seconds for which a closed irregularity is shown."""
 

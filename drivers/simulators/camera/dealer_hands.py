@@ -18,6 +18,20 @@ _SCALE: Final = 2.0
 _SIZE: Final = (150.0, 560.0)
 """Width and height of the drawn arm in millimetres."""
 
+ARM_CORNERS: Final = np.array([[0.0, 0.0], [150.0, 0.0], [150.0, 560.0], [0.0, 560.0]])
+_RIM: Final = (
+    (28, 52),
+    (60, 28),
+    (84, 25),
+    (114, 42),
+    (138, 84),
+    (116, 190),
+    (131, 560),
+    (19, 560),
+)
+ARM_OUTLINE: Final = np.array([*_RIM, (34, 190), (32, 130)], np.float64)
+"""Outline of fingers, palm and forearm."""
+
 _TIP: Final = (75.0, 34.0)
 """Position of the finger tips from the upper left corner, in millimetres."""
 
@@ -141,26 +155,15 @@ def _nail(colours: Pixels, part: _Part, skin: tuple[int, int, int]) -> None:
     )
 
 
-def hand_corners(at: Point, degrees: float, up: float) -> Floats:
+def arm_on_table(points: Floats, at: Point, degrees: float, up: float) -> Floats:
     """
-    Return the corners of a drawn arm, given its finger tips.
+    Place points of a drawn arm on the table.
 
     Args:
+        points: Of the drawn arm, such as `ARM_CORNERS` or `ARM_OUTLINE`.
         at: The finger tips, in millimetres on the table.
         degrees: 0 if the fingers point away from the players, clockwise.
         up: Millimetres above the table.
     """
-    wide, high = _SIZE
-    return _placed(np.array([[0.0, 0.0], [wide, 0.0], [wide, high], [0.0, high]]), at, degrees, up)
-
-
-def hand_hull(at: Point, degrees: float, up: float) -> Floats:
-    """Return the outline of fingers, palm and forearm."""
-    rim = ((28, 52), (60, 28), (84, 25), (114, 42), (138, 84), (116, 190), (131, 560), (19, 560))
-    rest = ((34, 190), (32, 130))
-    return _placed(np.array([*rim, *rest], np.float64), at, degrees, up)
-
-
-def _placed(points: Floats, at: Point, degrees: float, up: float) -> Floats:
     x, y = turned(points[:, 0] - _TIP[0], points[:, 1] - _TIP[1], degrees, at)
     return np.column_stack([x, y, np.full(len(points), up)])

@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -102,10 +103,9 @@ class JpegStream:
         self._closed = False
         self._changed = threading.Condition()
         try:
-            self._server = _Server((host, port), _Handler)
+            self._server = ThreadingHTTPServer((host, port), partial(_Handler, self))
         except OSError as error:
             raise UserError(f"{host}:{port}: {one_line(error)}") from error
-        self._server.stream = self
         self._where = self._server.server_address
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -159,20 +159,17 @@ class JpegStream:
             return None if self._closed else (self._newest, self._count)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    stream: JpegStream
-
-
 class _Handler(BaseHTTPRequestHandler):
+    def __init__(self, stream: JpegStream, *request: Any) -> None:  # noqa: ANN401 - as below
+        self._stream = stream
+        super().__init__(*request)
+
     def do_GET(self) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
         self.end_headers()
-        server = self.server
-        if isinstance(server, _Server):
-            with contextlib.suppress(OSError):
-                server.stream.pictures(self)
+        with contextlib.suppress(OSError):
+            self._stream.pictures(self)
 
     def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
         """Suppress the access log."""

@@ -18,7 +18,7 @@ from drivers.simulators.camera.animated_round import FACE, AnimatedRound, SceneS
 from drivers.simulators.camera.animated_shoe import animated_rounds
 from drivers.simulators.camera.camera_projection import create_camera
 from drivers.simulators.camera.card_images_laid_on_table import card_quad
-from drivers.simulators.camera.dealer_hands import hand_hull
+from drivers.simulators.camera.dealer_hands import ARM_OUTLINE, arm_on_table
 from drivers.simulators.camera.light_and_sensor import Sensor
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sprites import Pixels
@@ -227,7 +227,7 @@ class Scene:
         """Yield the true position of each card; above a table, only of cards at rest."""
         camera = self._view.camera
         hulls = [
-            np.asarray(camera.project(hand_hull(pose.at, pose.heading, pose.up)), np.float32)
+            camera.project(arm_on_table(ARM_OUTLINE, pose.at, pose.heading, pose.up))
             for _, pose in state.hands
         ]
         overhead = self.settings.station is Station.OVERHEAD
@@ -250,7 +250,7 @@ def _corners(quad: NDArray[np.float64]) -> Quad:
     return a, b, c, d
 
 
-def _touch(quad: NDArray[np.float64], shape: NDArray[np.float64] | NDArray[np.float32]) -> bool:
+def _touch(quad: NDArray[np.float64], shape: NDArray[np.float64]) -> bool:
     """Return whether a shape covers more than a trace of a card."""
     mine = np.asarray(quad, np.float32)
     theirs = cv2.convexHull(np.asarray(shape, np.float32))

@@ -18,7 +18,7 @@ from drivers.simulators.camera.animated_round import (
 )
 from drivers.simulators.camera.camera_projection import Camera, Floats
 from drivers.simulators.camera.card_images_laid_on_table import choose_deck
-from drivers.simulators.camera.dealer_hands import arm_shadow, hand, hand_corners
+from drivers.simulators.camera.dealer_hands import ARM_CORNERS, arm_on_table, arm_shadow, hand
 from drivers.simulators.camera.light_and_sensor import Lamps, Shadow, lamp_for_glare, lamps_of
 from drivers.simulators.camera.scene_settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, Pixels, dim, lay, shade
@@ -197,7 +197,7 @@ class TableImage:
         return self.camera.project(np.array([[at[0] + x, at[1] + y, up] for x, y in rim]))
 
     def _reach(self, picture: Pixels, track: HandTrack, pose: Pose, way: Point) -> None:
-        corners = hand_corners(pose.at, pose.heading, pose.up)
+        corners = arm_on_table(ARM_CORNERS, pose.at, pose.heading, pose.up)
         shadow = corners * np.array([1.0, 1.0, 0.0]) + np.array([10.0, 14.0, 0.0])
         drawn = hand(track.grip, track.person)
         for box in (

@@ -49,10 +49,9 @@ def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = 
         _court(canvas, card, style)
     else:
         _pips(canvas, card, style)
-    _index(canvas, card, style, index)
-    turned = np.ascontiguousarray(canvas[::-1, ::-1])
-    _index(turned, card, style, index)
-    return np.ascontiguousarray(turned[::-1, ::-1])
+    for side in (canvas, canvas[::-1, ::-1]):
+        _index(side, card, style, index)
+    return canvas
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +77,8 @@ def index_places(
     """Return the places of figure and pip of the upper left index, for a card size."""
     (width, height), (figure, pip) = size, index
     tall = style.rank_height * height
-    wide = min(tall * figure.shape[1] / figure.shape[0], _widest(card, style) * width)
+    widest = style.rank_width * (1.15 if card.rank == "10" else 1.0) * width
+    wide = min(tall * figure.shape[1] / figure.shape[0], widest)
     small = tall * style.pip_height if style.layout is not Layout.CASINO else wide * 0.95
     across = small * pip.shape[1] / pip.shape[0]
     x = style.left * width + max(wide, across * 0.9, style.rank_width * width * 0.7) / 2
@@ -94,17 +94,8 @@ def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
     height, width = canvas.shape[:2]
     printed = tuple(zip(index, index_places(card, style, index, (width, height)), strict=True))
     for right in (False, True) if style.layout is Layout.FOUR else (False,):
-        for mask, (centre, size) in printed:
-            place = _mirrored(centre, width, right=right)
-            stamp(canvas, mask, place, size, _ink(card, style))
-
-
-def _widest(card: Card, style: Style) -> float:
-    return style.rank_width * (1.15 if card.rank == "10" else 1.0)
-
-
-def _mirrored(centre: tuple[float, float], width: int, *, right: bool) -> tuple[float, float]:
-    return (width - centre[0], centre[1]) if right else centre
+        for mask, ((x, y), size) in printed:
+            stamp(canvas, mask, (width - x if right else x, y), size, _ink(card, style))
 
 
 def _pips(canvas: Image, card: Card, style: Style) -> None:
@@ -136,10 +127,8 @@ def _court(canvas: Image, card: Card, style: Style) -> None:
     margin = 0.24 if style.layout in {Layout.JUMBO, Layout.CASINO, Layout.FOUR} else 0.19
     left, top = round(margin * width), round(0.085 * height)
     size = (width - 2 * left, height - 2 * top)
-    picture = court(card, style)
-    canvas[top : top + size[1], left : left + size[0]] = cv2.resize(
-        picture, size, interpolation=cv2.INTER_AREA
-    )
+    picture = cv2.resize(court(card, style), size, interpolation=cv2.INTER_AREA)
+    canvas[top : top + size[1], left : left + size[0]] = picture
 
 
 def _frame(canvas: Image, style: Style) -> None:
@@ -153,9 +142,6 @@ def _frame(canvas: Image, style: Style) -> None:
             cv2.line(canvas, (x, edge), (x, height - 1 - edge), style.frame, thick)
         return
     cv2.rectangle(canvas, (edge, edge), (width - 1 - edge, height - 1 - edge), style.frame, thick)
-
-
-_KINDS = 6
 
 
 @lru_cache(maxsize=64)
@@ -177,7 +163,7 @@ def back(style: Style, width: int = 320) -> Image:
 
 
 def _pattern(field: Image, chance: np.random.Generator, light: tuple[int, int, int]) -> None:
-    kind, step = int(chance.integers(_KINDS)), int(chance.integers(14, 40))
+    kind, step = int(chance.integers(6)), int(chance.integers(14, 40))
     height, width = field.shape[:2]
     thick = int(chance.integers(1, 5))
     for at in range(-height, width + height, step):

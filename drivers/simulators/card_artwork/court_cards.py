@@ -87,10 +87,9 @@ def _pattern(cloth: Image, kind: int, colour: Colour) -> None:
 
 def _head(half: Image, chance: np.random.Generator) -> None:
     hair = (_GOLD, (90, 130, 170), (120, 120, 120))[int(chance.integers(3))]
-    cv2.ellipse(half, (120, 88), (38, 42), 0, 0, 360, hair, -1, cv2.LINE_AA)
-    cv2.ellipse(half, (120, 88), (38, 42), 0, 0, 360, _BLACK, 2, cv2.LINE_AA)
-    cv2.ellipse(half, (120, 86), (25, 33), 0, 0, 360, _SKIN, -1, cv2.LINE_AA)
-    cv2.ellipse(half, (120, 86), (25, 33), 0, 0, 360, _BLACK, 2, cv2.LINE_AA)
+    for y, axes, colour in ((88, (38, 42), hair), (86, (25, 33), _SKIN)):
+        cv2.ellipse(half, (120, y), axes, 0, 0, 360, colour, -1, cv2.LINE_AA)
+        cv2.ellipse(half, (120, y), axes, 0, 0, 360, _BLACK, 2, cv2.LINE_AA)
     for x in (110, 130):
         cv2.circle(half, (x, 82), 3, _BLACK, -1, cv2.LINE_AA)
     line(half, points((120, 84), (117, 97), (123, 97)), _BLACK, 1)

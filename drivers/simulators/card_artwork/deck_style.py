@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -123,13 +124,9 @@ class Style(Struct, frozen=True, kw_only=True):
 
 def styles(start: int = UNSEEN_SEED) -> Iterator[Style]:
     """Give decks without end that training never saw; every second one of an unseen layout."""
-    seed = max(start, UNSEEN_SEED)
-    while True:
-        every, unseen = tuple(Layout), UNSEEN_LAYOUTS
-        yield style(
-            seed, unseen[seed // 2 % 2] if seed % 2 == 0 else every[seed // 2 % len(every)]
-        )
-        seed += 1
+    for seed in count(max(start, UNSEEN_SEED)):
+        layouts = tuple(Layout) if seed % 2 else UNSEEN_LAYOUTS
+        yield style(seed, layouts[seed // 2 % len(layouts)])
 
 
 def style(seed: int, layout: Layout | None = None) -> Style:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Image = NDArray[np.uint8]
 """Height x width x 3: blue, green, red."""
@@ -34,9 +34,7 @@ def arc(
     return np.stack([centre[0] + radii[0] * np.cos(t), centre[1] + radii[1] * np.sin(t)], 1)
 
 
-def curve(
-    start: tuple[float, float], pull: tuple[float, float], end: tuple[float, float]
-) -> Points:
+def curve(start: ArrayLike, pull: ArrayLike, end: ArrayLike) -> Points:
     """Draw a quadratic curve from start to end, pulled towards a point."""
     t = np.linspace(0, 1, 16)[:, None]
     p, q, r = (np.array(v, np.float64) for v in (start, pull, end))

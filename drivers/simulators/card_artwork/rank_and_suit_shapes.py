@@ -35,9 +35,7 @@ _Draw = Callable[[_Chance, Figures], list[Points]]
 @lru_cache(maxsize=512)
 def rank_mask(rank: str, figures: Figures) -> Mask:
     """Draw a rank as an index has it, cut to its ink."""
-    if rank == "10":
-        return _ten(figures)
-    return _drawn(rank, figures)
+    return _ten(figures) if rank == "10" else _drawn(rank, figures)
 
 
 def _ten(figures: Figures) -> Mask:
@@ -161,10 +159,8 @@ def _eight(chance: _Chance, _: Figures) -> list[Points]:
 
 def _nought(chance: _Chance, _: Figures) -> list[Points]:
     if chance.random() < 0.3:  # noqa: PLR2004 - a nought with straight sides
-        top, bottom = (
-            arc((0.5, 0.3), (0.5, 0.3), (180, 360)),
-            arc((0.5, 0.7), (0.5, 0.3), (0, 180)),
-        )
+        top = arc((0.5, 0.3), (0.5, 0.3), (180, 360))
+        bottom = arc((0.5, 0.7), (0.5, 0.3), (0, 180))
         return [np.vstack([top, bottom, top[:1]])]
     return [arc((0.5, 0.5), (0.5, 0.5), (0, 360))]
 
@@ -277,10 +273,10 @@ def _spade(canvas: Mask, chance: _Chance) -> None:
 def _diamond(canvas: Mask, chance: _Chance) -> None:
     half, bend = _SIZE * chance.uniform(0.3, 0.43), chance.uniform(-0.02, 0.13)
     tips = points((0, -0.47 * _SIZE), (half, 0), (0, 0.47 * _SIZE), (-half, 0))
-    sides = []
-    for here, there in zip(tips, np.roll(tips, -1, 0), strict=True):
-        pull = (here + there) / 2 * (1 - 2 * bend)
-        sides.append(curve((here[0], here[1]), (pull[0], pull[1]), (there[0], there[1])))
+    sides = [
+        curve(here, (here + there) / 2 * (1 - 2 * bend), there)
+        for here, there in zip(tips, np.roll(tips, -1, 0), strict=True)
+    ]
     fill(canvas, np.vstack(sides) + _MIDDLE)
 
 
