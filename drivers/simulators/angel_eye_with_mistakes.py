@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, count
 from random import Random
 from typing import ClassVar, Final
 
@@ -103,22 +103,16 @@ def scenario(settings: Settings, table: SimulatedTable | None = None) -> Scenari
 
 def scenes(settings: Settings, table: SimulatedTable | None = None) -> Iterator[Scene]:
     """
-    Deal scene by scene; endlessly if neither `rounds` nor `shoes` is set.
-
-    Args:
-        settings: What is dealt.
-        table: A table with another reader.
+    Deal scene by scene, endlessly if neither `rounds` nor `shoes` is set; `table` has another
+    reader than an Angel Eye.
     """
     table = table or SimulatedTable(settings)
-    count = 0
-    shoe = 0
-    while settings.shoes is None or shoe < settings.shoes:
-        shoe += 1
+    rounds = count(1)
+    for shoe in count(1) if settings.shoes is None else range(1, settings.shoes + 1):
         yield table.new_shoe(shoe)
         while not table.shoe_over:
             yield table.round()
-            count += 1
-            if count == settings.rounds:
+            if next(rounds) == settings.rounds:
                 return
 
 

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from msgspec.structs import replace
 
@@ -24,9 +24,6 @@ from shoe_daemon.config_sections import ReaderSettings
 from shoe_daemon.demo.display_process import HOST, free_port
 from shoe_daemon.demo.options_and_simulated_shoe import QUIET_S, shortened
 from shoe_daemon.demo.result_check_and_summary import ResultCheck
-
-if TYPE_CHECKING:
-    from drivers.simulators.camera.scene_settings import Settings as CameraScene
 
 CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
 """Faults that a camera can see; the others concern serial lines."""
@@ -269,12 +266,14 @@ class CameraDealer(DealerThread):
         self, shoe: Settings, folder: Path, check: ResultCheck, conditions: WaitConditions
     ) -> None:
         """Prepare as `Dealer`; profile and socket of the camera lie in `folder`."""
+        from drivers.simulators.camera import scene_settings  # noqa: PLC0415 - as below
         from drivers.simulators.camera.live_picture_sender import open_sender  # noqa: PLC0415 - as above
         from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
         from drivers.simulators.camera.simulation_files import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it
 
         super().__init__()
-        settings = _camera_scene(shoe)
+        faults = tuple(scene_settings.SceneFault(fault.value) for fault in shoe.faults)
+        settings = scene_settings.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)
         profile = write_simulated_profile(settings, folder / "camera")
         socket, view = folder / "camera.sock", f"{HOST}:{free_port(_PREVIEW_PORT)}"
         self.page = f"http://{view}/"
@@ -328,11 +327,3 @@ class CameraDealer(DealerThread):
             self._waits_since = self._decided_since = None
             return True
         return False
-
-
-def _camera_scene(shoe: Settings) -> CameraScene:
-    """Derive the scene that deals the same cards."""
-    from drivers.simulators.camera import scene_settings  # noqa: PLC0415 - as above
-
-    faults = tuple(scene_settings.SceneFault(fault.value) for fault in shoe.faults)
-    return scene_settings.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)
