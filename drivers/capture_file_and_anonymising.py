@@ -109,12 +109,7 @@ class Capture(Struct, frozen=True):
 
     @property
     def options(self) -> dict[str, Any]:
-        """
-        The options of the driver, as in a configuration: JSON in the header.
-
-        Raises:
-            UserError: The header has something else.
-        """
+        """The driver's options, in JSON in the header; a `UserError` if they are anything else."""
         text = self.header.get("options", "{}")
         try:
             return msgspec.json.decode(text, type=dict[str, Any])
@@ -156,12 +151,7 @@ def load_capture(path: Path) -> Capture:
 
 
 def read_capture(path: Path) -> bytes:
-    """
-    Return the bytes of a capture.
-
-    Raises:
-        UserError: The file cannot be read, or a line is not hexadecimal.
-    """
+    """Return the bytes of a capture; raises as `load_capture`."""
     return load_capture(path).data
 
 
@@ -275,12 +265,7 @@ class CaptureWriter:
             raise
 
     def write(self, line: CaptureLine) -> None:
-        """
-        Append a line.
-
-        Raises:
-            OSError: It cannot be written: the disk is full.
-        """
+        """Append a line; an `OSError` if it cannot be written: the disk is full."""
         self._append(str(line))
 
     def _append(self, text: str) -> None:
@@ -296,12 +281,7 @@ class CaptureWriter:
         self._size += written
 
     def sync(self) -> None:
-        """
-        Wait until the disk has all lines: from then on a power cut leaves them.
-
-        Raises:
-            OSError: The disk failed.
-        """
+        """Wait until the disk has all lines, safe from a power cut; an `OSError` if it fails."""
         size = self._size
         if size != self._synced:
             os.fdatasync(self._descriptor)
@@ -410,9 +390,8 @@ class Anonymiser:
 
     def __init__(self, driver: Driver, permutation: Mapping[Card, Card]) -> None:
         if not isinstance(driver, AnonymisesCards):
-            raise UserError(
-                f"--anonymise: driver {driver.name!r} cannot replace the cards in its bytes"
-            )
+            what = f"driver {driver.name!r} cannot replace the cards in its bytes"
+            raise UserError(f"--anonymise: {what}")
         self._driver = driver
         self._method = driver.anonymised
         self._permutation = permutation

@@ -92,12 +92,7 @@ def load_deck_profile(path: Path) -> DeckProfile | None:
 
 
 def read_card_texts(path: Path) -> dict[str, str]:
-    """
-    Return the table of a file, with or without a head.
-
-    Raises:
-        UserError: As `load_deck_profile`.
-    """
+    """Return the table of a file, with or without a head; raises as `load_deck_profile`."""
     content = _read(path)
     if _has_head(content):
         return _profile(content, path).cards

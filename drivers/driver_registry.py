@@ -47,12 +47,7 @@ def find_driver(name: str) -> type[Driver]:
 
 
 def driver_version(name: str) -> str | None:
-    """
-    Return the version of the package that provides a driver; None if it has none.
-
-    Raises:
-        UserError: There is no driver of this name, or there are two.
-    """
+    """Return the version of a driver's package, None if it has none; raises as `find_driver`."""
     distribution = _entry(name).dist
     return None if distribution is None else distribution.version
 

@@ -49,23 +49,13 @@ _RENAMED_ERRORS: Final = (ValueError, NotImplementedError, OverflowError)
 
 
 def check_gpiod() -> None:
-    """
-    Check that the extra is installed, without loading it.
-
-    Raises:
-        UserError: It is not.
-    """
+    """Check that the extra is installed, without loading it; a `UserError` if it is not."""
     if find_spec("gpiod") is None:
         raise UserError(_INSTALL_HINT)
 
 
 def load_gpiod() -> Any:  # noqa: ANN401 - a module
-    """
-    Return the module.
-
-    Raises:
-        UserError: The extra is not installed.
-    """
+    """Return the module; a `UserError` if the extra is not installed."""
     try:
         import gpiod  # noqa: PLC0415 - an extra
         import gpiod.line  # noqa: PLC0415
@@ -117,9 +107,7 @@ class Presses:
     """
     Turns the edges of buttons into text; without a device or a clock.
 
-    Args:
-        texts: What a press of each line sends.
-        held: Lines whose button is held down now: that is no press.
+    A press of a line sends its text. A button that is held down from the beginning is no press.
     """
 
     def __init__(self, texts: Mapping[int, str], held: Iterable[int]) -> None:

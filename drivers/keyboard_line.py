@@ -64,9 +64,6 @@ KEYS: Final = {
 }
 """Characters by the kernel's key code, without and with Shift."""
 
-CHARACTERS: Final = frozenset("".join(low + high for low, high in KEYS.values()))
-"""All characters that keys type."""
-
 
 class KeyText:
     """Turns presses and releases of keys into text; knows which modifiers are held."""
@@ -145,12 +142,7 @@ class KeyboardLine:
 
 
 def grab(file: int) -> None:
-    """
-    Take all keys of a device for this program alone.
-
-    Raises:
-        OSError: It is no keyboard, or another program has grabbed it.
-    """
+    """Take all keys of a device for this program; an `OSError` if it is no keyboard, or taken."""
     keys = bytearray(_KEY_BYTES)
     try:
         fcntl.ioctl(file, _EVIOCGBIT_KEY | _KEY_BYTES << 16, keys)

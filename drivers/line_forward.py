@@ -79,12 +79,7 @@ class ForwardTarget(Struct, frozen=True):
     line: LineSettings = LineSettings()
 
     def check(self) -> None:
-        """
-        Check `to` without opening it.
-
-        Raises:
-            UserError: Neither a path nor an address.
-        """
+        """Check `to` without opening it; a `UserError` if it is neither a path nor an address."""
         if self.is_tcp:
             _address(self.to)
         elif not self.to.startswith("/"):
@@ -131,7 +126,8 @@ def _address(to: str) -> tuple[str, int]:
 
 class _Output:
     """
-    One receiver: a descriptor that does not block, and the reads that wait for it.
+    One receiver: a descriptor that does not block, and the reads that wait for it. It is gone
+    if an `OSError` is raised.
 
     Attributes:
         dropped: Reads that were dropped.
@@ -157,12 +153,7 @@ class _Output:
             self.dropped += 1
 
     def write(self) -> None:
-        """
-        Write what is taken without a wait.
-
-        Raises:
-            OSError: The receiver is gone.
-        """
+        """Write what is taken without a wait."""
         with contextlib.suppress(BlockingIOError):
             while self._rest or self._waiting:
                 if not self._rest:
@@ -180,12 +171,7 @@ class _Output:
         return max(0.0, self._input_at - now)
 
     def happened(self, events: int, now: float) -> None:
-        """
-        Read and throw away what it has sent.
-
-        Raises:
-            OSError: The receiver is gone.
-        """
+        """Read and throw away what it has sent."""
         if events & select.POLLIN:
             self._input_at = now + _INPUT_INTERVAL_S
             with contextlib.suppress(BlockingIOError):

@@ -216,12 +216,7 @@ class MqttCameraDecoder(LineDecoder):
         return Frame(raw, kind, tuple(observations), now, note)
 
     def _snapshot(self, message: object) -> _Snapshot | None:
-        """
-        Return the cards of a message; None if it is another kind of message.
-
-        Raises:
-            ValueError: It has no list of six texts where it should.
-        """
+        """Return the cards of a message; None for another kind, a `ValueError` for a bad list."""
         options = self._options
         if any(_at(message, path) != value for path, value in options.only.items()):
             return None

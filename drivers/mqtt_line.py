@@ -53,10 +53,8 @@ class BrokerTopic(NamedTuple):
 
 def parse_topic_url(url: str) -> BrokerTopic:
     """
-    Return the broker and the topic of ``mqtt://HOST:PORT/TOPIC`` or ``mqtts://HOST:PORT/TOPIC``.
-
-    Raises:
-        UserError: It is none, or has a login.
+    Return the broker and the topic of ``mqtt://HOST:PORT/TOPIC`` or ``mqtts://HOST:PORT/TOPIC``;
+    a `UserError` if it is neither, or has a login.
     """
     found = _URL.fullmatch(url)
     port = int((found and found["port"]) or 1)

@@ -88,12 +88,7 @@ class CardTableOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def card_table(texts: Mapping[str, str]) -> dict[str, Card]:
-    """
-    Return a table of codes with its cards.
-
-    Raises:
-        ValueError: The first code or card that is none, and what was expected.
-    """
+    """Return a table of codes with its cards; a `ValueError` at the first that is none."""
     table = {}
     for code, name in texts.items():
         if not code or code != code.strip() or not (code.isascii() and code.isprintable()):

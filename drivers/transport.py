@@ -21,10 +21,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import serial
+from msgspec.structs import asdict
 
 from drivers.capture_file_and_anonymising import read_capture
 from drivers.driver_interface import LineSettings, Transport
@@ -77,12 +78,7 @@ class ReadOnlyLineError(LineError):
 
 
 def check_url(url: str) -> None:
-    """
-    Check the url of a line without opening it.
-
-    Raises:
-        UserError: It is invalid.
-    """
+    """Check the url of a line without opening it; a `UserError` if it is invalid."""
     scheme = _scheme(url)
     if scheme in {_SOCKET, _RFC_2217}:
         _host_and_port(url)
@@ -198,19 +194,6 @@ def _line_error(name: str, error: Exception) -> LineError:
     return LineError(f"{name}: {one_line(reason)}")
 
 
-class _Port(Protocol):
-    """The part of pySerial that is used."""
-
-    @property
-    def in_waiting(self) -> int: ...
-    @property
-    def cts(self) -> bool: ...
-    def fileno(self) -> int: ...
-    def read(self, size: int) -> bytes: ...
-    def write(self, data: bytes) -> int | None: ...
-    def close(self) -> None: ...
-
-
 class SerialLine:
     """
     A serial port, or one behind RFC 2217.
@@ -232,17 +215,14 @@ class SerialLine:
         if isinstance(connection, socket.socket):
             keep_alive(connection)
 
-    def _open(self, line: LineSettings) -> _Port:
-        settings: dict[str, Any] = {
-            field: getattr(line, field) for field in line.__struct_fields__
-        }
+    def _open(self, line: LineSettings) -> serial.Serial:
+        settings: dict[str, Any] = asdict(line)
         if self._is_path:
             settings["exclusive"] = True
         # At a path, `read` waits by select: pySerial would wait for as many bytes as were
         # requested, and return bytes that arrived together one by one.
         timeout_s = 0 if self._is_path else READ_TIMEOUT_S
-        port: Any = serial.serial_for_url(self._url, timeout=timeout_s, **settings)
-        return cast("_Port", port)
+        return serial.serial_for_url(self._url, timeout=timeout_s, **settings)
 
     def fileno(self) -> int:
         """Return the descriptor of a port that is a path; it does not block."""
@@ -390,7 +370,7 @@ def keep_alive(connection: socket.socket) -> None:
             connection.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
-def _close_quietly(port: _Port | socket.socket) -> None:
+def _close_quietly(port: serial.Serial | socket.socket) -> None:
     # The line is abandoned, so errors do not matter.
     with contextlib.suppress(Exception):
         port.close()

@@ -65,12 +65,7 @@ class AngelEyeII:
         return b"?" * len(raw)
 
     def command(self, command: ShoeCommand) -> bytes:
-        """
-        Return the bytes of a command.
-
-        Raises:
-            UserError: The options do not allow commands.
-        """
+        """Return the bytes of a command; a `UserError` if the options do not allow commands."""
         if not self._options.allow_commands:
             raise UserError("the shoe is only listened to: allow_commands is not set")
         return command.to_bytes(bcc_with_start=self._options.bcc_with_start)

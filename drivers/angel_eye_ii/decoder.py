@@ -362,9 +362,7 @@ class AngelDecoder:
 
 def _successor(seq: int) -> int | None:
     """Return the sequence number after this one; None after an invalid one."""
-    if not 0 <= seq <= _LAST_SEQ:
-        return None
-    return seq % _LAST_SEQ + 1
+    return seq % _LAST_SEQ + 1 if 0 <= seq <= _LAST_SEQ else None
 
 
 def _answer(raw: bytes, shape: Shape) -> str:

@@ -190,7 +190,8 @@ class ShoeCommand(Struct, frozen=True):
 
     Attributes:
         type: Two letters: ``LK`` key lock, ``EC`` cancel error, ``GP`` game process.
-        data: 0 to 99.
+        data: 0 to 99. Of ``LK`` 1 unlocks and 2 locks, of ``EC`` it is the error, of ``GP`` 0
+            confirms.
     """
 
     type: str
@@ -212,16 +213,6 @@ class ShoeCommand(Struct, frozen=True):
         if not (data.isdigit() and body[3:5].isalnum()):
             return None
         return cls(body[3:5].decode("ascii"), int(data))
-
-
-LOCK: Final = ShoeCommand("LK", 2)
-UNLOCK: Final = ShoeCommand("LK", 1)
-CONFIRM: Final = ShoeCommand("GP", 0)
-
-
-def cancel_error(code: int) -> ShoeCommand:
-    """Return the command that cancels an error, 0 to 99, as if at the shoe."""
-    return ShoeCommand("EC", code)
 
 
 def text_of_nak(code: int) -> str:

@@ -142,13 +142,10 @@ def open_camera(
         queue_size=_THROAT_QUEUE_SIZE if throat else 1,
         silence_limit_s=RAW_TIMEOUT_S if address.kind is SourceKind.RAW else None,
     )
-    capture = CaptureThread(
-        str(address),
-        lambda: open_source(address, profile.camera, options.fps),
-        FrameCheck(str(address), profile.camera.size, frozen_after=_FROZEN_LIMITS_S[address.kind]),
-        pace,
-    )
-    line = start_line(str(address), capture, profile, options, evidence)
+    name, camera, frozen_after = str(address), profile.camera, _FROZEN_LIMITS_S[address.kind]
+    check = FrameCheck(name, camera.size, frozen_after=frozen_after)
+    capture = CaptureThread(name, lambda: open_source(address, camera, options.fps), check, pace)
+    line = start_line(name, capture, profile, options, evidence)
     line.receivers = receivers
     return line
 
@@ -160,13 +157,7 @@ def start_line(
     options: CameraOptions,
     evidence: Path | None,
 ) -> CameraLine:
-    """
-    Start a capture and the station of a profile.
-
-    Raises:
-        LineError: As `open_camera`.
-        UserError: As `open_camera`.
-    """
+    """Start a capture and the station of a profile; raises as `open_camera`."""
     cv2.setNumThreads(1)  # the daemon has other things to do
 
     station = _previewed(make_station(profile, options, evidence), profile, options)
@@ -185,10 +176,8 @@ def make_station(
     reader: CardRecogniser | None = None,
 ) -> Station:
     """
-    Make the station of a profile; `reader` replaces the recogniser of the package.
-
-    Raises:
-        UserError: The reference frame of the profile is invalid.
+    Make the station of a profile; `reader` replaces the recogniser of the package. A `UserError`
+    if the reference frame of the profile is invalid.
     """
     reference = _load_reference(profile)
     card_reader = CardReader(profile, reader or load_recogniser(profile, options.threshold))

@@ -71,12 +71,7 @@ class CameraDriver:
         return CameraDecoder()
 
     def profile(self) -> Profile:
-        """
-        Load the profile.
-
-        Raises:
-            UserError: Missing, invalid, or made for the other station.
-        """
+        """Load the profile; a `UserError` if it is missing, invalid, or for the other station."""
         named = self.options.profile
         if not named:
             raise UserError(

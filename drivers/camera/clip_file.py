@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import re
 import stat
@@ -78,12 +79,7 @@ def clip_names(witness: str) -> re.Pattern[str]:
 
 
 def encode_picture(image: Image, width: int) -> bytes:
-    """
-    Return a frame as JPEG, reduced to a width.
-
-    Raises:
-        ValueError: No frame that OpenCV can encode.
-    """
+    """Return a frame as JPEG, reduced to a width; a `ValueError` if OpenCV cannot encode it."""
     scale = width / image.shape[1]
     if scale < 1:
         size = (width, max(1, round(image.shape[0] * scale)))
@@ -110,7 +106,7 @@ class ClipWriter:
         begin: The time of the first picture.
 
     Raises:
-        OSError: The file cannot be written.
+        OSError: The file cannot be written; also raised by `add` and `finish`.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - all of them are facts of one clip
@@ -131,7 +127,8 @@ class ClipWriter:
         self._blind = self._count = 0
         self._last_seen: datetime | None = None
         self._path = _new_file(folder, f".{begin:{_AT}}"[:-3] + f"-{witness}")
-        with _encoder_errors(), self._unlinked_on_error():
+        with _encoder_errors(), contextlib.ExitStack() as undo:
+            undo.callback(self._path.unlink, missing_ok=True)
             self._container = av.open(
                 str(self._path), "w", format="webm", options=_CONTAINER_OPTIONS
             )
@@ -142,15 +139,7 @@ class ClipWriter:
             self._stream.pix_fmt = "yuv420p"
             self._stream.bit_rate = round(size[0] * size[1] * fps * _BITS_PER_PIXEL)
             self._stream.thread_count = 1
-
-    @contextlib.contextmanager
-    def _unlinked_on_error(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            with contextlib.suppress(OSError):
-                self._path.unlink()
-            raise
+            undo.pop_all()
 
     @property
     def is_blind(self) -> bool:
@@ -158,12 +147,7 @@ class ClipWriter:
         return self._last_seen is None
 
     def add(self, picture: Picture) -> None:
-        """
-        Write the next picture; a missing one becomes a grey picture that says so.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
+        """Write the next picture; a missing one becomes a grey picture that says so."""
         frame = av.VideoFrame.from_ndarray(self._draw(picture), format="bgr24")
         frame.pts = self._count
         with _encoder_errors():
@@ -192,12 +176,7 @@ class ClipWriter:
         return drawn
 
     def finish(self) -> Clip:
-        """
-        Finish the file.
-
-        Raises:
-            OSError: The file cannot be written.
-        """
+        """Finish the file."""
         with _encoder_errors():
             for packet in self._stream.encode(None):
                 self._container.mux(packet)
@@ -226,18 +205,12 @@ def _new_file(folder: Path, stem: str) -> Path:
 def describe_clip(
     path: Path, witness: str, begin: datetime, end: datetime, *, blind_s: float = 0.0
 ) -> Clip:
-    """
-    Return what is known of a written file, and make it durable.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Return what is known of a written file, and make it durable; an `OSError` if it fails."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         size = file.seek(0, os.SEEK_END)
         os.fsync(file.fileno())
-    seconds = max(0.0, (end - begin).total_seconds())
-    whole_seconds = int(seconds) + (seconds > int(seconds))
+    whole_seconds = math.ceil(max(0.0, (end - begin).total_seconds()))
     at = f"{begin:{_AT}}"[:-3]
     name = f"{at}-{witness}-{whole_seconds}s-{digest[:_HASH_DIGITS]}.webm"
     return Clip(

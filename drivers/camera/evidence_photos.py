@@ -55,9 +55,7 @@ class Evidence:
         """
         Store a picture; return its file name, or None where the queue is full.
 
-        Args:
-            image: The picture; it must not be changed any more.
-            what: Content, for the file name: letters, digits and hyphens.
+        The picture must not be changed any more. `what` is for the name: letters, digits, hyphens.
         """
         name = self._name(what)
         try:

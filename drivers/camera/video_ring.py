@@ -13,13 +13,7 @@ wait for the encoder."""
 
 
 class Picture(NamedTuple):
-    """
-    One picture of a clip.
-
-    Attributes:
-        at: The time by the wall clock.
-        jpeg: The picture; None if the camera gave none at this time.
-    """
+    """A picture and its time by the wall clock; no JPEG if the camera gave none."""
 
     at: datetime
     jpeg: bytes | None

@@ -29,13 +29,14 @@ from drivers import (
     keyboard_line,
     open_transport,
 )
-from drivers.keyboard_line import CHARACTERS, KEYS, UNKNOWN_KEY, KeyText
+from drivers.keyboard_line import KEYS, UNKNOWN_KEY, KeyText
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, NoMoreBets, Result, Unreadable
 
 HEADER = Path("/usr/include/linux/input-event-codes.h")
 EVENT = struct.Struct("@llHHi")
+CHARACTERS = frozenset("".join(low + high for low, high in KEYS.values()))
 SHIFT, CONTROL, ALT, CAPS, F1, ENTER, KEYPAD_5 = 42, 29, 56, 58, 59, 28, 76
 NAMES = {each: f"KEY_{each.upper()}" for each in "abcdefghijklmnopqrstuvwxyz0123456789"}
 NAMES |= {"-": "KEY_MINUS", "=": "KEY_EQUAL", "\t": "KEY_TAB", " ": "KEY_SPACE", "\r": "KEY_ENTER"}

@@ -268,7 +268,7 @@ class PreviewServer:
         """Return the current frame, drawn over, as a JPEG; None where no frame comes."""
         self._requested = time.monotonic()
         with self._changed:
-            if not self._changed.wait_for(lambda: self._is_current, _FRAME_TIMEOUT_S):
+            if not self._changed.wait_for(self._is_current, _FRAME_TIMEOUT_S):
                 return None
             shown = self._shown
         if shown is None:
@@ -277,7 +277,6 @@ class PreviewServer:
         done, data = cv2.imencode(".jpg", draw_places(*shown), options)
         return data.tobytes() if done else None
 
-    @property
     def _is_current(self) -> bool:
         return time.monotonic() - self._shown_at < _MAX_FRAME_AGE_S
 

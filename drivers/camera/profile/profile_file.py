@@ -44,12 +44,7 @@ def load_profile(path: Path) -> Profile:
 
 
 def profile_text(profile: Profile) -> str:
-    """
-    Return a profile as TOML that `load_profile` reads back.
-
-    Raises:
-        UserError: The profile is invalid.
-    """
+    """Return a profile as TOML that `load_profile` reads back; a `UserError` if it is invalid."""
     mapping = msgspec.to_builtins(msgspec.structs.replace(profile, folder=""))
     _check_numbers(mapping)
     convert_toml(Profile, mapping, "profile")
@@ -58,13 +53,7 @@ def profile_text(profile: Profile) -> str:
 
 
 def write_profile(profile: Profile, path: Path) -> None:
-    """
-    Write a profile into a file.
-
-    Raises:
-        UserError: The profile is invalid.
-        OSError: The file cannot be written.
-    """
+    """Write a profile into a file; raises as `profile_text`, or an `OSError`."""
     path.write_text(profile_text(profile), encoding="utf-8")
 
 

@@ -102,12 +102,7 @@ class FrameCheck:
         self._has_frames = False
 
     def check(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
-        """
-        Check the next frame.
-
-        Raises:
-            LineError: The fault.
-        """
+        """Check the next frame; a fault is a `LineError`."""
         self._check_form(image)
         self._check_light(image, at)
         if self._frozen_after is not None:
@@ -275,12 +270,7 @@ class CaptureThread:
         return None
 
     def check(self) -> None:
-        """
-        Check that frames still arrive.
-
-        Raises:
-            LineError: No frame arrived for too long.
-        """
+        """Check that frames still arrive; a `LineError` if none did for too long."""
         if (source := self._source) is not None:
             source.check()  # it knows best what is wrong
         silent_s = time.monotonic() - self.newest_at

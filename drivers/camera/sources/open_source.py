@@ -189,12 +189,7 @@ class RawSource(Source):
             raise LineError(f"{path}: no program sends pictures there: {why}") from error
 
     def read(self) -> tuple[Image, float]:
-        """
-        Receive the next frame and its time stamp.
-
-        Raises:
-            LineError: The sender disconnected, sent nothing in time, or sends other data.
-        """
+        """Receive the next frame and its time stamp."""
         mark, width, height, _, seconds = RAW_HEADER.unpack(self._receive(RAW_HEADER.size))
         if mark != RAW_MAGIC or not (0 < width <= _MAX_SIDE_PX and 0 < height <= _MAX_SIDE_PX):
             raise LineError(f"{self._name}: no raw pictures come from there")

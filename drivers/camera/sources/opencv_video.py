@@ -151,10 +151,8 @@ class V4l2Device(OpenCvVideo):
                 f"{self._name}: wrong pixel format: gives {given}; expected {camera.format}, "
                 f"{_MODE_ADVICE}"
             )
-        width, height = (
-            round(self._video.get(number))
-            for number in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT)
-        )
+        width = round(self._video.get(cv2.CAP_PROP_FRAME_WIDTH))
+        height = round(self._video.get(cv2.CAP_PROP_FRAME_HEIGHT))
         if width > 0 < height and (width, height) != camera.size:
             raise LineError(
                 f"{self._name}: gives pictures of {width}x{height}; expected "

@@ -67,18 +67,15 @@ class Address(Struct, frozen=True):
         """
         if not self.is_stream:
             raise UserError(f"{self}: expected a network camera: no other asks for a name")
-        name, encoded_password = quote(username, safe=""), quote(password, safe="")
+        name, code = quote(username, safe=""), quote(password, safe="")
         if "{password}" in self.location:
-            location = self.location.replace("{username}", name).replace(
-                "{password}", encoded_password
-            )
+            location = self.location.replace("{username}", name).replace("{password}", code)
             return Address(self.kind, location)
         parts = urlsplit(self.location)
         if parts.username is not None:
             raise UserError(f"{self}: its port has a user name too; expected only one of them")
-        return Address(
-            self.kind, parts._replace(netloc=f"{name}:{encoded_password}@{parts.netloc}").geturl()
-        )
+        location = parts._replace(netloc=f"{name}:{code}@{parts.netloc}").geturl()
+        return Address(self.kind, location)
 
     @property
     def is_stream(self) -> bool:
@@ -92,12 +89,7 @@ class Address(Struct, frozen=True):
 
 
 def parse_address(url: str) -> Address:
-    """
-    Parse a port of a configuration.
-
-    Raises:
-        UserError: Not the address of a camera.
-    """
+    """Parse a port of a configuration; a `UserError` if it is not the address of a camera."""
     found = _parse(url.removeprefix(_PREFIX)) if url.startswith(_PREFIX) else None
     if found is None:
         raise UserError(f"port {_redacted(url, _PREFIX)!r}: {_expected(url, _PREFIX)}")
@@ -105,12 +97,7 @@ def parse_address(url: str) -> Address:
 
 
 def parse_source(source: str) -> Address:
-    """
-    Parse a source given at the terminal; ``camera:`` may be left out.
-
-    Raises:
-        UserError: Not the address of a camera.
-    """
+    """Parse a source from the terminal, as `parse_address`; ``camera:`` may be left out."""
     where = source.removeprefix(_PREFIX)
     found = _parse(where)
     if found is None:
@@ -184,9 +171,8 @@ def add_login(
         raise UserError(f"options.{key}: {error}") from error
     if password_file is None:
         return known
-    return address.with_login(
-        username or "", read_secret(password_file, folder, "options.password_file")
-    )
+    password = read_secret(password_file, folder, "options.password_file")
+    return address.with_login(username or "", password)
 
 
 _RTSP_PROBE_TIMEOUT_S: Final = 2.0
@@ -223,10 +209,8 @@ def probe_rtsp(address: Address) -> str:
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     question = f"DESCRIBE {bare} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n"
     try:
-        port = parts.port or _RTSP_PORT
-        with socket.create_connection(
-            (parts.hostname or "", port), _RTSP_PROBE_TIMEOUT_S
-        ) as connection:
+        where = parts.hostname or "", parts.port or _RTSP_PORT
+        with socket.create_connection(where, _RTSP_PROBE_TIMEOUT_S) as connection:
             connection.sendall(question.encode())
             answer = connection.recv(4096)
     except (OSError, ValueError) as error:

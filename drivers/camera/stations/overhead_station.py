@@ -43,7 +43,6 @@ class DealtCard(Struct):
     A card that was dealt.
 
     Attributes:
-        slot: Its place.
         since: When it appeared.
         sighting: The sighting to report; None while nothing is known.
         read_at: When it was read.
@@ -187,10 +186,7 @@ class OverheadStation(CheckedStation):
 
     def states(self) -> dict[Slot, tuple[str, Card | None]]:
         """Return the state of each place and the card that was read there."""
-        return {
-            watched.slot: (watched.tracker.state.value, watched.tracker.card)
-            for watched in self._slots
-        }
+        return {slot: (place.state.value, place.card) for slot, _, place in self._slots}
 
     def _slots_to_read(self, at: float) -> list[_WatchedSlot]:
         wanting = [watched for watched in self._slots if watched.tracker.is_read_due(at)]
@@ -215,9 +211,8 @@ class OverheadStation(CheckedStation):
         late = int((at - place.still_since) * 1000)
         if held:
             return [] if reportable is None else [self._statement(watched.slot, reportable, late)]
-        if reportable is None and (
-            sighting.kind is SightingKind.NOTHING or place.reported_unreadable
-        ):
+        ignored = sighting.kind is SightingKind.NOTHING or place.reported_unreadable
+        if reportable is None and ignored:
             return []
         card = self._deal_order.add(watched.slot, place.since)
         card.is_face_down |= place.state is SlotState.DOWN
@@ -230,11 +225,11 @@ class OverheadStation(CheckedStation):
         if at - card.read_at >= _MAX_ORDER_WAIT_S:
             return False
         return any(
-            watched.tracker.state in {SlotState.MOVING, SlotState.SETTLED}
-            and at - watched.tracker.still_since < _MAX_ORDER_WAIT_S
-            and watched.tracker.since < card.since
-            and watched.slot is not card.slot
-            for watched in self._slots
+            place.state in {SlotState.MOVING, SlotState.SETTLED}
+            and at - place.still_since < _MAX_ORDER_WAIT_S
+            and place.since < card.since
+            and slot is not card.slot
+            for slot, _, place in self._slots
         )
 
     def _report(self, card: DealtCard) -> Statement:

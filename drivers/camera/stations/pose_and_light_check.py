@@ -143,12 +143,7 @@ class ColourCheck:
         self._failed_checks = 0
 
     def check(self, image: Image, at: float) -> None:
-        """
-        Check the colours if that is due.
-
-        Raises:
-            LineError: The frames have had no colours for some seconds.
-        """
+        """Check the colours if that is due; a `LineError` if there were none for some seconds."""
         if not self._is_coloured or at < self._next_check_at:
             return
         self._next_check_at = at + _CHECK_INTERVAL_S

@@ -75,12 +75,7 @@ class SlotChange(NamedTuple):
 
 
 class ChangeDetector:
-    """
-    Compares places with the previous frames and with the empty places, at little cost.
-
-    Args:
-        empty: Samples of each place while it was empty: places, rows, columns.
-    """
+    """Compares places with the previous frames and with samples of the empty places."""
 
     def __init__(self, empty: Image) -> None:
         # Neighbouring points count too, because the camera may have moved by some millimetres.

@@ -79,12 +79,7 @@ class ThroatStation(CheckedStation):
         self._quiet_since = self._last_empty_at = 0.0
 
     def process(self, frame: VideoFrame) -> list[Statement]:
-        """
-        Process the next frame.
-
-        Raises:
-            LineError: The camera can no longer be trusted, or its window is blocked.
-        """
+        """Process the next frame, as `Station.process`."""
         image, at, _ = frame
         self._colours.check(image, at)
         self._pose.check(image, at)
@@ -167,11 +162,8 @@ class ThroatStation(CheckedStation):
         self._frames.append(shot)
         if len(self._frames) > _MAX_TRACK_FRAMES:
             # Drop the frame with the least motion.
-            steps = [
-                abs(after.extent.end - before.extent.end)
-                + abs(after.extent.start - before.extent.start)
-                for before, after in pairwise(self._frames)
-            ]
+            extents = pairwise(shot.extent for shot in self._frames)
+            steps = [abs(b.end - a.end) + abs(b.start - a.start) for a, b in extents]
             del self._frames[int(np.argmin(steps[:-1])) + 1]
 
     def _finish_track(self, at: float) -> list[Statement]:
@@ -211,9 +203,8 @@ class ThroatStation(CheckedStation):
             self._frames = frames
             return self._report_unclear()
         # Where the length is unknown, only one of two cards may have been read.
-        return [
-            self._card_statement(readings, delay_ms, frames, certain=is_one or excess is not None)
-        ]
+        certain = is_one or excess is not None
+        return [self._card_statement(readings, delay_ms, frames, certain=certain)]
 
     def _report_returned(self, frames: list[TrackFrame]) -> list[Statement]:
         self._has_error = True
@@ -221,11 +212,7 @@ class ThroatStation(CheckedStation):
         return [Statement(say=Say.RETURNED, patch=patch)]
 
     def _report_double_feed(
-        self,
-        readings: EndVotes,
-        excess: float,
-        delay_ms: int,
-        frames: list[TrackFrame],
+        self, readings: EndVotes, excess: float, delay_ms: int, frames: list[TrackFrame]
     ) -> list[Statement]:
         """Report two cards at once: the first hides all of the second but its end."""
         self._has_error = True

@@ -246,13 +246,7 @@ class TrackFrame(NamedTuple):
 
 
 class IndexVote(NamedTuple):
-    """
-    Reading of one end in one frame.
-
-    Attributes:
-        blur: As a share of the card's width.
-        patch: Image of the card, for evidence.
-    """
+    """Reading of one end in one frame: its blur as a share of the card's width, and the card."""
 
     reading: Reading
     blur: float
