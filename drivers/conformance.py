@@ -116,10 +116,8 @@ Promise = Callable[[Subject], str | None]
 
 def subject(name: str, captures: Path, *, seed: int = 0) -> Subject:
     """
-    Return an installed driver with the captures of a folder.
-
-    Raises:
-        UserError: There is no such driver, the folder has no capture, or one is invalid.
+    Return an installed driver with the captures of a folder; a `UserError` if there is no such
+    driver or no capture, or one is invalid.
     """
     driver = create_driver(name)
     paths = sorted(path for path in captures.rglob("*") if path.suffix in TEXT_SUFFIXES)

@@ -164,12 +164,7 @@ class Reader:
         return not self._thread.is_alive()
 
     def send(self, data: bytes) -> None:
-        """
-        Write a driver's command to the line, from any thread.
-
-        Raises:
-            LineError: The line is down.
-        """
+        """Write a driver's command to the line, from any thread; a `LineError` if it is down."""
         transport = self._transport
         if transport is None:
             raise LineError(f"{redact_url(self.url)}: not open")

@@ -52,15 +52,13 @@ _MAX_GPIO_TEXT: Final = 63
 # Pseudo terminals have no modem lines, and some adapters cannot read theirs.
 _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
 
-_PERMISSION_HINT: Final = (
-    ": the user must be in the group of the port, usually dialout: "
-    "`sudo usermod -aG dialout USER`, then log in again"
-)
-
-_KEYBOARD_PERMISSION_HINT: Final = (
-    ": the service needs 40-keyboard.conf of the samples, and the device a group: "
-    "99-shoe-daemon.rules"
-)
+_PERMISSION_HINTS: Final = {
+    "": "the user must be in the group of the port, usually dialout: "
+    "`sudo usermod -aG dialout USER`, then log in again",
+    _KEYBOARD: "the service needs 40-keyboard.conf of the samples, and the device a group: "
+    "99-shoe-daemon.rules",
+}
+"""What a person can do, by the scheme of the url."""
 
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 
@@ -186,10 +184,8 @@ def _line_error(name: str, error: Exception) -> LineError:
         return LineError(f"{name}: another program has it open")
     if "returned no data" in str(error):  # pySerial's message for an end of file
         return LineError(f"{name}: unplugged, or another program reads it too")
-    if isinstance(failure, PermissionError) and _scheme(name) == _KEYBOARD:
-        return LineError(f"{name}: Permission denied{_KEYBOARD_PERMISSION_HINT}")
-    if isinstance(failure, PermissionError) and not _scheme(name):
-        return LineError(f"{name}: Permission denied{_PERMISSION_HINT}")
+    if isinstance(failure, PermissionError) and (hint := _PERMISSION_HINTS.get(_scheme(name))):
+        return LineError(f"{name}: Permission denied: {hint}")
     reason = failure if isinstance(failure, OSError) and failure.strerror else error
     return LineError(f"{name}: {one_line(reason)}")
 

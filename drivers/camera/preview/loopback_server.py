@@ -23,7 +23,7 @@ _log = structlog.get_logger(__name__)
 
 
 def parse_listen_address(listen: str) -> tuple[str, int]:
-    """Parse ``HOST:PORT`` of the option ``view``; a `UserError` if other machines could reach it."""
+    """Parse the option ``view``; a `UserError` unless it is an address of this machine alone."""
     host, colon, port = listen.rpartition(":")
     host = host.strip("[]")
     is_port = port.isascii() and port.isdecimal() and int(port) < _PORT_COUNT

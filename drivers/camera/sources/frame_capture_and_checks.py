@@ -251,12 +251,7 @@ class CaptureThread:
             _hanging_threads.pop(self._name, None)
 
     def take(self, timeout: float) -> VideoFrame | None:
-        """
-        Return the next frame; None where none arrived in time.
-
-        Raises:
-            LineError: No more frames will arrive.
-        """
+        """Return the next frame, None if none came in time; a `LineError` if no more will come."""
         with self._changed:
             if not self._frames and self._fault is None:
                 self._changed.wait(timeout)

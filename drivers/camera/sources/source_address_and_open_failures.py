@@ -67,14 +67,15 @@ class Address(Struct, frozen=True):
         """
         if not self.is_stream:
             raise UserError(f"{self}: expected a network camera: no other asks for a name")
-        name, code = quote(username, safe=""), quote(password, safe="")
+        username, password = quote(username, safe=""), quote(password, safe="")
         if "{password}" in self.location:
-            location = self.location.replace("{username}", name).replace("{password}", code)
+            location = self.location.replace("{username}", username)
+            location = location.replace("{password}", password)
             return Address(self.kind, location)
         parts = urlsplit(self.location)
         if parts.username is not None:
             raise UserError(f"{self}: its port has a user name too; expected only one of them")
-        location = parts._replace(netloc=f"{name}:{code}@{parts.netloc}").geturl()
+        location = parts._replace(netloc=f"{username}:{password}@{parts.netloc}").geturl()
         return Address(self.kind, location)
 
     @property
