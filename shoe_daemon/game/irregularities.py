@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from importlib import resources
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from msgspec import Struct, toml
 
@@ -43,7 +43,8 @@ class Requirement(StrEnum):
     """
     The equipment or setting that detecting a kind requires.
 
-    The value is the reason that `doctor` gives where the requirement is not met.
+    The value is the reason that `doctor` gives where the requirement is not met; the table of
+    irregularities has the name in lower case.
     """
 
     PERSON = "only a person can see it, and report it with the order `hold`"
@@ -65,6 +66,10 @@ class Requirement(StrEnum):
     CUT_CARD_CHECKED = "the house's cut card is not checked"
     CUT_CARD_POSITION = "the house does not say where its cut card lies"
     CUT_CARD_SIGNAL = "the reader does not tell the cut card"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Requirement | None:
+        return cls.__members__.get(str(value).upper())
 
 
 class IrregularityKind(StrEnum):
@@ -95,7 +100,7 @@ class IrregularityKind(StrEnum):
     MANUAL_VOID = "manual_void"
 
 
-class IrregularityFacts(NamedTuple):
+class IrregularityFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """
     The fixed properties of a kind.
 
@@ -112,31 +117,15 @@ class IrregularityFacts(NamedTuple):
     severity: int
     evidence: frozenset[Evidence]
     text: str
-    requires: tuple[Requirement, ...]
-    reportable: bool
-
-
-class _Row(Struct, forbid_unknown_fields=True):
-    severity: int
-    evidence: frozenset[Evidence]
-    text: str
-    requires: tuple[str, ...] = ()
+    requires: tuple[Requirement, ...] = ()
     reportable: bool = False
 
-    def facts(self) -> IrregularityFacts:
-        requires = tuple(Requirement[name.upper()] for name in self.requires)
-        return IrregularityFacts(
-            self.severity, self.evidence, self.text, requires, self.reportable
-        )
-
-
-_ROWS: Final = toml.decode(
-    resources.files(__package__).joinpath("irregularities.toml").read_bytes(),
-    type=dict[IrregularityKind, _Row],
-)
 
 IRREGULARITIES: Final[Mapping[IrregularityKind, IrregularityFacts]] = MappingProxyType(
-    {kind: row.facts() for kind, row in _ROWS.items()}
+    toml.decode(
+        resources.files(__package__).joinpath("irregularities.toml").read_bytes(),
+        type=dict[IrregularityKind, IrregularityFacts],
+    )
 )
 """The properties of every kind."""
 

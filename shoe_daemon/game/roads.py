@@ -238,12 +238,9 @@ class _RoadGrid:
         return self._last
 
 
-class _StreakCell:
-    __slots__ = ("result", "ties")
-
-    def __init__(self, result: Result, ties: int = 0) -> None:
-        self.result = result
-        self.ties = ties
+class _StreakCell(Struct):
+    result: Result
+    ties: int = 0
 
 
 def _streaks(results: Iterable[Result], leading_ties: LeadingTies) -> list[list[_StreakCell]]:

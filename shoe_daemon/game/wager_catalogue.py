@@ -143,10 +143,6 @@ _BANKER_7_OF_3: Final = _won_with(Outcome.BANKER, 7, 3)
 _PLAYER_8_OF_3: Final = _won_with(Outcome.PLAYER, 8, 3)
 
 
-def _has_pair(shape: CoupShape) -> bool:
-    return shape.player.pair or shape.banker.pair
-
-
 def _tie_at_6(shape: CoupShape) -> bool:
     return shape.outcome is Outcome.TIE and shape.player.total == 6  # noqa: PLR2004 - its name
 
@@ -164,7 +160,11 @@ _WAGERS: Final = (
     _pair_wager(Outcome.PLAYER),
     _pair_wager(Outcome.BANKER),
     _single_prize_wager(
-        "either_pair", "Either Pair", "a pair in one hand or in both", _has_pair, "5:1"
+        "either_pair",
+        "Either Pair",
+        "a pair in one hand or in both",
+        lambda shape: shape.player.pair or shape.banker.pair,
+        "5:1",
     ),
     _perfect_pair_wager(),
     _single_prize_wager(

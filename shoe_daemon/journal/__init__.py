@@ -4,16 +4,14 @@ The journal of a table: raw bytes, observations and events in SQLite, joined by 
 One thread writes (`Journal`); the publisher and other consumers read (`JournalReader`).
 """
 
-from shoe_daemon.journal.entries_and_hash_chain import Entry, Head, Identity, Step, StoredEvent
+from shoe_daemon.journal.entries_and_hash_chain import Entry, Head, Step, StoredEvent
 from shoe_daemon.journal.journal_database import JournalUnwritable
-from shoe_daemon.journal.journal_reader import Checkpoint, JournalReader
+from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.journal_writer import Journal
 
 __all__ = [
-    "Checkpoint",
     "Entry",
     "Head",
-    "Identity",
     "Journal",
     "JournalReader",
     "JournalUnwritable",

@@ -67,12 +67,16 @@ def summarise(reader: JournalReader) -> Summary:
 
 def _summary(reader: JournalReader, connection: sqlite3.Connection) -> Summary:
     head, anchor = reader.head(), read_anchor(connection)
+    counters = connection.execute(
+        "SELECT source, bytes, noise, repeats FROM counter ORDER BY source"
+    )
+    files = (reader.path, wal_of(reader.path))
     events = _pairs(connection, "SELECT type, count(*) FROM event GROUP BY type")
     return Summary(
         aborted=events.get("round_aborted", 0),
         captures=head.capture - (anchor.capture if anchor else 0),
         checkpoints=_one(connection, "SELECT count(*) FROM checkpoint"),
-        counters=_counters(connection),
+        counters={source: Counter(*counts) for source, *counts in counters},
         created=reader.identity.created,
         cursors=_pairs(connection, "SELECT consumer, seq FROM cursor"),
         events=events,
@@ -94,15 +98,10 @@ def _summary(reader: JournalReader, connection: sqlite3.Connection) -> Summary:
         seq=head.seq,
         shoes=events.get("shoe_started", 0),
         site=reader.identity.site,
-        size=_size(reader),
+        size=sum(file.stat().st_size for file in files if file.exists()),
         table=reader.identity.table,
         version=reader.version,
     )
-
-
-def _counters(connection: sqlite3.Connection) -> dict[str, Counter]:
-    rows = connection.execute("SELECT source, bytes, noise, repeats FROM counter ORDER BY source")
-    return {source: Counter(*counts) for source, *counts in rows}
 
 
 def _pairs(connection: sqlite3.Connection, query: str) -> dict[str, int]:
@@ -112,8 +111,3 @@ def _pairs(connection: sqlite3.Connection, query: str) -> dict[str, int]:
 def _one(connection: sqlite3.Connection, query: str, *values: int) -> Any:  # noqa: ANN401 - depends on the query
     row = connection.execute(query, values).fetchone()
     return None if row is None else row[0]
-
-
-def _size(reader: JournalReader) -> int:
-    files = (reader.path, wal_of(reader.path))
-    return sum(file.stat().st_size for file in files if file.exists())

@@ -23,7 +23,6 @@ from shoe_daemon.journal.signatures import (
     Signer,
     last_signature,
     make_signature,
-    signature_count,
 )
 from shoe_daemon.journal.writer_lock import WriterLock
 from shoe_daemon.table import from_microseconds
@@ -73,7 +72,7 @@ class Journal:
         self.head = read_head(connection, identity)
         self._signer = signer
         self.signature = last_signature(connection)
-        self._signatures = signature_count(connection)
+        (self._signatures,) = connection.execute("SELECT count(*) FROM signature").fetchone()
         self._file = path.stat()
         self._pending = _DeferredWrites()
 
@@ -101,7 +100,8 @@ class Journal:
         with ExitStack() as on_error:
             lock = on_error.enter_context(closing(WriterLock.take(path)))
             if not os.path.lexists(path):
-                journal_database.create(path, Identity(site, table, _now()))
+                now = from_microseconds(time.time_ns() // 1000)
+                journal_database.create(path, Identity(site, table, now))
             identity, version = journal_database.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
@@ -265,10 +265,6 @@ class _DeferredWrites:
             for source, more in counts.items():
                 self.count(source, more)
             self._cursors = cursors | self._cursors
-
-
-def _now() -> str:
-    return from_microseconds(time.time_ns() // 1000)
 
 
 def _check_owner(path: Path, identity: Identity, site: str, table: str) -> None:

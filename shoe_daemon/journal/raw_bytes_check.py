@@ -31,20 +31,16 @@ class RawDecoder(Protocol):
     @property
     def limit(self) -> str | None:
         """The evidence that is not in the journal and cannot be compared; None if complete."""
-        ...
 
     @property
     def other_version(self) -> str | None:
         """The recorded and the installed version of the driver, if they differ."""
-        ...
 
     def decode(self, raw: bytes, seconds: float) -> Sequence[seen.Observation]:
         """Return the observations of one stored frame."""
-        ...
 
     def reset(self) -> None:
         """Continue after a lost connection."""
-        ...
 
 
 DecoderOf = Callable[[seen.ReaderRecord], RawDecoder]

@@ -134,14 +134,6 @@ def make_signature(  # noqa: PLR0913 - everything that is signed
     return Signature(head.seq, shoe, body, signer.public, signer.sign(body))
 
 
-def read_statement(signature: Signature) -> Statement | None:
-    """Return the signed statement; None if the text is none."""
-    try:
-        return _decode(signature.body)
-    except msgspec.DecodeError:
-        return None
-
-
 def read_signatures(connection: sqlite3.Connection) -> Iterator[Signature]:
     """Yield all signatures of a journal, oldest first."""
     if has_signatures(connection):
@@ -196,12 +188,6 @@ def check_signatures(
     return SignatureVerdict(fault, count, last, is_valid is not None)
 
 
-def signature_count(connection: sqlite3.Connection) -> int:
-    """Return the number of signatures of a journal."""
-    (count,) = connection.execute("SELECT count(*) FROM signature").fetchone()
-    return int(count)
-
-
 def _check(
     connection: sqlite3.Connection,
     identity: Identity,
@@ -210,9 +196,10 @@ def _check(
     is_valid: Callable[[Signature], bool] | None,
 ) -> Statement:
     name = f"signature of shoe {row.shoe}"
-    said = read_statement(row)
-    if said is None:
-        raise _Fault(f"{name}: its text is no statement of this version")
+    try:
+        said = _decode(row.body)
+    except msgspec.DecodeError as error:
+        raise _Fault(f"{name}: its text is no statement of this version") from error
     if (said.site, said.table) != (identity.site, identity.table):
         owner = f"{identity.site}/{identity.table}"
         raise _Fault(f"{name}: it is of {said.site}/{said.table}, expected {owner}")

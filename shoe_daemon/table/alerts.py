@@ -210,6 +210,13 @@ def close_alert(context: TableContext, alert: OpenAlert, action: str, reason: st
     context.emit(alert_closed_type(alert)(action, alert.data.id, operator, reason))
 
 
+def close_as_corrected(
+    context: TableContext, alert: OpenAlert, why: str = "nothing is wrong"
+) -> None:
+    """Close an irregularity that a correction of cards has disproved."""
+    close_alert(context, alert, "continue", f"by the corrected cards {why}")
+
+
 def alert_raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
     """Return the event that raises an irregularity, public or for staff."""
     if not alert.staff_only:

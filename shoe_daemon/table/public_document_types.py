@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from shoe_daemon.game import Card, Kind, Outcome, Slot
@@ -220,11 +219,3 @@ class RoundDocuments(Struct, frozen=True, kw_only=True):
     history: PastRound | None
     round: int
     state: RoundView | None
-
-
-_encoder = msgspec.json.Encoder(order="sorted")
-
-
-def encode_public_table(table: PublicTable) -> bytes:
-    """Return the snapshot's one and only JSON."""
-    return _encoder.encode(table)

@@ -28,7 +28,7 @@ from shoe_daemon.table.public_document_types import (
 )
 from shoe_daemon.table.readers.reader_status import reader_status
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState, UnfinishedRound
+from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState
 from shoe_daemon.table.table_state import TableState
 from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
@@ -211,34 +211,26 @@ def changed_round(before: Rounds, after: Rounds, number: int | None) -> tuple[in
     changed = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
     if before and before.keys().isdisjoint(after):
         # Another shoe: no document shows the rounds of the last one any more.
-        changed = [key for key in before if _is_in_progress(before[key])]
+        changed = [key for key, each in before.items() if each.state and not each.state.finished]
     return min((key for key in changed if key[1] == number), default=min(changed, default=None))
 
 
-def _is_in_progress(round_: RoundDocuments) -> bool:
-    return round_.state is not None and not round_.state.finished
-
-
 def _past_rounds(shoe: ShoeState, held: list[HeldResult]) -> tuple[PastRound, ...]:
-    found = {each.number: _past_unfinished_round(each) for each in shoe.unfinished}
+    found = {
+        each.number: replace(
+            _EMPTY_ROUND,
+            aborted=each.cause,
+            at=each.at,
+            round=each.number,
+            voided=each.cause is None,
+        )
+        for each in shoe.unfinished
+    }
     found |= {each.number: _past_played_round(each) for each in shoe.played}
-    found |= {each.number: _past_held_round(each) for each in held}
+    for each in held:
+        # Without cards and winner: a held result is not public.
+        found[each.number] = replace(_EMPTY_ROUND, at=each.at, held=True, round=each.number)
     return tuple(found[number] for number in sorted(found))
-
-
-def _past_unfinished_round(unfinished: UnfinishedRound) -> PastRound:
-    return replace(
-        _EMPTY_ROUND,
-        aborted=unfinished.cause,
-        at=unfinished.at,
-        round=unfinished.number,
-        voided=unfinished.cause is None,
-    )
-
-
-def _past_held_round(held: HeldResult) -> PastRound:
-    # Without cards and winner: a held result is not public.
-    return replace(_EMPTY_ROUND, at=held.at, held=True, round=held.number)
 
 
 def _past_played_round(played: PlayedRound) -> PastRound:

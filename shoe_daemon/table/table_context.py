@@ -131,16 +131,7 @@ class TableContext:
         state.seq += 1
         if number is None and self.in_round and state.round is not None:
             number = state.round.number
+        of_shoe, place = None if shoe is None else shoe.number, (session.site, session.table)
         self.events.append(
-            Event(
-                self.at,
-                data,
-                number,
-                SCHEMA,
-                state.seq,
-                shoe.number if shoe is not None else None,
-                session.site,
-                session.table,
-                data.type,
-            )
+            Event(self.at, data, number, SCHEMA, state.seq, of_shoe, *place, data.type)
         )

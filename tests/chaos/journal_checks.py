@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from drivers.simulators.angel_eye_with_mistakes import Scenario
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
 from tests.brokers import Message
+from tests.public_json import encode_public_table
 from tests.service.daemon_process import ROOT, cli
 
 PUBLICATION = (

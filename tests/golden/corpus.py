@@ -42,10 +42,10 @@ from shoe_daemon.table.observations import (
     decode_observation,
 )
 from shoe_daemon.table.options import Options
-from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.table_state import TableState
 from tests.golden import service_documents
+from tests.public_json import encode_public_table
 
 HERE: Final = Path(__file__).parent
 TESTS: Final = HERE.parent

@@ -12,8 +12,8 @@ import pytest
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.public_document_types import encode_public_table
 from tests.misdeals.supervised_table import SupervisedTable
+from tests.public_json import encode_public_table
 from tests.table.dealer import (
     FACE_UP,
     SQUEEZE,

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.public_document_types import encode_public_table
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
+from tests.public_json import encode_public_table
 from tests.table.dealer import SQUEEZE, TUCKED, house, of_type, one, public_json
 
 UNSEEN = [

@@ -21,7 +21,7 @@ from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.public_document_types import encode_public_table
+from tests.public_json import encode_public_table
 from tests.table import reference_rules
 from tests.table.dealer import FACE_UP, SQUEEZE, TUCKED, Dealer, house, of_type, public_json
 from tests.volume import volume

@@ -21,7 +21,7 @@ from shoe_daemon.table import (
     public_document_types,
 )
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.public_document_types import encode_public_table
+from tests.public_json import encode_public_table
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, CutCard, Dealer, card, house
 
 # Every type that a table says in this version, and its fields, as the contract names them.

@@ -15,8 +15,8 @@ from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.table import ResultRevised, RoundFinished, encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.public_document_types import encode_public_table
 from shoe_daemon.table.table import Table
+from tests.public_json import encode_public_table
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, Dealer, of_type, types
 from tests.table.random_observations import RandomObservations

@@ -92,15 +92,12 @@ def _acknowledge_alert(context: TableContext, command: Command) -> None:
 
 
 def _rule_refusal(context: TableContext, command: Command) -> str | None:
-    wrong = _alert_refusal(context, command)
-    if wrong is not None:
-        return wrong
+    alert = _chosen_alert(context, command)
+    if alert is None:
+        return _alert_refusal(context, command)
     if command.action not in set(Action):
         return f"no action {command.action!r}; there are: {', '.join(Action)}"
-    alert = _chosen_alert(context, command)
-    return (
-        None if alert is None else rulings.ruling_refusal(context, alert, Action(command.action))
-    )
+    return rulings.ruling_refusal(context, alert, Action(command.action))
 
 
 def _may_rule_show_face(context: TableContext, command: Command) -> bool:

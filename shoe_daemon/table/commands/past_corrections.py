@@ -79,7 +79,7 @@ def correct_face(
     """Replace the face on a slot; the result follows."""
     data, index = record.data, _dealt_index(record.data, slot)
     changed = _with_face(data, slot, after)
-    if index is None or (data.partial and not _has_both_totals(data)):
+    if index is None or (data.partial and None in {data.player.total, data.banker.total}):
         _replace_result(context, record, changed)
         return
     dealt = list(record.dealt or _in_dealing_order(data))
@@ -99,10 +99,6 @@ def correct_face(
         return
     _update_alerts(context, record.number, over, lacks=coup is None)
     _replace_result(context, record, result)
-
-
-def _has_both_totals(data: RoundFinished) -> bool:
-    return None not in {data.player.total, data.banker.total}
 
 
 def _with_face(data: RoundFinished, slot: Slot, after: Card) -> RoundFinished:
@@ -151,7 +147,7 @@ def _update_alerts(context: TableContext, number: int, over: list[Card], *, lack
             _raise_alert(context, number, over)
         return
     for alert in said:
-        alerts.close_alert(context, alert, "continue", "by the corrected cards nothing is wrong")
+        alerts.close_as_corrected(context, alert)
 
 
 def _excess_alerts(context: TableContext, number: int) -> list[OpenAlert]:

@@ -286,7 +286,9 @@ def resync_at_boundary(context: TableContext, *, drawing: bool = False) -> None:
             context.state.checks[source] = CheckerState(unproven=True)
             continue
         if not check.in_step:
-            check.unproven |= not _is_single_misread(check)
+            # A single misread: both read as many cards, and only the first of them differs.
+            is_misread = len(check.ahead) > 1 and check.ahead[1:] == check.behind[1:]
+            check.unproven |= not is_misread
             del check.behind[: len(check.ahead)]
             check.ahead.clear()
             check.in_step = True
@@ -297,11 +299,6 @@ def resync_at_boundary(context: TableContext, *, drawing: bool = False) -> None:
                 )
             check.ahead.clear()
         _mark_optional(context, check)
-
-
-def _is_single_misread(check: CheckerState) -> bool:
-    # Both read the same number of cards, and only the first of them differs.
-    return len(check.ahead) > 1 and check.ahead[1:] == check.behind[1:]
 
 
 def reset_for_new_shoe(context: TableContext) -> None:

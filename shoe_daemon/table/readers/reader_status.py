@@ -31,15 +31,8 @@ def get_reader(context: TableContext, source: str | None) -> ReaderState:
 
 def reader_status(source: str | None, reader: ReaderState) -> ReaderStatus:
     """Return the `reader_status` event of a reader."""
-    state = (
-        "fault"
-        if reader.errors
-        else "locked"
-        if reader.locked
-        else "partial"
-        if reader.partial
-        else "ok"
-    )
+    states = {"fault": reader.errors, "locked": reader.locked, "partial": reader.partial}
+    state = next((name for name, applies in states.items() if applies), "ok")
     return ReaderStatus(reader.link, source or None, state)  # type: ignore[arg-type]
 
 

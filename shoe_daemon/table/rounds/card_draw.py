@@ -123,7 +123,10 @@ def _begins_next_round(context: TableContext, round_: RoundState, card: DrawnCar
         return True
     if card.declared is _P1 and (round_.missing or context.mode is _DEVICE_MODE):
         return True
-    if card.declared is None and _is_given_up(round_):
+    # The end of the round was declared while a draw was missing. Without a slot from
+    # the reader, the next card is the missing one only after the ruling `draw_now`.
+    is_given_up = round_.missing and round_.over and not round_.draw_ordered
+    if card.declared is None and is_given_up:
         return True
     if round_.missing and card.declared is not None and round_.spots[SPOT_OF_SLOT[card.declared]]:
         return True  # the first cards of the next round were missed
@@ -132,12 +135,6 @@ def _begins_next_round(context: TableContext, round_: RoundState, card: DrawnCar
     # No round has seven cards.
     is_full = len(round_.cards) >= len(DEALING_ORDER)
     return is_full and (round_.partial or context.mode is RoundEnd.RULES)
-
-
-def _is_given_up(round_: RoundState) -> bool:
-    # The end of the round was declared while a draw was missing. Without a slot from
-    # the reader, the next card is the missing one only after the ruling `draw_now`.
-    return round_.missing and round_.over and not round_.draw_ordered
 
 
 def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:

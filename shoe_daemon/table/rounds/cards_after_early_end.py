@@ -25,7 +25,8 @@ def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) 
     if context.mode is RoundEnd.RULES:
         # Here only the rules end a coup, and they need all of its cards.
         return whole and _next_spot(round_) is not None
-    return bool(round_.cards) or _is_reader_away(context)
+    is_away = any(reader.link == "down" for reader in context.state.readers.values())
+    return bool(round_.cards) or context.state.unsynced or is_away
 
 
 def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
@@ -70,11 +71,6 @@ def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
                 shoe_lifecycle.count_card(context, shoe, card)
             return True
     return False
-
-
-def _is_reader_away(context: TableContext) -> bool:
-    known = context.state.readers.values()
-    return context.state.unsynced or any(reader.link == "down" for reader in known)
 
 
 def _follow_coup(round_: RoundState, card: DrawnCard) -> None:

@@ -114,7 +114,7 @@ def close_wrong_duplicates(context: TableContext) -> None:
             # The end of a public alert must not reveal hidden faces.
             copies = shoe.decks + 1 if shoe.mixed else shoe_lifecycle.public_copies(shoe, face)
         if copies <= shoe.decks:
-            _close_as_corrected(context, alert, "nothing is wrong")
+            alerts.close_as_corrected(context, alert)
 
 
 def correct_third_cards(context: TableContext, round_: RoundState) -> None:
@@ -129,7 +129,7 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     if not round_.partial and next_card.is_complete(round_):
         round_.missing = False
         if alert is not None:
-            _close_as_corrected(context, alert, "no card is due")
+            alerts.close_as_corrected(context, alert, "no card is due")
 
 
 def _close_wrong_slots(context: TableContext, round_: RoundState) -> None:
@@ -138,7 +138,7 @@ def _close_wrong_slots(context: TableContext, round_: RoundState) -> None:
     for alert in list(context.state.alerts):
         if alert.data.kind in _WRONG_SLOTS and alert.data.id in right and not alert.staff_only:
             round_.misplaced &= alert.data.kind != IrregularityKind.WRONG_HAND
-            _close_as_corrected(context, alert, "nothing is wrong")
+            alerts.close_as_corrected(context, alert)
 
 
 def _public_due_spot(round_: RoundState) -> int | None:
@@ -168,7 +168,7 @@ def _restore_excess_card(context: TableContext, round_: RoundState, spot: int) -
     if found is None:
         return False
     card, alert = found
-    _close_as_corrected(context, alert, "the card was due")
+    alerts.close_as_corrected(context, alert, "the card was due")
     round_.excess.remove(card)
     card.alert = None
     if round_.finished and card.face is not None and not card.public:
@@ -191,10 +191,6 @@ def _undecided_excess(
             if alert.data.id == card.alert:
                 return card, alert
     return None
-
-
-def _close_as_corrected(context: TableContext, alert: OpenAlert, why: str) -> None:
-    alerts.close_alert(context, alert, "continue", f"by the corrected cards {why}")
 
 
 def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> None:

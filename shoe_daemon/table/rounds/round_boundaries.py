@@ -103,7 +103,10 @@ def close_betting(context: TableContext) -> None:
     """Close betting for the round that begins."""
     round_ = next_card.round_in_progress(context)
     if round_ is not None and (
-        round_.partial or next_card.is_complete(round_) or _has_reached_draws(round_)
+        round_.partial
+        or next_card.is_complete(round_)
+        # Its bets were closed before its first card, and its draws have begun.
+        or (round_.bets_closed and len(round_.cards) >= FOUR_CARDS)
     ):
         _apply_boundary(context, "missing_at_closed_betting", drawing=True)
     round_ = next_card.round_in_progress(context)
@@ -118,11 +121,6 @@ def close_betting(context: TableContext) -> None:
     if not closed:
         context.state.betting = "closed"
         context.emit(events.BettingClosed("no_more_bets"))
-
-
-def _has_reached_draws(round_: RoundState) -> bool:
-    # Its own its bets were closed before its first card, and its draws have begun.
-    return round_.bets_closed and len(round_.cards) >= FOUR_CARDS
 
 
 def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) -> None:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Final
 
 from shoe_daemon.game import (
-    Card,
     CountedHand,
     Coup,
     IrregularityKind,
@@ -39,16 +38,12 @@ _YES_NO: Final = {True: "yes", False: "no", None: None}
 _NORMAL_KIND = Kind.NORMAL
 
 
-def hand_faces(round_: RoundState, side: int) -> tuple[Card, ...]:
-    """Return the known faces of one hand: side 0 is the Player, 1 the Banker."""
-    return tuple(
-        card.face for card in round_.spots[side::2] if card is not None and card.face is not None
-    )
-
-
 def result_from_cards(context: TableContext, round_: RoundState) -> events.RoundFinished:
     """Return the result of a complete round from its cards."""
-    coup = Coup.of(hand_faces(round_, 0), hand_faces(round_, 1))
+    player, banker = (
+        tuple(card.face for card in round_.spots[side::2] if card and card.face) for side in (0, 1)
+    )
+    coup = Coup.of(player, banker)
     return result_of_coup(context, coup, kind=round_.kind, partial=round_.partial)
 
 
@@ -167,9 +162,7 @@ def _update_mismatch(
     if alert is not None:
         # A second declaration is no correction: it closes nothing.
         if not values and context.operator is not None:
-            alerts.close_alert(
-                context, alert, "continue", "by the corrected cards nothing is wrong"
-            )
+            alerts.close_as_corrected(context, alert)
     elif code and is_new:
         alerts.raise_alert(
             context, _MISMATCH, make_detail(code, **values), evidence="device", number=number

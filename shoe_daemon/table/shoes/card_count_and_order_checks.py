@@ -94,9 +94,7 @@ def correct_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard)
     wrong.index = card.face.index
     for alert in [each for each in context.state.alerts if each.staff_only]:
         if alert.data.id == wrong.alert:
-            alerts.close_alert(
-                context, alert, "continue", "by the corrected cards nothing is wrong"
-            )
+            alerts.close_as_corrected(context, alert)
             for each in shoe.recent:
                 each.alert = None if each.alert == alert.data.id else each.alert
 

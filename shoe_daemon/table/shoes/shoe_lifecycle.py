@@ -242,11 +242,8 @@ def check_last_round(context: TableContext, shoe: ShoeState) -> None:
                 banker=banker, head=context.chain_head, player=player, rounds=rounds, tie=tie
             )
         )
-        context.emit(events.StaffComposition(_read_copies(shoe), shoe.out - sum(shoe.seen)))
-
-
-def _read_copies(shoe: ShoeState) -> dict[str, int]:
-    return {card: shoe.seen[card.index] for card in sorted(DECK)}
+        read: dict[str, int] = {card: shoe.seen[card.index] for card in sorted(DECK)}
+        context.emit(events.StaffComposition(read, shoe.out - sum(shoe.seen)))
 
 
 def _publish_last_round(context: TableContext, shoe: ShoeState) -> None:
