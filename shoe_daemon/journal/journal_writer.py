@@ -100,8 +100,7 @@ class Journal:
         with ExitStack() as on_error:
             lock = on_error.enter_context(closing(WriterLock.take(path)))
             if not os.path.lexists(path):
-                now = from_microseconds(time.time_ns() // 1000)
-                journal_database.create(path, Identity(site, table, now))
+                journal_database.create(path, Identity(site, table, _now()))
             identity, version = journal_database.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
@@ -265,6 +264,10 @@ class _DeferredWrites:
             for source, more in counts.items():
                 self.count(source, more)
             self._cursors = cursors | self._cursors
+
+
+def _now() -> str:
+    return from_microseconds(time.time_ns() // 1000)
 
 
 def _check_owner(path: Path, identity: Identity, site: str, table: str) -> None:
