@@ -82,14 +82,9 @@ def shared_schemas(
     wanted: Sequence[str], template: str
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """
-    Return the schemas of several names, which share their parts.
+    Return a reference to the schema of each name, and the parts that they share, by their names.
 
-    Args:
-        wanted: The names.
-        template: How a part is referred to, with ``{name}`` in it.
-
-    Returns:
-        A reference for each name, and all parts by theirs.
+    `template` is how a part is referred to, with ``{name}`` in it.
 
     Raises:
         KeyError: There is none of a name.

@@ -80,7 +80,6 @@ class Disconnected(NamedTuple):
     The connection has ended.
 
     Attributes:
-        reason: Why.
         taken_over: Another client has connected with the same id.
         refused: The broker has refused the connection.
     """

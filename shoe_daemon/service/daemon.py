@@ -109,10 +109,7 @@ class Daemon:
         environment: ReaderEnvironment | None = None,
     ) -> None:
         """
-        Args:
-            setup: The configuration.
-            on_events: Called on the core's thread with events that are on disk.
-            environment: Clock, waits and lines of the readers; for tests.
+        `on_events` is called on the core's thread with events that are on disk.
 
         Raises:
             UserError: The journal cannot be used.

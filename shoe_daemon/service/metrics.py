@@ -77,14 +77,13 @@ class Figures(Struct, frozen=True, kw_only=True):
     Attributes:
         at: Unix time.
         alarm: Why the daemon cannot do its work; None while it can.
-        broker: The connection to the broker; None if none is configured.
-        forwards: The copies of readers' lines.
+        broker: None if none is configured.
         held: Rounds whose results wait for a person.
         irregularities: By severity.
         journal_writable: False while events cannot be written.
         lamps: Whether each lamp can be switched, by its id.
         open_irregularities: By severity; those for staff only are not counted.
-        rounds: Finished rounds by outcome.
+        rounds: Finished ones by outcome.
         seq: The last event of the journal.
         waiting_inputs: Frames and commands that are not yet processed.
         witnesses: Whether each witness has video and writes its clips, by its id.
