@@ -18,13 +18,9 @@ T = TypeVar("T", bound=Struct)
 
 class RuleFiles(Generic[T]):
     """
-    The files of one type of rules.
+    The files of one type of rules; those of the project are named by their id in a folder here.
 
-    Args:
-        kind: The type of their content.
-        noun: The word for it in errors.
-        folder: The folder in this package of those that come with the project.
-        ids: Their ids, which are the names of the files.
+    `noun` is the word for the type in errors.
     """
 
     def __init__(self, kind: type[T], noun: str, folder: str, ids: tuple[str, ...]) -> None:
@@ -69,9 +65,7 @@ class RuleFiles(Generic[T]):
         """
         Read rules given in full, as `to_mapping` writes them.
 
-        Args:
-            mapping: The content of a TOML or JSON file.
-            place: The name of its origin, which begins the error; None for the noun.
+        `place` is the name of their origin, which begins the error; None for the noun.
 
         Raises:
             UserError: One line with place, key, value and expected value.

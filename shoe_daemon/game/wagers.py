@@ -146,12 +146,9 @@ class Wager(NamedTuple):
         cls, definition: WagerDefinition, table: Mapping[str, str], commission: str
     ) -> Wager:
         """
-        Price a wager.
+        Price a wager by ``to:for`` before commission, or ``push``, by prize.
 
-        Args:
-            definition: The wager.
-            table: ``to:for`` before commission, or ``push``, by prize.
-            commission: The share of the winnings that the house keeps, ``1/20``.
+        `commission` is the share of the winnings that the house keeps, ``1/20``.
 
         Raises:
             ValueError: The pay table is invalid; the message begins with the prize's id.

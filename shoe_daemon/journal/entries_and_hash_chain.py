@@ -97,12 +97,7 @@ class Batch:
     def __init__(
         self, head: Head, identity: Identity, sign: Callable[[Head, int, str], None] | None = None
     ) -> None:
-        """
-        Args:
-            head: The end of the journal before the batch.
-            identity: The journal's site and table.
-            sign: Called with the head after each step that ended a shoe, its shoe and time.
-        """
+        # `sign` is called with the head after each step that ended a shoe, its shoe and time.
         self._sign = sign
         self._seq = head.seq
         self._observation = head.observation

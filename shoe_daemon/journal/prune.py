@@ -53,12 +53,7 @@ def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False)
 
     Each shoe is removed in a transaction of its own: after a crash or a power cut the journal is
     valid, and the removal can be repeated. Events that a consumer has not acknowledged stay.
-
-    Args:
-        path: A journal that no daemon writes.
-        before: A time, as `at` of events.
-        at: The time of the removal.
-        compact: Give the room back to the file system; otherwise later entries use it.
+    `compact` gives the room back to the file system; otherwise later entries use it.
 
     Raises:
         UserError: A daemon writes the journal, or it cannot be written.

@@ -28,10 +28,7 @@ _CORRECTION_EVIDENCE: Final = "corrected"
 
 
 def find_record(context: TableContext, number: int | None) -> PlayedRound | HeldResult | None:
-    """
-    Return the stored result of a round of this shoe, if it is not void; the latest published
-    one if no number is given.
-    """
+    """Return the result of a round of this shoe if it is not void; the latest without a number."""
     held = [each for each in context.state.held if each.number == number]
     if held:
         return held[0]

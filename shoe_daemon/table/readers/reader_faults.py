@@ -159,10 +159,7 @@ def _end_all_errors(context: TableContext, source: str | None, reason: str) -> N
 def apply_card_after_errors(
     context: TableContext, card: DrawnCard, source: str | None, reader: ReaderState
 ) -> None:
-    """
-    Apply a card drawn for play from a reader with errors. When it is dealt, the errors end,
-    except an error about this card.
-    """
+    """Apply a card from a reader with errors; when dealt, all but an error about it end."""
     out = _cards_out(context)
     card_draw.apply_drawn_card(context, card)
     round_ = context.state.round

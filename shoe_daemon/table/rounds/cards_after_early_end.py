@@ -18,10 +18,7 @@ from shoe_daemon.table.table_context import TableContext
 
 
 def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) -> bool:
-    """
-    Return whether cards of a round's coup may still follow the round; `whole` if all of its
-    cards so far were observed.
-    """
+    """Return whether cards of a coup may follow its round; `whole` if all so far were observed."""
     if context.mode is RoundEnd.RULES:
         # Here only the rules end a coup, and they need all of its cards.
         return whole and _next_spot(round_) is not None

@@ -56,10 +56,7 @@ def public_ids(context: TableContext, ids: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None:
-    """
-    Return the irregularities that hold the result of a round; an empty tuple if the table is on
-    hold, None if nothing holds it.
-    """
+    """Return the alerts that hold a result; empty if the table is on hold, None if none does."""
     threshold = context.options.hold_from
     grave = tuple(
         alert.data.id

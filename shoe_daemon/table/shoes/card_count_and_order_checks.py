@@ -59,8 +59,9 @@ def check_shoe_empty(context: TableContext, round_: RoundState) -> None:
 
 def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -> None:
     """
-    Compare, at the end of a shoe, the cards that left it with the cards that it held; `left`
-    cards were counted in it by a person, None if not counted.
+    Compare, at the end of a shoe, the cards that left it with the cards that it held.
+
+    `left` cards were counted in it by a person; None if not counted.
     """
     full = shoe.decks * CARDS_PER_DECK
     if left is not None and _is_countable(shoe) and shoe.out + left != full:
