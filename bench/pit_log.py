@@ -44,6 +44,7 @@ from shoe_daemon.display.history_store import (
 from shoe_daemon.display.history_summaries import (
     DECISIONS,
     IRREGULARITY,
+    UNREAD,
     LoggedEvent,
     RoundMark,
     summarise_decision,
@@ -315,7 +316,9 @@ def _round(*names: str) -> Search:
 
 def _cards(count: int, *names: str) -> Search:
     def search(chance: random.Random, values: Values) -> LogFilter:
-        found = chance.choice(values.rounds)
+        # A card that was not read cannot be searched for.
+        read = [each for each in values.rounds if UNREAD not in (*each["player"], *each["banker"])]
+        found = chance.choice(read)
         cards = [*found["player"], *found["banker"]]
         more = {name: found[name] for name in names}
         return LogFilter(cards=tuple(chance.sample(cards, count)), **more)
