@@ -185,7 +185,8 @@ def built_in_codes(name: str) -> dict[str, Card]:
     codes = {}
     for suit in SUITS:
         for rank in RANKS:
-            for text in {rank, rank.replace("10", "T")}:
+            # In order: a simulator's choice of a code depends on its seed alone.
+            for text in (rank, rank.replace("10", "T")):
                 codes[text + suit if name == "rank-suit" else suit + text] = Card(rank + suit)
     return codes
 

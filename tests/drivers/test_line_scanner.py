@@ -9,7 +9,7 @@ import pytest
 
 from drivers.driver_interface import Frame, FrameKind, LineSettings
 from drivers.driver_registry import create_driver
-from drivers.line_scanner import LineScanner, LineScannerOptions
+from drivers.line_scanner import LineScanner, LineScannerOptions, built_in_codes
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, Observation, Unreadable
@@ -85,6 +85,12 @@ def test_each_framing_and_table_is_read(options: dict[str, Any], data: bytes) ->
 )
 def test_a_preset_sets_the_line_too(preset: str, line: LineSettings) -> None:
     assert scanner(preset=preset).line == line
+
+
+@pytest.mark.parametrize(("name", "codes"), [("rank-suit", "10S TS"), ("suit-rank", "S10 ST")])
+def test_the_codes_of_a_ten_have_one_order_in_every_process(name: str, codes: str) -> None:
+    built_in = built_in_codes(name)
+    assert [code for code, card in built_in.items() if card == Card("10S")] == codes.split()
 
 
 def test_the_letter_a_is_spades_in_the_table_a01() -> None:
