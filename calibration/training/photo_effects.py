@@ -169,8 +169,8 @@ def _shifted(
     """
     Place a card over or under another so that the lower card's index stays visible.
 
-    Beside it as in a fan, diagonally as dealers do, or across its lower end; rarely at random, so
-    that the index may be hidden.
+    Beside it as in a fan, diagonally as dealers do, or across its lower end; a share of them at
+    random, so that the index may be hidden, or another card's index may lie beside it.
     """
     right, down = quad[1] - quad[0], quad[3] - quad[0]
     (x, y), (wide, tall) = (lower.places or _NOWHERE)[1]
@@ -184,8 +184,11 @@ def _shifted(
     if side > 0 and kind < 0.25:  # noqa: PLR2004 - as above
         middle = quad[0] + right * chance.uniform(-0.3, 0.6) + down * chance.uniform(-0.2, 0.5)
         return _turned(quad - quad.mean(0) + middle, middle, chance.uniform(25, 155))
+    if side > 0 and kind < 0.42:  # noqa: PLR2004 - anywhere near the index, over a part of it or beside
+        middle = right * chance.uniform(0.06, 0.45) + down * chance.uniform(-0.1, 0.3)
+        return _turned(quad + middle, quad[0], chance.normal(0, 5))
     strip = right * (x + wide / 2 + chance.uniform(0.01, 0.14))
-    step = chance.normal(-0.02, 0.05) if kind < 0.6 else chance.uniform(-0.3, 0.4)  # noqa: PLR2004 - as above
+    step = chance.normal(-0.02, 0.05) if kind < 0.68 else chance.uniform(-0.3, 0.4)  # noqa: PLR2004 - as above
     laid = quad + side * (strip + down * step)
     return _turned(laid, quad[3], side * chance.normal(5, 8))
 

@@ -13,7 +13,7 @@ from PIL import ImageDraw, ImageFont
 from drivers.simulators.card_artwork.drawing_tools import Mask, cropped
 from shoe_daemon.errors import UserError
 
-__all__ = ["FAMILIES", "HELD_OUT", "found", "glyph", "suit_fonts"]
+__all__ = ["FAMILIES", "HELD_OUT", "found", "glyph", "suit_fonts", "suit_glyph"]
 
 FAMILIES: Final = (
     "urw-base35", "freefont", "dejavu", "liberation2", "roboto", "lato", "linux-libertine",
@@ -68,11 +68,15 @@ def suit_fonts() -> tuple[Path, ...]:
     )
 
 
-@lru_cache(maxsize=2048)
+def suit_glyph(path: Path, suit: str) -> Mask:
+    """Draw the symbol of a suit's letter in a font, cropped."""
+    return glyph(path, _SUITS[suit])
+
+
+@lru_cache(maxsize=4096)
 def glyph(path: Path, text: str) -> Mask:
-    """Draw a text in a font, cropped; a suit's letter gives its symbol."""
+    """Draw a text in a font, cropped."""
     font = ImageFont.truetype(str(path), _SIZE)
-    text = _SUITS.get(text, text)
     left, top, right, bottom = font.getbbox(text)
     picture = Picture.new("L", (int(right - left) + 16, int(bottom - top) + 16), 0)
     ImageDraw.Draw(picture).text((8 - left, 8 - top), text, 255, font=font)

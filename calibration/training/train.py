@@ -132,7 +132,7 @@ def _is_half_quicker() -> bool:
 def _share(net: Any, workers: int) -> None:  # noqa: ANN401 - torch is an extra, without types here
     """Give every worker the mean of all workers' gradients."""
     gradients = [weight.grad for weight in net.parameters()]
-    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    flat: Any = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(flat)
     parts = (flat / workers).split([gradient.numel() for gradient in gradients])
     for gradient, part in zip(gradients, parts, strict=True):
@@ -190,7 +190,8 @@ def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: A
 def _watched(net: Any, lessons: Lessons) -> str:  # noqa: ANN401 - as above
     net.eval()
     with torch.no_grad():
-        parts = torch.from_numpy(restored(lessons.images)).split(500)
+        images: Any = torch.from_numpy(restored(lessons.images))
+        parts = images.split(500)
         outputs = torch.cat([net(part) for part in parts]).numpy()
     readable = lessons.answers[:, 2] >= 1
     ranks = outputs[:, :RANK_OUTPUTS].argmax(1)[readable] == lessons.answers[readable, 0]

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from calibration.training import deck_packages, system_fonts
+from calibration.training.nameless_signs import draw_emblem, draw_figure
+from calibration.training.plain_suits import plain_pip
+from calibration.training.random_choices import Chance
+from calibration.training.stroke_figures import stroke_figure
 from drivers.simulators.card_artwork import (
     ASPECT,
     LAYOUTS,
@@ -27,12 +31,15 @@ from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
 from shoe_daemon.game import DECK, Card
 
-__all__ = ["Chance", "Face", "Source", "draw_back", "draw_face"]
+__all__ = ["Chance", "Face", "Source", "draw_back", "draw_face", "draw_nameless_face"]
 
-Chance = np.random.Generator
 _ART, _OWN, _TRACED = 0.35, 0.4, 0.65
 """Shares: complete artwork; of the rest, own figures, and (cumulative) traced figures."""
+_STROKES = 0.25
+"""Share of stroke figures in training, before the other kinds of index are chosen."""
 _UNSEEN_LAYOUT, _FOUR = 0.5, 0.12
+_INSET, _HUGE, _FOUR_COLOURS, _ANY_COLOURS = 0.13, 0.06, 0.12, 0.05
+"""Shares of the decks of training: small indexes far from the edges, very large ones, colours."""
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -45,7 +52,8 @@ class Source(Struct, frozen=True, kw_only=True):
         """Choose a deck with seed and layout of this source."""
         if not self.held_out:
             four = chance.random() < _FOUR
-            return style(int(chance.integers(UNSEEN_SEED)), Layout.FOUR if four else None)
+            deck = style(int(chance.integers(UNSEEN_SEED)), Layout.FOUR if four else None)
+            return _varied(chance, deck)
         seed = UNSEEN_SEED + int(chance.integers(UNSEEN_SEED))
         layouts: tuple[Layout, ...] = (
             UNSEEN_LAYOUTS if chance.random() < _UNSEEN_LAYOUT else LAYOUTS
@@ -53,18 +61,55 @@ class Source(Struct, frozen=True, kw_only=True):
         return style(seed, layouts[int(chance.integers(len(layouts)))])
 
 
+def _varied(chance: Chance, deck: Style) -> Style:
+    """Give some decks another place and size of the index, or other colours."""
+    kind = chance.random()
+    if kind < _INSET:
+        deck = structs.replace(
+            deck,
+            rank_height=float(chance.uniform(0.075, 0.145)),
+            pip_height=float(chance.uniform(0.55, 0.95)),
+            left=float(chance.uniform(0.05, 0.14)),
+            top=float(chance.uniform(0.045, 0.12)),
+            gap=float(chance.uniform(0.01, 0.04)),
+        )
+    elif kind < _INSET + _HUGE:
+        deck = structs.replace(
+            deck,
+            rank_height=float(chance.uniform(0.17, 0.25)),
+            rank_width=float(chance.uniform(0.2, 0.28)),
+        )
+    kind = chance.random()
+    if kind < _FOUR_COLOURS:
+        black, red = deck.ink[0], deck.ink[1]
+        blue = _colour(chance, (130, 30, 0), (235, 130, 80))
+        green = _colour(chance, (0, 75, 0), (90, 160, 70))
+        deck = structs.replace(deck, ink=(black, red, blue, green))
+    elif kind < _FOUR_COLOURS + _ANY_COLOURS:
+        ink = tuple(_colour(chance, (0, 0, 0), (200, 150, 230)) for _ in deck.ink)
+        deck = structs.replace(deck, ink=ink)
+    return deck
+
+
+def _colour(
+    chance: Chance, low: tuple[int, int, int], high: tuple[int, int, int]
+) -> tuple[int, int, int]:
+    blue, green, red = (int(value) for value in chance.integers(low, high))
+    return blue, green, red
+
+
 class Face(Struct, frozen=True, kw_only=True):
     """
     A drawn side of a card.
 
     Attributes:
-        card: None for a back.
+        card: None for a back, and for a card without a name.
         image: In the requested width.
         mask: The rounded corners.
         figure: Height of the index figure in parts of the card's width.
         places: Figure and pip of the index, in parts of the card's sides; empty for a back.
         four: The upper right corner has the same index.
-        kind: ``own``, ``traced``, ``font`` or ``artwork``.
+        kind: ``own``, ``strokes``, ``traced``, ``font``, ``artwork`` or ``nameless``.
     """
 
     card: Card | None
@@ -98,8 +143,44 @@ def draw_face(chance: Chance, source: Source, width: int, card: Card | None = No
     )
 
 
+def draw_nameless_face(chance: Chance, source: Source, width: int) -> Face:
+    """Draw a card whose figure is no rank, whose pip is no suit, or both."""
+    card, deck = DECK[int(chance.integers(len(DECK)))], source.style(chance)
+    _, (figure, pip) = _index(chance, source, deck, card)
+    fonts, large = system_fonts.found(held_out=source.held_out), None
+    kind = chance.random()
+    if kind < _FOREIGN + _BOTH:
+        figure = draw_figure(chance, fonts)
+    if kind >= _FOREIGN:
+        pip = draw_emblem(chance, fonts)
+        if chance.random() < 0.6:  # noqa: PLR2004 - a share of the lessons
+            large = pip
+        if chance.random() < 0.35:  # noqa: PLR2004 - as above
+            colour = _colour(chance, (0, 0, 0), (200, 190, 230))
+            deck = structs.replace(deck, ink=(colour,) * len(deck.ink))
+    index = (_bent(chance, figure), pip)
+    image = face(card, deck, width, index, large)
+    if card.rank in "JQK" and chance.random() < 0.5:  # noqa: PLR2004 - every second court
+        _mosaic(chance, image, deck)
+    return Face(
+        card=None,
+        image=image,
+        mask=outline(deck, width),
+        figure=deck.rank_height * ASPECT,
+        places=_shares(index_places(card, deck, index)),
+        kind="nameless",
+        four=deck.layout is Layout.FOUR,
+    )
+
+
+_FOREIGN, _BOTH = 0.5, 0.06
+"""Shares of cards without a name: with a figure that is no rank; with an emblem too."""
+
+
 def _index(chance: Chance, source: Source, deck: Style, card: Card) -> tuple[str, IndexMasks]:
-    """Choose the printed figure and pip: the deck's own, another deck's or a font's."""
+    """Choose the printed figure and pip: strokes, the deck's own, another deck's or a font's."""
+    if not source.held_out and chance.random() < _STROKES:
+        return "strokes", (stroke_figure(chance, card.rank), _varied_pip(chance, deck, card))
     kind = chance.random()
     if kind < _OWN:
         return "own", (rank_mask(card.rank, deck.figures), pip_mask(card.suit, deck.seed))
@@ -208,7 +289,27 @@ def _pip(chance: Chance, deck: Style, card: Card) -> Mask:
     signs = system_fonts.suit_fonts()
     if not signs or chance.random() > 0.2:  # noqa: PLR2004 - a fifth has a font's pip
         return pip_mask(card.suit, deck.seed)
-    return system_fonts.glyph(signs[int(chance.integers(len(signs)))], card.suit)
+    return system_fonts.suit_glyph(signs[int(chance.integers(len(signs)))], card.suit)
+
+
+_PLAIN = 0.35
+"""Share of plain pips in training with stroke figures."""
+
+
+def _varied_pip(chance: Chance, deck: Style, card: Card) -> Mask:
+    """Draw a pip of discs and triangles, or the usual one, thicker, thinner or rounder."""
+    kind = chance.random()
+    pip = plain_pip(chance, card.suit) if kind < _PLAIN else _pip(chance, deck, card)
+    if chance.random() < 0.3:  # noqa: PLR2004 - as above
+        pad = round(max(pip.shape) * 0.12)
+        pip = np.asarray(cv2.copyMakeBorder(pip, pad, pad, pad, pad, cv2.BORDER_CONSTANT, value=0))
+        spread = chance.uniform(0.01, 0.05) * max(pip.shape)
+        soft = cv2.GaussianBlur(pip, (0, 0), spread).astype(np.float32)
+        pip = cropped(np.clip((soft - chance.uniform(85, 150)) * 8 + 127, 0, 255).astype(np.uint8))
+    height = max(8, round(pip.shape[0] * chance.uniform(0.85, 1.2)))
+    return np.asarray(
+        cv2.resize(pip, (pip.shape[1], height), interpolation=cv2.INTER_AREA), np.uint8
+    )
 
 
 def _mosaic(chance: Chance, image: Image, deck: Style) -> None:

@@ -16,8 +16,16 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from calibration.labelled_photo_reading import index_window
+from calibration.training.index_covers import Cover, with_covers
 from calibration.training.photo_effects import Photo, chosen, enlarged, photograph, sharpness_limit
-from calibration.training.training_card_faces import Chance, Face, Source, draw_back, draw_face
+from calibration.training.training_card_faces import (
+    Chance,
+    Face,
+    Source,
+    draw_back,
+    draw_face,
+    draw_nameless_face,
+)
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import (
     PATCH_SIZE_PX,
@@ -34,7 +42,7 @@ __all__ = ["NO_INDEX", "Patch", "lesson", "patches"]
 NO_INDEX: Final = len(RANKS)
 """The network's fourteenth rank."""
 _LEGIBLE, _ILLEGIBLE = 0.095, 0.15
-_FIGURE_SEEN, _PIP_SEEN = (0.7, 0.95), (0.3, 0.65)
+_FIGURE_SEEN, _PIP_SEEN = (0.72, 0.96), (0.4, 0.8)
 """
 Visible shares of figure and pip: below the first value illegible, above the second fully legible.
 """
@@ -62,18 +70,31 @@ def patches(chance: Chance, source: Source) -> Iterator[Patch]:
     """Yield patches endlessly, about five per picture."""
     while True:
         kind = chance.random()
-        if kind < 0.07:  # noqa: PLR2004 - the shares of the lessons
+        if kind < 0.06:  # noqa: PLR2004 - the shares of the lessons
             yield from _of_nothing(chance, source)
         else:
-            yield from _of_card(chance, source)
+            yield from _of_card(chance, source, named=kind > _NAMELESS)
 
 
-def _of_card(chance: Chance, source: Source) -> Iterator[Patch]:
+_NAMELESS: Final = 0.2
+"""Share of the pictures without a card's name: backs, and below this figures that are no rank and
+emblems that are no suit."""
+_COVERED: Final = 0.2
+"""Share of the cards with a straight cover over the index, or beside it."""
+
+
+def _of_card(chance: Chance, source: Source, *, named: bool) -> Iterator[Patch]:
     how = chosen(chance)
     width = int(np.clip(how.width * 1.25, 72, _MAX_WIDTH_PX))
-    face = draw_face(chance, source, width)
+    face = (draw_face if named else draw_nameless_face)(chance, source, width)
     over, under = _others(chance, source, width)
+    covers: list[Cover] = []
+    if face.places and chance.random() < _COVERED:
+        face, covers = with_covers(chance, face)
     photo = photograph(chance, face, how, over, under)
+    plane = cv2.getPerspectiveTransform(_UNIT, np.ascontiguousarray(photo.quad, np.float32))
+    laid = [np.asarray(cv2.perspectiveTransform(each[None], plane)[0]) for each in covers]
+    photo = structs.replace(photo, covers=(*photo.covers, *laid))
     if chance.random() < 0.12:  # noqa: PLR2004 - as above
         photo = enlarged(chance, photo)
     soft = sharpness_limit(photo, face, how.width)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import msgspec
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from numpy.typing import NDArray
 
 from calibration.labelled_photo_reading import index_window, index_windows
 from calibration.training import deck_packages
+from calibration.training.index_covers import with_covers
 from calibration.training.measure_and_publish_weights import measure
 from calibration.training.photo_effects import Conditions, Photo, enlarged, photograph
+from calibration.training.plain_suits import plain_pip
 from calibration.training.readable_conditions import LIMITS, within
 from calibration.training.rendered_test import CHOICE, FIELDS, TEST, Results
+from calibration.training.stroke_figures import LETTERS, stroke_figure
 from calibration.training.training_card_faces import Face
 from calibration.training.training_patches import NO_INDEX, Patch, lesson
 from drivers.camera.profile.camera_profile import IndexWindow
@@ -84,6 +88,47 @@ def test_a_picture_in_the_dark_is_no_index() -> None:
         image=np.full_like(photo.image, 4), quad=photo.quad, covers=(), softness=photo.softness
     )
     assert _taught(dark, IndexWindow()).rank == NO_INDEX
+
+
+def test_a_card_without_a_name_is_no_index() -> None:
+    photo, face = _photo(), msgspec.structs.replace(_face(), card=None)
+    window = window_quads(photo.quad, IndexWindow())[0]
+    patch = lesson(np.random.default_rng(0), photo, face, window, (0, 1.0))
+    assert (patch.rank, patch.legible) == (NO_INDEX, 0.0)
+
+
+def test_covers_lie_over_the_index_that_they_hide() -> None:
+    face, hidden = _face(), 0
+    for seed in range(40):
+        covered, covers = with_covers(np.random.default_rng(seed), face)
+        assert 1 <= len(covers) <= 2
+        photo = photograph(np.random.default_rng(1), covered, _WELL)
+        photo = msgspec.structs.replace(
+            photo, covers=tuple(_in_picture(photo, each) for each in covers)
+        )
+        patches = [_taught(photo, IndexWindow(), end=end) for end in (0, 1)]
+        hidden += any(patch.rank == NO_INDEX for patch in patches)
+    assert 10 <= hidden < 40
+
+
+def _in_picture(photo: Photo, cover: NDArray[np.float32]) -> Quad:
+    unit = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+    plane = cv2.getPerspectiveTransform(unit, photo.quad)
+    return np.asarray(cv2.perspectiveTransform(cover[None], plane)[0], np.float32)
+
+
+@pytest.mark.parametrize("text", [*RANKS, *LETTERS, "1", "11", "13"])
+def test_strokes_draw_every_rank_and_other_letters(text: str) -> None:
+    for seed in range(8):
+        drawn = stroke_figure(np.random.default_rng(seed), text)
+        assert 20 < drawn.shape[0] < 400
+        assert drawn.max() == 255
+
+
+@pytest.mark.parametrize("suit", SUITS)
+def test_plain_suits_are_alike_on_both_sides(suit: str) -> None:
+    drawn = plain_pip(np.random.default_rng(2), suit).astype(np.int16)
+    assert np.abs(drawn - drawn[:, ::-1]).mean() < 6
 
 
 def test_a_fan_says_where_its_cards_lie() -> None:

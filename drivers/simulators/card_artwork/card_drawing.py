@@ -36,11 +36,17 @@ _PIPS: Final[dict[str, tuple[tuple[int, float], ...]]] = {
 _COURTS: Final = frozenset("JQK")
 
 
-def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = None) -> Image:
+def face(
+    card: Card,
+    style: Style,
+    width: int = 320,
+    index: IndexMasks | None = None,
+    pip: Mask | None = None,
+) -> Image:
     """
     Draw a card's face in a given width, with square corners (see `outline`).
 
-    `index` replaces the style's own figure and pip.
+    `index` replaces the style's own figure and small pip, `pip` the style's own large pip.
     """
     index = index or (rank_mask(card.rank, style.figures), pip_mask(card.suit, style.seed))
     canvas: Image = blank(round(width * ASPECT), width, style.paper)
@@ -48,7 +54,7 @@ def face(card: Card, style: Style, width: int = 320, index: IndexMasks | None = 
     if card.rank in _COURTS:
         _court(canvas, card, style)
     else:
-        _pips(canvas, card, style)
+        _pips(canvas, card, style, pip_mask(card.suit, style.seed + 1) if pip is None else pip)
     for side in (canvas, canvas[::-1, ::-1]):
         _index(side, card, style, index)
     return canvas
@@ -98,9 +104,8 @@ def _index(canvas: Image, card: Card, style: Style, index: IndexMasks) -> None:
             stamp(canvas, mask, (width - x if right else x, y), size, _ink(card, style))
 
 
-def _pips(canvas: Image, card: Card, style: Style) -> None:
+def _pips(canvas: Image, card: Card, style: Style, pip: Mask) -> None:
     height, width = canvas.shape[:2]
-    pip = pip_mask(card.suit, style.seed + 1)
     if card.rank == "A":
         size = height * (0.34 if card.suit == "S" else 0.2)
         stamp(canvas, pip, (width / 2, height / 2), _sized(pip, size), _ink(card, style))
