@@ -18,7 +18,7 @@ settings.register_profile(
     "tests",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=volume(40, 100),
+    max_examples=volume(25, 100),
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("tests")

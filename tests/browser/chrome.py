@@ -139,10 +139,15 @@ def browse() -> Iterator[Browser]:
 
 @contextmanager
 def watch(browser: Browser, size: str = "kiosk", **more: Any) -> Iterator[Watched]:  # noqa: ANN401
-    """Open an empty page of one of the sizes, in a context of its own."""
+    """
+    Open an empty page of one of the sizes, in a context of its own.
+
+    Without `reduced_motion="no-preference"` nothing moves: this machine draws each frame itself.
+    """
     width, height = SIZES[size]
+    options = {"reduced_motion": "reduce", **more}
     context: BrowserContext = browser.new_context(
-        viewport={"width": width, "height": height}, **more
+        viewport={"width": width, "height": height}, **options
     )
     try:
         yield Watched(context.new_page())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from tests.browser.test_page_standards import assert_accessible
 from tests.browser.test_pit import show_room, visit
 from tests.commands.command_table import SITE
 from tests.notify.test_failures_in_the_pit import TOPIC, status
+from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
@@ -282,8 +284,7 @@ _REASONS = {
 }
 
 
-@pytest.mark.parametrize("reason", _REASONS)
-@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize(("reason", "code"), sample(product(_REASONS, languages()), 2))
 def test_a_browser_without_notifications_says_why(
     stage: Stage, kiosk: Watched, reason: str, code: str
 ) -> None:
@@ -341,7 +342,7 @@ def test_the_buttons_are_for_thumbs_and_the_panel_is_readable_on_every_screen(
     stage: Stage, browser: Browser, notifier: Callable[[bytes], None], code: str
 ) -> None:
     notifier(status("floor", heartbeat=600))
-    with watch(browser, reduced_motion="reduce") as watched:
+    with watch(browser) as watched:
         page = watched.page
         page.goto(f"{stage.display.url}/pit?lang={code}")
         page.wait_for_selector("#notify-banner p")

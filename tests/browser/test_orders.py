@@ -192,7 +192,7 @@ def opened(stage: Stage) -> Iterator[Callable[..., Table]]:
         )
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", sample(LANGUAGES, 3))
 def test_a_misread_card_is_put_right_in_three_taps(
     stage: Stage, table: Table, phone: Watched, language: str
 ) -> None:

@@ -28,6 +28,7 @@ _COMPARED = volume(4, 1)
 def test_every_round_of_a_shoe_and_the_change_of_shoes(
     stage: Stage, table: Table, kiosk: Watched
 ) -> None:
+    kiosk.page.emulate_media(reduced_motion="no-preference")
     kiosk.page.goto(stage.display.url + table.path)
     dealt = 0
     for scene in simulated(table.shoe, seed=SEED, rounds=ROUNDS + _INTO_THE_NEXT):

@@ -11,7 +11,7 @@ import random
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -32,6 +32,7 @@ from drivers.simulators.angel_eye_with_mistakes import Settings
 from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon.cli import main
 from shoe_daemon.config_sections import ReaderSettings
+from tests.volume import sample
 
 SPEEDS = (9600, 4800, 115200)
 
@@ -199,8 +200,7 @@ def names(candidates: Iterable[Candidate]) -> set[str]:
     return {each.options.get("preset", each.driver.name) for each in candidates}
 
 
-@pytest.mark.parametrize("speed", SPEEDS)
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(("reader", "speed"), sample(product(READERS, SPEEDS), 2))
 def test_a_reader_is_named_with_its_settings(
     reader: str, speed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

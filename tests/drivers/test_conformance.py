@@ -217,10 +217,10 @@ def test_a_driver_that_keeps_them_passes(promise: Promise, tmp_path: Path) -> No
 
 
 def test_the_command_has_a_line_for_each_promise() -> None:
-    done = CliRunner().invoke(main, ["angel-eye-ii", "--captures", str(CAPTURES / "angel-eye-ii")])
+    done = CliRunner().invoke(main, ["bee-tek", "--captures", str(CAPTURES / "bee-tek")])
     assert done.exit_code == 0, done.output
     assert done.output.count("ok     ") == len(PROMISES)
-    assert f"angel-eye-ii: {len(PROMISES)} of {len(PROMISES)} promises kept" in done.output
+    assert f"bee-tek: {len(PROMISES)} of {len(PROMISES)} promises kept" in done.output
 
 
 def test_a_broken_promise_is_told_and_ends_with_one(tmp_path: Path) -> None:
@@ -247,8 +247,8 @@ def test_wrong_arguments_end_with_two(arguments: list[str], told: str, tmp_path:
 
 def test_the_plugin_gives_a_test_for_each_promise(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_promise(driver_promise):\n    driver_promise()\n")
-    captures = CAPTURES / "angel-eye-ii"
+    captures = CAPTURES / "bee-tek"
     done = pytester.runpytest_subprocess(
-        "-p", "drivers.conformance", "--driver", "angel-eye-ii", "--captures", str(captures)
+        "-p", "drivers.conformance", "--driver", "bee-tek", "--captures", str(captures)
     )
     done.assert_outcomes(passed=len(PROMISES))

@@ -21,11 +21,7 @@ from shoe_daemon.table.observations import Signal
 
 def install(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
     points = [EntryPoint(name.rstrip("_"), v, driver_registry.GROUP) for name, v in values.items()]
-
-    def entry_points(group: str, name: str) -> EntryPoints:
-        return EntryPoints(points).select(group=group, name=name)
-
-    monkeypatch.setattr(driver_registry, "entry_points", entry_points)
+    monkeypatch.setattr(driver_registry, "_installed", lambda _: EntryPoints(points))
 
 
 def test_the_projects_own_drivers_are_installed() -> None:
