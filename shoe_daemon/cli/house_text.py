@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
 from textwrap import wrap
 
 from shoe_daemon.cli.terminal_text_and_input import COLUMNS, indented
@@ -153,7 +154,7 @@ def _pay_tables(house: House) -> Iterator[str]:
             yield f"  {name:<24}{line.prize.text:<40}{line.pays:>8}"
             name = ""
     yield from indented("What is not listed loses.", 2)
-    if any(wager.definition.commission for wager in house.offered):
+    if Fraction(house.commission) and any(each.definition.commission for each in house.offered):
         yield from indented(f"The commission, {house.commission}, is taken off already.", 2)
 
 

@@ -1,8 +1,8 @@
 """
 The wagers that the project knows, in the order in which rounds report them.
 
-A new wager is a new definition here, nothing else: pay tables, settlement and
-odds follow from it.
+Pay tables, settlement and odds of a new wager follow from its definition here;
+CONTRIBUTING.md lists its names, documents and tests.
 
 Sources of the definitions: pairs by rank alone, Macau, article 13 as amended
 by 30/2007 and 64/2007; Dragon 7 and Panda 8, 58 Pa. Code 627a.1; Lucky 6,

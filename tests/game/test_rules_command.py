@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -101,6 +102,13 @@ def test_show_writes_the_house_the_odds_paid_and_the_tableau_for_programs(rules:
 
 def test_a_house_may_be_a_file(rules: Run) -> None:
     assert rules("show", str(FILES / "curator.toml")) == rules("show", "curator")
+
+
+def test_a_house_without_commission_has_no_line_about_it(rules: Run, tmp_path: Path) -> None:
+    file, text = tmp_path / "house.toml", (FILES / "curator.toml").read_text(encoding="utf-8")
+    file.write_text(text.replace('commission = "1/20"', 'commission = "0/1"'), encoding="utf-8")
+    assert "commission, 1/20, is taken" in rules("show", "curator")
+    assert "is taken off already" not in rules("show", str(file))
 
 
 def test_odds_without_a_house_are_those_of_every_wager_and_eight_decks(rules: Run) -> None:
