@@ -36,9 +36,8 @@ run-camera: venv
 	@$(BIN)/shoe-daemon demo --camera $(ARGS)
 
 # ARGS is passed to pytest: make test ARGS="-k tableau"; ARGS="-n 0" runs one test after another.
-# Many tests wait for a process or a deadline: more workers than processors use that time. Each
-# further worker costs seconds of its own: all tests are collected, and a browser is started.
-WORKERS ?= $(shell echo $$(( 2 * $$(nproc) )))
+# Many tests wait for a process or a deadline: more workers than processors use that time.
+WORKERS ?= $(shell echo $$(( 3 * $$(nproc) )))
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # The tests start hundreds of Python processes: bytecode is kept, whatever the shell says. Each
