@@ -40,6 +40,25 @@ class TableContext:
             among them is refused.
     """
 
+    __slots__ = (
+        "at",
+        "banker_tucked",
+        "chain_head",
+        "draw_within_us",
+        "events",
+        "face_up",
+        "house",
+        "in_round",
+        "is_double_feed",
+        "mode",
+        "operator",
+        "options",
+        "policy",
+        "reason",
+        "replay",
+        "state",
+    )
+
     def __init__(
         self, state: TableState, replay: Callable[[TableState, Iterable[Observation]], bool]
     ) -> None:
@@ -131,7 +150,16 @@ class TableContext:
         state.seq += 1
         if number is None and self.in_round and state.round is not None:
             number = state.round.number
-        of_shoe, place = None if shoe is None else shoe.number, (session.site, session.table)
         self.events.append(
-            Event(self.at, data, number, SCHEMA, state.seq, of_shoe, *place, data.type)
+            Event(
+                self.at,
+                data,
+                number,
+                SCHEMA,
+                state.seq,
+                None if shoe is None else shoe.number,
+                session.site,
+                session.table,
+                data.type,
+            )
         )

@@ -172,15 +172,27 @@ def public_totals(spots: Sequence[DrawnCard | None]) -> tuple[int | None, int | 
 
     A hand that is empty, or has a hidden or missed card, has None.
     """
-    points = public_points(spots)
-    return _total(*points[::2]), _total(*points[1::2])
+    return _public_total(spots[0], spots[2], spots[P3_SPOT]), _public_total(
+        spots[1], spots[3], spots[B3_SPOT]
+    )
 
 
-def _total(first: int | None, second: int | None, third: int | None) -> int | None:
-    is_missed = first is None or (second is None and third is not None)
-    if is_missed or HIDDEN_POINTS in {first, second, third}:
+def _public_total(
+    first: DrawnCard | None, second: DrawnCard | None, third: DrawnCard | None
+) -> int | None:
+    # Twice a card: without lists in between the whole table is a fifth faster.
+    if first is None or first.face is None or not first.public:
         return None
-    return sum(filter(None, (first, second, third))) % 10
+    if second is None:
+        return first.face.points if third is None else None
+    if second.face is None or not second.public:
+        return None
+    total = first.face.points + second.face.points
+    if third is not None:
+        if third.face is None or not third.public:
+            return None
+        total += third.face.points
+    return total % 10
 
 
 def has_known_hidden_face(round_: RoundState) -> bool:
@@ -200,7 +212,10 @@ def is_repeat(card: DrawnCard, cards: Sequence[DrawnCard]) -> bool:
     """Return whether the reader has reported this card before, on the same slot."""
     if card.declared is None or card.face is None:
         return False
-    return any(each.declared is card.declared and each.face is card.face for each in cards)
+    for each in cards:  # noqa: SIM110 - a generator for every card costs more than the loop
+        if each.declared is card.declared and each.face is card.face:
+            return True
+    return False
 
 
 def known_due(round_: RoundState) -> CardDue:

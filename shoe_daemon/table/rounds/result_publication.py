@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from itertools import takewhile
+from bisect import insort
 from typing import Final
 
 from shoe_daemon.game import Kind, Outcome
@@ -208,9 +207,14 @@ def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:
 
 
 def _rounds_numbered(context: TableContext, number: int) -> list[PlayedRound]:
-    played = [] if context.state.shoe is None else context.state.shoe.played
-    first = bisect_left(played, number, key=lambda each: each.number)
-    return list(takewhile(lambda each: each.number == number, played[first:]))
+    # The list is in the order of the numbers, and mostly the latest is wanted.
+    shoe, found = context.state.shoe, []
+    for played in reversed(shoe.played if shoe is not None else ()):
+        if played.number < number:
+            break
+        if played.number == number:
+            found.append(played)
+    return found[::-1]
 
 
 def revise_result(context: TableContext, played: PlayedRound, after: RoundFinished | None) -> None:

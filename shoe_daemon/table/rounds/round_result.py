@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from shoe_daemon.game import (
+    Card,
     CountedHand,
     Coup,
     IrregularityKind,
@@ -26,7 +27,7 @@ from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.observations import Result
 from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.shoe_state import DeclaredResult, RoundState
+from shoe_daemon.table.shoe_state import DeclaredResult, DrawnCard, RoundState
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
 
@@ -40,11 +41,12 @@ _NORMAL_KIND = Kind.NORMAL
 
 def result_from_cards(context: TableContext, round_: RoundState) -> events.RoundFinished:
     """Return the result of a complete round from its cards."""
-    player, banker = (
-        tuple(card.face for card in round_.spots[side::2] if card and card.face) for side in (0, 1)
-    )
-    coup = Coup.of(player, banker)
+    coup = Coup.of(_known_faces(round_.spots[::2]), _known_faces(round_.spots[1::2]))
     return result_of_coup(context, coup, kind=round_.kind, partial=round_.partial)
+
+
+def _known_faces(cards: Iterable[DrawnCard | None]) -> tuple[Card, ...]:
+    return tuple([card.face for card in cards if card is not None and card.face is not None])
 
 
 def result_of_coup(
