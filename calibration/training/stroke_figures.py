@@ -34,7 +34,7 @@ _Pair = tuple[float, float]
 
 class _Hand(Struct, frozen=True, kw_only=True):
     """
-    How the figures of an index are drawn; lengths in parts of a figure's height.
+    Drawing style of the figures of an index; lengths in parts of a figure's height.
 
     Attributes:
         width: Of a usual figure.

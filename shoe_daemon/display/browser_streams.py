@@ -193,7 +193,7 @@ class StreamRegistry:
             yield from group
 
     def heartbeat(self) -> bytes:
-        """Return the heartbeat; its version tells a page whether the page is outdated."""
+        """Return the heartbeat; by its version a page knows if it is outdated."""
         return b'{"now":"%s","version":"%s"}' % (self._now().encode(), self._version)
 
     def publish(self, changes: Iterable[Change]) -> None:

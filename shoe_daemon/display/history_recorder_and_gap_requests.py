@@ -222,7 +222,7 @@ class HistoryRecorder:
                 self._condition.notify()
 
     def take_live(self) -> set[int]:
-        """Return the journals of tables that were heard live since the last call."""
+        """Return the journals of tables with live messages since the last call."""
         with self._condition:
             live, self._live = self._live, set()
         return live

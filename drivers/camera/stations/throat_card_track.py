@@ -122,7 +122,7 @@ class CardTrack:
         return self.extents[-1].at - self._waiting_since
 
     def is_next_card(self, extent: Extent, *, more: bool) -> bool:
-        """Whether the innermost extent is another card, behind this; `more` are farther out."""
+        """Return True if the innermost extent is a card behind this; `more` are farther out."""
         last = self.extents[-1]
         if more:
             return extent.end < last.end - _EDGE_TOLERANCE_MM
@@ -296,7 +296,7 @@ class VisibilityMonitor:
 
     def is_frozen(self, sample: NDArray[np.uint8]) -> bool:
         """
-        Whether a frame repeats the previous one.
+        Return True if a frame repeats the previous one.
 
         Only for cameras whose noise has made all frames different so far: a stream's encoder may
         repeat a frame while nothing changes.

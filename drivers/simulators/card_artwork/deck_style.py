@@ -16,7 +16,7 @@ ASPECT: Final = 88 / 63
 
 class Layout(StrEnum):
     """
-    How the index sits on the card.
+    Position of the index on the card.
 
     ``standard``: small figures; ``bridge``: narrow ones; ``large``: between
     standard and jumbo; ``jumbo``: those of most casinos; ``four``: an index in
@@ -62,7 +62,7 @@ _BLUES: Final = ((200, 90, 20), (180, 60, 30), (220, 120, 40))
 
 class Figures(Struct, frozen=True, kw_only=True):
     """
-    How the figures of a deck are drawn; lengths in parts of a figure's height.
+    Drawing style of the figures of a deck; lengths in parts of a figure's height.
 
     Attributes:
         width: Of a usual figure.
