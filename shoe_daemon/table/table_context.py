@@ -146,17 +146,18 @@ class TableContext:
 
     def emit(self, data: EventData, number: int | None = None) -> None:
         """Emit an event under the next `seq`; `number` is its round, else the one in progress."""
-        state, session, shoe = self.state, self.state.session, self.state.shoe
-        state.seq += 1
-        if number is None and self.in_round and state.round is not None:
-            number = state.round.number
+        state = self.state
+        session, shoe = state.session, state.shoe
+        state.seq = seq = state.seq + 1
+        if number is None and self.in_round and (round_ := state.round) is not None:
+            number = round_.number
         self.events.append(
             Event(
                 self.at,
                 data,
                 number,
                 SCHEMA,
-                state.seq,
+                seq,
                 None if shoe is None else shoe.number,
                 session.site,
                 session.table,

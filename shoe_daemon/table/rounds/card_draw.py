@@ -152,9 +152,8 @@ def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool
 def _is_repeat(round_: RoundState, card: DrawnCard) -> bool:
     # The same card reported twice on the same slot is one card. A P1 later in the
     # round is not: the next round may well begin with an equal card.
-    if card.declared is _P1 and len(round_.cards) > 1:
-        return False
-    return next_card.is_repeat(card, round_.cards)
+    cards = round_.cards
+    return not (card.declared is _P1 and len(cards) > 1) and next_card.is_repeat(card, cards)
 
 
 def add_card(

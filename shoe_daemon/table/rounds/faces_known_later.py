@@ -87,9 +87,11 @@ def unread_card_on(round_: RoundState, slot: Slot | None) -> DrawnCard | None:
 
 def apply_second_reading(context: TableContext, slot: Slot | None, face: Card | None) -> bool:
     """Apply a face read at the second attempt; return whether an unread card lies on that slot."""
-    round_ = next_card.round_in_progress(context)
-    card = None if round_ is None or face is None else unread_card_on(round_, slot)
-    if round_ is None or card is None or face is None:
+    round_ = context.state.round
+    if round_ is None or round_.ended or face is None:
+        return False
+    card = unread_card_on(round_, slot)
+    if card is None:
         return False
     set_unread_face(context, round_, card, face)
     return True

@@ -210,10 +210,11 @@ def round_in_progress(context: TableContext) -> RoundState | None:
 
 def is_repeat(card: DrawnCard, cards: Sequence[DrawnCard]) -> bool:
     """Return whether the reader has reported this card before, on the same slot."""
-    if card.declared is None or card.face is None:
+    slot, face = card.declared, card.face
+    if slot is None or face is None:
         return False
     for each in cards:  # noqa: SIM110 - a generator for every card costs more than the loop
-        if each.declared is card.declared and each.face is card.face:
+        if each.declared is slot and each.face is face:
             return True
     return False
 

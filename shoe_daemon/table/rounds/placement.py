@@ -53,24 +53,27 @@ def deal_card(
     again.
     """
     face, shoe = card.face, context.state.shoe
-    card.public = face is not None and is_public_at_draw(context, round_, card.slot)
+    public = face is not None and is_public_at_draw(context, round_, card.slot)
+    card.public = public
     round_.cards.append(card)
-    round_.hidden += not card.public
     player, banker = next_card.public_totals(round_.spots)
-    context.emit(events.CardDealt(banker, face if card.public else None, player, card.slot))
-    if face is not None and not card.public:
-        context.emit(events.StaffCardDealt(face, card.slot))
+    context.emit(events.CardDealt(banker, face if public else None, player, card.slot))
+    if not public:
+        round_.hidden += 1
+        if face is not None:
+            context.emit(events.StaffCardDealt(face, card.slot))
     if context.is_double_feed:
         card_count_and_order_checks.raise_double_feed(context)
     if shoe is None:
         return
     card.order = shoe.out
-    shoe.out += counted_card is None
-    if counted_card is None and context.options.checkers:
-        checker_comparison.compare_main_card(context, face, card)
+    if counted_card is None:
+        shoe.out += 1
+        if context.options.checkers:
+            checker_comparison.compare_main_card(context, face, card)
     if counted_card is None or counted_card.face is None:
         shoe_lifecycle.count_card(context, shoe, card)
-    elif card.public and not counted_card.public:
+    elif public and not counted_card.public:
         shoe_lifecycle.mark_card_public(context, counted_card)
 
 

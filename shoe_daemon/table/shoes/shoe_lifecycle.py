@@ -161,9 +161,11 @@ def count_face(context: TableContext, shoe: ShoeState, card: DrawnCard, face: Ca
     have seen as many. After a time without observations another shoe is the likely cause, and
     only the first such card is raised.
     """
-    shoe.seen[face.index] += 1
-    shoe.unseen[face.index] += not card.public
-    copies = shoe.seen[face.index]
+    index = face.index
+    copies = shoe.seen[index] + 1
+    shoe.seen[index] = copies
+    if not card.public:
+        shoe.unseen[index] += 1
     if copies <= shoe.decks or shoe.mixed:
         return
     public_count = public_copies(shoe, face)
