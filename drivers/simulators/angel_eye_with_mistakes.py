@@ -35,7 +35,7 @@ from drivers.simulators.simulated_shoe import (
     Fault,
     Placed,
     Shoe,
-    burn_count,
+    cards_burned,
     coup_of,
     lawful,
 )
@@ -43,6 +43,7 @@ from shoe_daemon.game import DECK, FOUR_CARDS, Card, Slot
 
 _FIRST_CARD: Final = 0xC0
 _COUNTDOWN: Final = 0xD0
+_MAX_COUNTDOWN: Final = 15
 _HIDDEN: Final = 0x80
 _OUTSIDE_VOIDED: Final = 0xA0  # as sent by a real shoe, though it was in error mode
 _OUTSIDE_CARRIED: Final = 0x92
@@ -167,11 +168,12 @@ class SimulatedTable:
         self._shoe_number, self._round_number, self._rounds_left = number, 0, None
         self._report_boot()
         wire.wait(4, 6)
-        first = self._shoe.take()
-        self._report_burned(first, None)
-        for left in reversed(range(burn_count(first))):
-            wire.wait(0.8, 1.2)
-            self._report_burned(self._shoe.take(), left)
+        burned = cards_burned(settings.burn, next(self._shoe.ahead()), settings.decks)
+        for left in reversed(range(burned)):
+            is_first = left == burned - 1
+            if not is_first:
+                wire.wait(0.8, 1.2)
+            self._report_burned(self._shoe.take(), None if is_first else left)
         wire.wait(2, 4)
         return Scene(wire.take())
 
@@ -282,7 +284,7 @@ class SimulatedTable:
 
     def _report_burned(self, card: Card, left: int | None) -> None:
         """Report a burned card; `left` is None for the first card of the shoe."""
-        place = _FIRST_CARD if left is None else _COUNTDOWN | left
+        place = _FIRST_CARD if left is None else _COUNTDOWN | min(left, _MAX_COUNTDOWN)
         self._wire.send_report("D", place, face_code(card))
 
     def _report_cut_card(self) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.game import DECK, Card, Coup, Slot, banker_draws, is_natural, player_draws
+from shoe_daemon.game import DECK, Burn, Card, Coup, Slot, banker_draws, is_natural, player_draws
 
 CUT_BEHIND: Final = 14
 """Cards behind the cut card: enough for the current round, one more round, and two faults."""
@@ -61,6 +61,7 @@ class Dealing(Struct, frozen=True, kw_only=True):
         make_good: Missed cards are drawn after the result.
         cut_behind: Cards behind the cut card, 14 or more.
         last_rounds: Rounds after the round of the cut card.
+        burn: The cards burned from a new shoe.
     """
 
     decks: Annotated[int, Meta(ge=1, le=12)] = 8
@@ -72,6 +73,7 @@ class Dealing(Struct, frozen=True, kw_only=True):
     make_good: bool = False
     cut_behind: Annotated[int, Meta(ge=CUT_BEHIND)] = CUT_BEHIND
     last_rounds: Annotated[int, Meta(ge=0, le=1)] = 1
+    burn: Burn = Burn(mode="first_card")
 
     @property
     def dealing(self) -> dict[str, Any]:
@@ -145,11 +147,15 @@ class Shoe:
         return self.left > self._cut_behind + 6
 
 
-def burn_count(first: Card) -> int:
-    """
-    Return the number of cards to burn after the first card: its points; ten for tens and faces.
-    """
-    return first.points or 10
+def cards_burned(burn: Burn, first: Card, decks: int) -> int:
+    """Return the number of cards that a house burns from a new shoe, with its first card."""
+    if burn.mode == "fixed":
+        return burn.fixed
+    if burn.mode == "per_deck":
+        return decks
+    if burn.mode == "none":
+        return 0
+    return max(1, 1 + (first.points or burn.face_value) - burn.indicator_counts)
 
 
 def lawful(cards: Iterator[Card]) -> tuple[Placed, ...]:

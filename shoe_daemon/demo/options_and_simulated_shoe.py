@@ -109,6 +109,7 @@ def shoe_of(settings: DemoSettings, house: House) -> Settings:
         fault_rate=settings.fault_rate,
         cut_behind=max(house.cut_card.position or CUT_BEHIND, CUT_BEHIND),
         last_rounds=min(house.cut_card.hands_after, 1),
+        burn=house.burn,
         excess=_excess(find_policy(settings.policy), camera=settings.camera),
         make_good=True,
     )

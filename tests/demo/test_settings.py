@@ -8,15 +8,27 @@ from __future__ import annotations
 from itertools import islice
 
 import pytest
+from msgspec.structs import replace
 
+from drivers.angel_eye_ii import AngelEyeII
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario, scenes
 from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of, shortened
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.house_rules import HOUSE_IDS
+from shoe_daemon.game import HOUSE_IDS, Burn, house_to_mapping, load_house
+from shoe_daemon.table import Event, Session, Table, TableState, from_microseconds
 from tests.demo.sample_table import boards
 
-WHOLE_SHOES = [house for house in HOUSE_IDS if house != "single-deck"]
+WHOLE_SHOES = [name for name in HOUSE_IDS if load_house(name).reshuffle == "per_shoe"]
+BURNS = [
+    Burn(mode="none"),
+    Burn(mode="fixed", fixed=1),
+    Burn(mode="fixed", fixed=20),
+    Burn(mode="per_deck"),
+    Burn(mode="first_card", face_value=0),
+    Burn(mode="first_card", indicator_counts=True, face_down=True),
+    Burn(mode="unchecked"),
+]
 
 
 def wanted(settings: DemoSettings) -> Settings:
@@ -71,6 +83,22 @@ def test_no_house_raises_a_false_alarm(house: str, mode: Mode) -> None:
     assert last.caught == 0
     assert last.table.shoe is not None
     assert last.table.shoe.number == 3, "the end of a shoe was seen twice"
+
+
+@pytest.mark.parametrize("burn", BURNS, ids=str)
+@pytest.mark.parametrize("mode", Mode)
+def test_a_shoe_is_burned_as_its_house_says(burn: Burn, mode: Mode) -> None:
+    house = replace(load_house("seven-feathers"), burn=burn, decks=2)
+    dealt = shoe_of(DemoSettings(mode=mode, fault_rate=0, rounds=30, seed=1), house)
+    table = Table(TableState(session=Session(rules=house_to_mapping(house))))
+    decoder, events = AngelEyeII().decoder(), list[Event]()
+    for step in (step for scene in scenes(dealt) for step in scene.steps):
+        for frame in decoder.feed(b"".join(data for _, data in step.writes(1)), step.at):
+            for observation in frame.observations:
+                at = from_microseconds(round(step.at * 1_000_000))
+                events += table.apply(replace(observation, at=at))
+    assert len([each for each in events if each.type == "shoe_started"]) > 1
+    assert [each.data for each in events if each.type == "irregularity"] == []
 
 
 def test_the_cut_card_lies_where_the_house_puts_it() -> None:

@@ -18,10 +18,11 @@ from drivers.simulators.simulated_shoe import (
     Excess,
     Fault,
     Placed,
-    burn_count,
+    cards_burned,
     coup_of,
     lawful,
 )
+from shoe_daemon.game import Burn
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Slot
 from shoe_daemon.table.observations import (
@@ -114,7 +115,7 @@ class TestShoe:
             assert first.role is Role.FIRST
             assert first.card
             burned = [s for s in said if isinstance(s, CardDrawn) and s.role is Role.BURN]
-            assert len(burned) == burn_count(first.card)
+            assert 1 + len(burned) == cards_burned(Burn(mode="first_card"), first.card, decks=8)
             assert said[2 : 2 + len(burned)] == burned
 
     def test_a_countdown_goes_down_to_nought(self) -> None:
