@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.each_case import each_case
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("*.md", "docs/**/*.md", "systemd/*.md", "examples/*.md", "examples/*/*.md")
@@ -21,7 +21,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+@each_case("page", PAGES)
 def test_every_link_leads_somewhere(page: Path) -> None:
     for link in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
         if link.startswith(("http:", "https:")):

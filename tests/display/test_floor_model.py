@@ -24,6 +24,7 @@ from tests.display.table_messages import (
     roads,
     topic,
 )
+from tests.each_case import each_case
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u2028&amp;'
 
@@ -77,8 +78,8 @@ def test_every_document_has_its_audience() -> None:
 # --- what is wrong ---
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content", "told_is"),
+@each_case(
+    "suffix, content, told_is",
     [
         ("state", b"{", "Input data was truncated"),
         ("state", b"\xff\xfe", "JSON"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.display.pages_and_static_files import PAGES, STATIC
+from tests.each_case import each_case
 
 PALETTE_FILE = STATIC / "palette.css"
 LITERAL = re.compile(
@@ -26,7 +27,7 @@ SCREEN, PRINT = (
 )
 
 
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
+@each_case("path", OTHERS)
 def test_no_other_file_contains_a_colour(path: Path) -> None:
     text = re.sub(r"/\*.*?\*/", "", TEXTS[path.name], flags=re.DOTALL)
     if path.suffix == ".css":  # `#name {` is a selector

@@ -16,6 +16,7 @@ from shoe_daemon.table.observations import (
     Role,
     Unreadable,
 )
+from tests.each_case import each_case
 
 
 def decode(data: bytes) -> list[Frame]:
@@ -26,7 +27,7 @@ def said(data: bytes) -> list[Observation]:
     return [each for frame in decode(data) for each in frame.observations]
 
 
-@pytest.mark.parametrize("card", DECK)
+@each_case("card", DECK)
 def test_every_card_is_read_rank_or_suit_first(card: Card) -> None:
     names = {
         f"{card.rank}{card.suit}",
@@ -38,8 +39,8 @@ def test_every_card_is_read_rank_or_suit_first(card: Card) -> None:
         assert said(f" [Game]<Card:{name}> ".encode()) == [CardDrawn(card=card)]
 
 
-@pytest.mark.parametrize(
-    ("token", "meaning"),
+@each_case(
+    "token, meaning",
     [
         (b"[Manual Burn Cards]<Card:4S>", CardDrawn(card=Card("4S"), role=Role.BURN)),
         (b"[Manual Burn Cards]<Card:??>", CardDrawn(role=Role.BURN)),

@@ -49,6 +49,7 @@ from shoe_daemon.table.observations import (
     Link,
     Observation,
 )
+from tests.each_case import each_case
 
 TEXT = """\
 # name: short
@@ -353,8 +354,8 @@ class TestAnonymise:
             (changed,) = anonymised([CaptureLine(piece, 0)])
             assert changed.data == b"?" * len(piece)
 
-    @pytest.mark.parametrize("card", Card)
-    @pytest.mark.parametrize("code", "DdIiR")
+    @each_case("card", Card)
+    @each_case("code", "DdIiR")
     def test_a_face_is_another_face(self, card: Card, code: str) -> None:
         for face in (face_code(card), face_code(card) & 0x7F):
             raw = Report(3, code, bytes([0x81, face])).to_bytes()
@@ -513,8 +514,8 @@ def test_every_reader_with_a_line_of_bytes_replaces_its_cards() -> None:
     assert set(driver_names()) - set(OFFERS) == {"camera"}
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "raw", "shown"),
+@each_case(
+    "name, options, raw, shown",
     [
         ("bee-tek", {}, b" [Game]<Card:4S> \r\n", rb" \[Game\]<Card:\w+> \r\n"),
         ("bee-tek", {}, b"[Game]<Card: h10 >", rb"\[Game\]<Card: [SHDC]\w+ >"),

@@ -29,6 +29,7 @@ from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from drivers.simulators.simulator_interface_and_playback import find_simulator
 from shoe_daemon.table.observations import decode_observation, encode_observation
+from tests.each_case import each_case
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 
@@ -154,7 +155,7 @@ def test_capture(capture: Path) -> None:
     assert moments == sorted(moments)
 
 
-@pytest.mark.parametrize("capture", ALL, ids=IDS)
+@each_case("capture", ALL)
 def test_every_capture_says_where_it_comes_from(capture: Path) -> None:
     head = capture.read_text(encoding="utf-8").splitlines()[:3]
     assert [line.split(":")[0] for line in head] == ["# name", "# driver", "# origin"]

@@ -22,6 +22,7 @@ from shoe_daemon.table.observations import (
     Signal,
     Unreadable,
 )
+from tests.each_case import each_case
 
 ACE = CardDrawn(card=Card("AS"))
 TEN = CardDrawn(card=Card("10H"))
@@ -48,8 +49,8 @@ def said(data: bytes, **options: Any) -> list[Observation]:  # noqa: ANN401 - as
     return [each for frame in decode(data, **options) for each in frame.observations]
 
 
-@pytest.mark.parametrize(
-    ("fields", "meaning"),
+@each_case(
+    "fields, meaning",
     [
         ({"type": "card", "card": "as"}, ACE),
         ({"card": "TH"}, TEN),

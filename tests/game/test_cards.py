@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.cards import CARDS_PER_DECK, DECK, RANKS, SUITS, Card
+from tests.each_case import each_case
 
 
 def test_a_deck_has_each_rank_of_each_suit_once() -> None:
@@ -17,7 +18,7 @@ def test_the_index_is_the_place_in_a_new_deck() -> None:
     assert [card.index for card in DECK] == list(range(52))
 
 
-@pytest.mark.parametrize("card", DECK)
+@each_case("card", DECK)
 def test_a_card_is_written_rank_then_suit_and_read_back(card: Card) -> None:
     text = msgspec.json.encode(card)
     assert text.decode() == f'"{card.rank}{card.suit}"'
@@ -30,9 +31,8 @@ def test_a_ten_may_be_written_with_a_t(suit: str) -> None:
     assert msgspec.json.decode(f'"T{suit}"', type=Card) is Card("10" + suit)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "A", "S", "SA", "1S", "0S", "11S", "TT", "10", "as", "AS ", "ASS", "T", "TX"],
+@each_case(
+    "text", ["", "A", "S", "SA", "1S", "0S", "11S", "TT", "10", "as", "AS ", "ASS", "T", "TX"]
 )
 def test_no_other_text_is_a_card(text: str) -> None:
     with pytest.raises(ValueError, match="not a valid Card"):

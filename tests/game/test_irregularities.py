@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from shoe_daemon.game.irregularities import IRREGULARITIES, SEVERITY, IrregularityKind
+from tests.each_case import each_case
 
 SEVERITIES = {
     2: "premature_draw player_third_unauthorised face_up_in_shoe burn_error cut_card_missing "
@@ -22,7 +21,7 @@ def test_the_list_and_the_severities_are_those_of_the_contract() -> None:
     assert list(SEVERITY) == list(IrregularityKind)
 
 
-@pytest.mark.parametrize("kind", IrregularityKind)
+@each_case("kind", IrregularityKind)
 def test_each_says_in_one_sentence_what_it_is_and_what_shows_it(kind: IrregularityKind) -> None:
     facts = IRREGULARITIES[kind]
     assert facts.evidence

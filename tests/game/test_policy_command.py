@@ -23,6 +23,7 @@ from shoe_daemon.game.irregularity_rulings import (
     load_policy,
     policy_from_mapping,
 )
+from tests.each_case import each_case
 from tests.game.test_rulings import FILES, RULED, UNVERIFIED
 
 Policy = Callable[..., str]
@@ -46,7 +47,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "words",
     [
         ("--list",),
@@ -138,7 +139,7 @@ def actions(name: str, situation: str) -> list[str]:
     return RULED[name].get(situation, "").replace("?", "").split()
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
+@each_case("one, other", PAIRS)
 def test_diff_shows_where_two_differ_and_nothing_else(
     policy: Policy, one: str, other: str
 ) -> None:
@@ -155,7 +156,7 @@ def test_diff_shows_where_two_differ_and_nothing_else(
             assert said == RULED[name].get(situation, "no ruling")
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
+@each_case("one, other", PAIRS)
 def test_diff_says_it_to_programs(policy: Policy, one: str, other: str) -> None:
     found = json.loads(policy("--diff", one, other, "--json"))
     assert found["policies"] == [one, other]

@@ -21,6 +21,7 @@ from shoe_daemon.game.irregularity_rulings import (
     policy_from_mapping,
     policy_to_mapping,
 )
+from tests.each_case import each_case
 from tests.game.test_rulings import FILES, RULED, SILENT, K, written
 
 
@@ -165,7 +166,7 @@ def test_the_policy_in_the_documentation_is_one() -> None:
     assert known.passes_shoe(K.EXCESS_CARD)
 
 
-@pytest.mark.parametrize("name", [*POLICY_IDS, *Situation, *Action, *SILENT.split()])
+@each_case("name", [*POLICY_IDS, *Situation, *Action, *SILENT.split()])
 def test_the_documentation_has_everything_that_is_named(name: str) -> None:
     assert f"`{name}`" in DOCS
 

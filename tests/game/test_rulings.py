@@ -22,6 +22,7 @@ from shoe_daemon.game.irregularity_rulings import (
     load_policy,
     situations,
 )
+from tests.each_case import each_case
 
 FILES = Path(policies.__file__).with_name("policies")
 K = IrregularityKind
@@ -113,8 +114,8 @@ def written(policy: Policy, kind: IrregularityKind, **attributes: object) -> str
     return " ".join(each.action + ("" if each.verified else "?") for each in found)
 
 
-@pytest.mark.parametrize("situation", Situation)
-@pytest.mark.parametrize("policy", POLICY_IDS)
+@each_case("situation", Situation)
+@each_case("policy", POLICY_IDS)
 def test_what_each_policy_says_in_each_situation(policy: str, situation: Situation) -> None:
     for kind, attributes in BROUGHT_BY[situation]:
         said = written(load_policy(policy), kind, **attributes)
@@ -136,7 +137,7 @@ SILENT = (
 )
 
 
-@pytest.mark.parametrize("kind", K)
+@each_case("kind", K)
 def test_there_are_irregularities_that_no_authority_names(kind: IrregularityKind) -> None:
     if kind.value in SILENT.split():
         assert not situations(kind)
@@ -181,12 +182,8 @@ def test_what_an_authority_never_does(policy: str) -> None:
 UNVERIFIED = ("mo_2004", "es_melilla_2014", "it_venezia", "us_nj_pa")
 
 
-def provisions() -> list[Any]:
-    return [
-        pytest.param(provision, id=f"{policy}-{place}")
-        for policy in POLICY_IDS
-        for place, provision in load_policy(policy).provisions()
-    ]
+def provisions() -> list[Provision]:
+    return [each for policy in POLICY_IDS for _, each in load_policy(policy).provisions()]
 
 
 @pytest.mark.parametrize("policy", UNVERIFIED)
@@ -201,12 +198,12 @@ def test_of_the_studios_only_the_page_that_was_read_is_verified() -> None:
     assert all(each.verified for each in rulings if each.authority == "LeoVegas")
 
 
-@pytest.mark.parametrize("provision", provisions())
+@each_case("provision", provisions())
 def test_what_is_not_verified_says_why(provision: Provision) -> None:
     assert provision.verified or re.search("[Rr]ead|[Rr]ecalled", provision.note or "")
 
 
-@pytest.mark.parametrize("provision", provisions())
+@each_case("provision", provisions())
 def test_each_is_one_sentence_in_two_languages_and_names_its_place(provision: Provision) -> None:
     assert re.fullmatch(r"[A-Z][^.!?\n]+\.", provision.text)
     assert len(provision.text) < 100
@@ -237,8 +234,8 @@ def test_a_policy_has_a_name_in_two_languages_and_says_what_it_rests_upon(policy
 # Severity.
 
 
-@pytest.mark.parametrize("policy", POLICY_IDS)
-@pytest.mark.parametrize("kind", K)
+@each_case("policy", POLICY_IDS)
+@each_case("kind", K)
 def test_a_policy_raises_a_severity_or_leaves_it(policy: str, kind: IrregularityKind) -> None:
     raised = {("es_melilla_2014", "double_feed"): 4, ("la_lac42", "card_count_mismatch"): 5}
     assert load_policy(policy).severity(kind) == raised.get((policy, kind.value), SEVERITY[kind])

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.game.coup import Hand, banker_draws, hand_due
+from tests.each_case import each_case
 from tests.game import french_table
 
 POINTS = range(10)
@@ -73,7 +74,7 @@ def test_a_wrong_row_in_a_published_table_is_found(
     assert differing == wrong
 
 
-@pytest.mark.parametrize(("player", "banker"), list(product(POINTS, POINTS)))
+@each_case("player, banker", list(product(POINTS, POINTS)))
 def test_a_natural_of_either_hand_ends_the_round(player: int, banker: int) -> None:
     ended = hand_due([player, banker, 0, 0]) is Hand.NONE
     assert ended == (max(player, banker) >= 8 or (player in {6, 7} and banker in {6, 7}))

@@ -14,6 +14,7 @@ from shoe_daemon.game.exact_odds import count_odds
 from shoe_daemon.game.house_rules import load_house
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import CoupShape, Prize, Wager, WagerDefinition
+from tests.each_case import each_case
 from tests.game.test_odds import EXACT
 
 DRAGON_BONUS = {
@@ -54,8 +55,8 @@ COUNTED_ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("decks", EXACT)
-@pytest.mark.parametrize("wager", COUNTED_ELSEWHERE)
+@each_case("decks", EXACT)
+@each_case("wager", COUNTED_ELSEWHERE)
 def test_a_wager_wins_as_often_as_was_counted_elsewhere(wager: str, decks: str) -> None:
     known, exact = WAGER_CATALOGUE[wager], EXACT[decks]
     odds = count_odds([Wager.priced(known, known.usual, "1/20")], int(decks)).wagers[wager]
@@ -140,8 +141,8 @@ def same(edge: Fraction, percent: str) -> bool:
     return round(100 * edge, len(percent.partition(".")[2])) == Fraction(percent)
 
 
-@pytest.mark.parametrize(
-    ("wager", "decks", "percent"),
+@each_case(
+    "wager, decks, percent",
     [
         (wager, decks, percent)
         for wager, row in PUBLISHED_EDGES.items()
@@ -186,7 +187,7 @@ OTHER_TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("wager", "table", "decks", "percent"), OTHER_TABLES)
+@each_case("wager, table, decks, percent", OTHER_TABLES)
 def test_other_pay_tables_of_the_same_wager(
     wager: str, table: dict[str, str], decks: int, percent: str
 ) -> None:

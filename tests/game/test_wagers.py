@@ -18,6 +18,7 @@ from shoe_daemon.game.wagers import (
     parse_share,
     settle_wagers,
 )
+from tests.each_case import each_case
 from tests.game.card_notation import coup, lawful_coups
 from tests.volume import volume
 
@@ -151,7 +152,7 @@ TOTALS = {
 }
 
 
-@pytest.mark.parametrize("text", TOTALS)
+@each_case("text", TOTALS)
 def test_wagers_on_totals_and_numbers_of_cards(text: str) -> None:
     won = [each.wager for each in EVERY_WAGER.settle(coup(text)) if each.result == "win"]
     assert " ".join(wager for wager in won if wager in ON_TOTALS) == TOTALS[text]
@@ -186,7 +187,7 @@ DRAGON_BONUS_ON_THE_PLAYER = {
 }
 
 
-@pytest.mark.parametrize("case", DRAGON_BONUS_ON_THE_PLAYER)
+@each_case("case", DRAGON_BONUS_ON_THE_PLAYER)
 def test_dragon_bonus(case: str) -> None:
     text, result, pays = DRAGON_BONUS_ON_THE_PLAYER[case]
     dealt = coup(text)

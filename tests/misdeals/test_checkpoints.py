@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.game.irregularity_rulings import Action
 from shoe_daemon.table import encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, card, house, of_type
 
 
-@pytest.mark.parametrize("action", list(Action))
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+@each_case("action", list(Action))
+@each_case("log", LOGS)
 def test_a_ruling(log: IrregularityLog, action: Action) -> None:
     told = Table()
     for observation in log.observations("us_nj_pa"):

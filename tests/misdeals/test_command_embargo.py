@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.public_json import encode_public_table
@@ -77,8 +78,8 @@ def previewed(pit: SupervisedTable, name: str, **fields: Any) -> list[Any]:  # n
     return [preview.command.refused, preview.faces_hidden, events, rounds]
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"),
+@each_case(
+    "name, fields",
     [
         ("reveal", {}),
         ("confirm_result", {}),
@@ -91,7 +92,7 @@ def previewed(pit: SupervisedTable, name: str, **fields: Any) -> list[Any]:  # n
         ("correct_card", {"slot": Slot.P1, "card": "7D"}),
     ],
 )
-@pytest.mark.parametrize("partial", [False, True])
+@each_case("partial", [False, True])
 def test_a_preview_does_not_tell_what_the_hidden_faces_are(
     name: str, fields: dict[str, Any], *, partial: bool
 ) -> None:
@@ -145,7 +146,7 @@ def keys(value: object) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+@each_case("log", LOGS)
 def test_nothing_is_said_of_the_cards_that_remain(log: IrregularityLog) -> None:
     pit = SupervisedTable()
     for observation in log.observations("us_nj_pa"):

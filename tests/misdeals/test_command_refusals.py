@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.dispatch import COMMANDS
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import DRAWS
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, Burn, house, of_type, one, types
@@ -83,8 +82,8 @@ FITS = {
 """The moments at which an order fits; those that are not here fit at all of them."""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda each: each[0])
+@each_case("name", COMMANDS)
+@each_case("moment", MOMENTS)
 def test_it_fits_or_changes_nothing(name: str, moment: Moment) -> None:
     pit = SupervisedTable()
     moment[1](pit)
@@ -98,7 +97,7 @@ def test_it_fits_or_changes_nothing(name: str, moment: Moment) -> None:
     assert pit.replayed() == pit.said()
 
 
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda each: each[0])
+@each_case("moment", MOMENTS)
 def test_an_order_that_was_refused_does_nothing_even_if_it_fits(moment: Moment) -> None:
     pit = SupervisedTable()
     moment[1](pit)
@@ -133,7 +132,7 @@ def test_betting() -> None:
     assert pit.table.public().betting == "closed"
 
 
-@pytest.mark.parametrize("kind", sorted(REPORTABLE_KINDS))
+@each_case("kind", sorted(REPORTABLE_KINDS))
 def test_what_a_person_reports(kind: str) -> None:
     pit = SupervisedTable()
     pit.deal("P1 9S")

@@ -17,6 +17,7 @@ from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds
 from tests.table.reference_rules import deal as deal_round
@@ -64,7 +65,7 @@ def machines(log: IrregularityLog) -> bool:
     return all(line.get("name") != "hold" for line in log.lines)
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+@each_case("log", LOGS)
 def test_what_a_log_shows_is_not_called_undetectable(log: IrregularityLog) -> None:
     signals = NEEDED.get(log.kind, ())
     rules = log.rules or house()

@@ -11,19 +11,18 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import pytest
-
 from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind
 from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
 from shoe_daemon.table import Event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import of_type, one
 
 SAID = ("action", "authority", "section", "text", "verified")
-EACH_LOG = pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
-EACH_POLICY = pytest.mark.parametrize("policy", POLICY_IDS)
+EACH_LOG = each_case("log", LOGS)
+EACH_POLICY = each_case("policy", POLICY_IDS)
 
 
 @cache

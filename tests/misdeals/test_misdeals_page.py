@@ -23,6 +23,7 @@ from shoe_daemon.game.irregularity_rulings import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table import Irregularity
 from shoe_daemon.table.table import Table
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -51,7 +52,7 @@ def test_every_kind_states_its_requirements() -> None:
             assert "*It needs*" in section(kind), kind
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each_case("kind", KINDS)
 def test_it_quotes_what_is_said(kind: str) -> None:
     said = [sentence for log in LOGS if log.kind == kind for sentence in sentences(log)]
     assert any(sentence in section(kind) for sentence in said), said

@@ -12,6 +12,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
+from tests.each_case import each_case
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_DRAWS, NATURAL, SIX, SQUEEZE, house, of_type, types
 
@@ -45,16 +46,16 @@ def end(pit: SupervisedTable) -> None:
         pit.say(seen.Result())
 
 
-@pytest.mark.parametrize(
-    ("cards", "after"),
+@each_case(
+    "cards, after",
     [
         (coup, after)
         for coup in (SIX, BANKER_DRAWS, NATURAL)
         for after in range(1, coup.count(",") + 1)
     ],
 )
-@pytest.mark.parametrize("order", sorted(ORDERS))
-@pytest.mark.parametrize(("mode", "slots"), MODES)
+@each_case("order", sorted(ORDERS))
+@each_case("mode, slots", MODES)
 def test_the_rest_of_its_coup_belongs_to_no_round(
     after: int, mode: RoundEnd, order: str, cards: str, *, slots: bool
 ) -> None:

@@ -14,12 +14,12 @@ from shoe_daemon.game.irregularity_rulings import Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import DRAWS, LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, types
 
 WAIT = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
-EACH_ACTION = pytest.mark.parametrize("action", list(Action))
 
 
 def ordered(log: IrregularityLog, policy: str = "management") -> tuple[Table, list[str]]:
@@ -30,8 +30,8 @@ def ordered(log: IrregularityLog, policy: str = "management") -> tuple[Table, li
     return table, said
 
 
-@EACH_ACTION
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.kind}: {log.name}")
+@each_case("action", Action)
+@each_case("log", LOGS)
 def test_an_action_is_taken_or_refused_with_a_reason(log: IrregularityLog, action: Action) -> None:
     table, _ = ordered(log)
     if not table.state.alerts:

@@ -9,6 +9,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
+from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import DRAWS
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_DRAWS, NATURAL, SQUEEZE, house, of_type, one, types
@@ -238,10 +239,10 @@ def whole_state(pit: SupervisedTable) -> dict[str, Any]:
     return state
 
 
-@pytest.mark.parametrize("hold_from", [None, 3])
-@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.QUIET])
-@pytest.mark.parametrize(
-    ("situation", "command"),
+@each_case("hold_from", [None, 3])
+@each_case("mode", [RoundEnd.DEVICE, RoundEnd.QUIET])
+@each_case(
+    "situation, command",
     [
         (situation, command)
         for situation in sorted(SITUATIONS)

@@ -24,6 +24,7 @@ from shoe_daemon.mqtt.json_schemas import load_examples
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.table import EVENT_TYPES
 from tests.brokers import Message
+from tests.each_case import each_case
 from tests.mqtt.example_run import Played
 from tests.mqtt.make_examples import REFERENCE, examples_of, steady
 
@@ -138,7 +139,7 @@ def test_everything_that_is_said_and_heard_is_in_it() -> None:
         assert channel["parameters"].keys() == set(braces)
 
 
-@pytest.mark.parametrize("message", DOCUMENT["components"]["messages"])
+@each_case("message", DOCUMENT["components"]["messages"])
 def test_every_example_passes(message: str) -> None:
     described = DOCUMENT["components"]["messages"][message]
     assert described["examples"]
@@ -149,7 +150,7 @@ def test_every_example_passes(message: str) -> None:
         )
 
 
-@pytest.mark.parametrize("message", DOCUMENT["components"]["messages"])
+@each_case("message", DOCUMENT["components"]["messages"])
 def test_what_is_wrong_does_not_pass(message: str) -> None:
     described = DOCUMENT["components"]["messages"][message]
     right = described["examples"][0]["payload"]

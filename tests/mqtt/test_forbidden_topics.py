@@ -13,6 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.brokers import Listener, wait_for
+from tests.each_case import each_case
 from tests.mqtt.sample_broker import ACCOUNTS, SampleBroker
 
 pytestmark = pytest.mark.mosquitto
@@ -145,14 +146,14 @@ def _has(listener: Listener, payload: bytes) -> bool:
     return any(message.payload == payload for message in listener.messages)
 
 
-@pytest.mark.parametrize(("account", "topic"), FORBIDDEN_PUBLISHES)
+@each_case("account, topic", FORBIDDEN_PUBLISHES)
 def test_a_forbidden_message_reaches_nobody(
     clients: dict[str, Listener], account: str, topic: str
 ) -> None:
     assert not _delivered(clients, account, topic, "auditor")
 
 
-@pytest.mark.parametrize(("account", "topic"), FORBIDDEN_READS)
+@each_case("account, topic", FORBIDDEN_READS)
 def test_a_forbidden_topic_is_not_received(
     clients: dict[str, Listener], account: str, topic: str
 ) -> None:

@@ -14,6 +14,7 @@ from shoe_daemon.mqtt.document_contents import SIZE_LIMIT
 from shoe_daemon.mqtt.home_assistant import MAX_STATE, discovery_document
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from tests.brokers import Listener, Mosquitto, mosquitto, wait_for
+from tests.each_case import each_case
 from tests.service.conftest import Run, run
 from tests.service.daemon_process import configure
 
@@ -86,8 +87,8 @@ ALERT = {"data": {"severity": 3, "detail": "The Player drew on 6."}}
 WORSE = {"data": {"severity": 5, "detail": "x" * 400}}
 
 
-@pytest.mark.parametrize(
-    ("key", "document", "state"),
+@each_case(
+    "key, document, state",
     [
         ("online", {"state": "online"}, "ON"),
         ("online", {"state": "stopping"}, "OFF"),

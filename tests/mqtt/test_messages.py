@@ -29,6 +29,7 @@ from shoe_daemon.table import (
     encode_event,
 )
 from shoe_daemon.table.public_document_types import Alert, PublicTable
+from tests.each_case import each_case
 from tests.mqtt.generated_messages import least, most, structs
 
 SENTENCE = "The Banker drew although the Player's natural ended the round. Ü — " * 3
@@ -74,17 +75,15 @@ def state(alerts: tuple[Alert, ...] = ()) -> bytes:
     )
 
 
-@pytest.mark.parametrize(
-    "kind", [*document_contents.DOCUMENTS.values(), *EVENT_TYPES.values(), Event]
-)
+@each_case("kind", [*document_contents.DOCUMENTS.values(), *EVENT_TYPES.values(), Event])
 def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> None:
     for struct in structs(kind):
         if struct not in ADDING:
             assert list(struct.__struct_fields__) == sorted(struct.__struct_fields__), struct
 
 
-@pytest.mark.parametrize("name", document_contents.DOCUMENTS)
-@pytest.mark.parametrize("example", [least, most])
+@each_case("name", document_contents.DOCUMENTS)
+@each_case("example", [least, most])
 def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: ANN401 - a function
     kind = document_contents.DOCUMENTS[name]
     payload = encode_message(msgspec.convert(example(kind), kind))
@@ -92,7 +91,7 @@ def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: 
     assert {"schema", "seq", "session"} <= json.loads(payload).keys()
 
 
-@pytest.mark.parametrize("event_type", EVENT_TYPES)
+@each_case("event_type", EVENT_TYPES)
 def test_events_are_sorted_on_the_wire(event_type: str) -> None:
     data = msgspec.convert(most(EVENT_TYPES[event_type]), EVENT_TYPES[event_type])
     payload = encode_event(Event("now", data, 1, "1.0", 1, 1, "s", "t", event_type))

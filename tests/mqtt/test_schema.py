@@ -20,6 +20,7 @@ from shoe_daemon.mqtt import document_contents, json_schemas
 from shoe_daemon.table import EVENT_TYPES, Event, encode_event, is_staff
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
 from shoe_daemon.table.table import Table
+from tests.each_case import each_case
 from tests.mqtt.generated_messages import least, most, required
 
 CHECKED_IN = Path(__file__).parents[2] / "docs" / "schema"
@@ -41,7 +42,7 @@ def check(name: str, payload: bytes) -> None:
     validator(name).validate(json.loads(payload))
 
 
-@pytest.mark.parametrize("name", json_schemas.names())
+@each_case("name", json_schemas.names())
 def test_what_is_checked_in_is_what_the_types_say(name: str) -> None:
     text = (CHECKED_IN / f"{name}.json").read_text(encoding="utf-8")
     assert json.loads(text) == json_schemas.schema_of(name), (
@@ -54,16 +55,16 @@ def test_nothing_else_is_checked_in() -> None:
     assert sorted(str(file.relative_to(CHECKED_IN))[:-5] for file in files) == json_schemas.names()
 
 
-@pytest.mark.parametrize("event_type", EVENT_TYPES)
-@pytest.mark.parametrize("example", [least, most])
+@each_case("event_type", EVENT_TYPES)
+@each_case("example", [least, most])
 def test_every_event_passes(event_type: str, example: Any) -> None:  # noqa: ANN401 - a function
     data = msgspec.convert(example(EVENT_TYPES[event_type]), EVENT_TYPES[event_type])
     event = Event("1970-01-01T00:00:00Z", data, None, "1.0", 1, None, "s", "t", event_type)
     check(event_schema(event_type), encode_event(event))
 
 
-@pytest.mark.parametrize("name", document_contents.DOCUMENTS)
-@pytest.mark.parametrize("example", [least, most])
+@each_case("name", document_contents.DOCUMENTS)
+@each_case("example", [least, most])
 def test_every_document_passes(name: str, example: Any) -> None:  # noqa: ANN401 - a function
     document = {**example(document_contents.DOCUMENTS[name]), "schema": "1.0"}
     check(
@@ -74,7 +75,7 @@ def test_every_document_passes(name: str, example: Any) -> None:  # noqa: ANN401
     )
 
 
-@pytest.mark.parametrize("kind", AnyObservation.__args__)
+@each_case("kind", AnyObservation.__args__)
 def test_every_observation_passes(kind: type[Any]) -> None:
     example = {"at": "1970-01-01T00:00:00Z", **required(kind)}
     check("observation", json.dumps(example).encode())

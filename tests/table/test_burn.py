@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.table import observations as seen
+from tests.each_case import each_case
 from tests.table.dealer import NATURAL, Burn, Dealer, house, of_type, one, types
 
 
@@ -19,8 +20,8 @@ FIRST = Burn(mode="first_card")
 TEN = "AC 2C 3C 4C 5C 6C 7C 8C 9C JC"
 
 
-@pytest.mark.parametrize(
-    ("burn", "cards"),
+@each_case(
+    "burn, cards",
     [
         (FIRST, "3S 4C 5C 6C"),
         (FIRST, "AS 4C"),
@@ -37,7 +38,7 @@ TEN = "AC 2C 3C 4C 5C 6C 7C 8C 9C JC"
         (Burn(), "4C 5C 6C 7C"),
     ],
 )
-@pytest.mark.parametrize("wrong", [0, 1, -1])
+@each_case("wrong", [0, 1, -1])
 def test_as_many_as_are_due(burn: Burn, cards: str, wrong: int) -> None:
     faces = cards.split()
     if wrong > 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shoe_daemon.table.options import ResultOn, RoundEnd
+from tests.each_case import each_case
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, TIE, Dealer, house, kinds, one, types
 
 PAIRS = "P1 9S, B1 2H, P2 9D, B2 2C"
@@ -13,8 +14,8 @@ BOTH_ENDS = pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON])
 
 
 @BOTH_ENDS
-@pytest.mark.parametrize("declared", ["player", "banker", "tie"])
-@pytest.mark.parametrize(("text", "won"), [(SIX, "player"), (TIE, "tie"), (NATURAL, "player")])
+@each_case("declared", ["player", "banker", "tie"])
+@each_case("text, won", [(SIX, "player"), (TIE, "tie"), (NATURAL, "player")])
 def test_another_winner_is_a_mismatch(mode: RoundEnd, declared: str, text: str, won: str) -> None:
     dealer = Dealer(round_end=mode)
     dealer.deal(text)

@@ -21,6 +21,7 @@ from shoe_daemon.table import (
     public_document_types,
 )
 from shoe_daemon.table import observations as seen
+from tests.each_case import each_case
 from tests.public_json import encode_public_table
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, CutCard, Dealer, card, house
 
@@ -106,12 +107,12 @@ def test_this_file_says_something_of_each() -> None:
     assert {event.type for event in BUSY.events} == set(CONTRACT)
 
 
-@pytest.mark.parametrize("kind", structs())
+@each_case("kind", structs())
 def test_fields_stand_in_alphabetical_order(kind: type[msgspec.Struct]) -> None:
     assert list(kind.__struct_fields__) == sorted(kind.__struct_fields__)
 
 
-@pytest.mark.parametrize("event", BUSY.events, ids=lambda event: event.type)
+@each_case("event", BUSY.events)
 def test_its_json(event: Event) -> None:
     text = encode_event(event)
     value = json.loads(text)

@@ -6,6 +6,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
+from tests.each_case import each_case
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,
@@ -42,9 +43,9 @@ def counted(dealer: Dealer, face: str) -> int:
     return shoe.seen[known.index]
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
-@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
-@pytest.mark.parametrize("slot", ["P2", "P3", "B3", None])
+@each_case("context", CONTEXTS)
+@each_case("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+@each_case("slot", ["P2", "P3", "B3", None])
 def test_a_card_after_a_whole_round(context: str, mode: RoundEnd, slot: str | None) -> None:
     text, why = CONTEXTS[context]
     dealer = Dealer(round_end=mode)

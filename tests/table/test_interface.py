@@ -14,6 +14,7 @@ import pytest
 import shoe_daemon.table
 from shoe_daemon.game import REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.table import AnyObservation
+from tests.each_case import each_case
 
 TABLE = Path(shoe_daemon.table.__file__).parent
 ROW = re.compile(r"^\| ([a-z_, ]+) \| (.+) \|$", re.MULTILINE)
@@ -61,8 +62,8 @@ def test_the_map_names_every_irregularity() -> None:
     assert rows("irregularity").keys() == set(IrregularityKind)
 
 
-@pytest.mark.parametrize(
-    ("kind", "module"),
+@each_case(
+    "kind, module",
     [(kind, module) for kind, modules in rows("irregularity").items() for module in modules],
 )
 def test_the_map_is_right(kind: str, module: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd
+from tests.each_case import each_case
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     BANKER_DRAWS,
@@ -35,9 +36,9 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("case", MISSING)
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+@each_case("case", MISSING)
+@each_case("end", ENDS)
+@each_case("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
 def test_an_end_before_the_last_card_is_one_missing_draw(
     case: str, end: str, mode: RoundEnd
 ) -> None:
@@ -54,10 +55,10 @@ def test_an_end_before_the_last_card_is_one_missing_draw(
     assert dealer.finished() == []
 
 
-@pytest.mark.parametrize("case", MISSING)
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("result_on", list(ResultOn))
-@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+@each_case("case", MISSING)
+@each_case("end", ENDS)
+@each_case("result_on", list(ResultOn))
+@each_case("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
 def test_the_card_closes_it_and_ends_the_round(
     case: str, end: str, result_on: ResultOn, mode: RoundEnd
 ) -> None:
@@ -180,8 +181,8 @@ MISSED = "P1 6S, B1 2H, P2 KD, B2 3C"
 """The Banker is to draw on 5."""
 
 
-@pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.QUIET, RoundEnd.RULES])
-@pytest.mark.parametrize("end", sorted(DECLARED_ENDS))
+@each_case("mode", [RoundEnd.BUTTON, RoundEnd.QUIET, RoundEnd.RULES])
+@each_case("end", sorted(DECLARED_ENDS))
 def test_without_places_the_next_card_is_the_next_rounds_first(mode: RoundEnd, end: str) -> None:
     dealer = Dealer(round_end=mode, hold_from=3)
     dealer.deal(MISSED, slots=False)

@@ -16,6 +16,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
+from tests.each_case import each_case
 from tests.volume import volume
 
 AT = "2026-11-21T09:34:46.000Z"
@@ -77,7 +78,7 @@ def wrong(text: bytes | str) -> str:
     return said
 
 
-@pytest.mark.parametrize(("kind", "fields"), EXAMPLES)
+@each_case("kind, fields", EXAMPLES)
 def test_every_type_is_read_and_written_back(kind: str, fields: dict[str, Any]) -> None:
     observation = seen.decode_observation(line(kind, **fields))
     written = seen.encode_observation(observation)
@@ -86,14 +87,14 @@ def test_every_type_is_read_and_written_back(kind: str, fields: dict[str, Any]) 
     assert list(json.loads(written)) == sorted(json.loads(written))
 
 
-@pytest.mark.parametrize("kind", LINES)
+@each_case("kind", LINES)
 def test_unknown_fields_are_ignored(kind: str) -> None:
     fields = LINES[kind][0]
     with_more = line(kind, **fields, weather=["rain", {"since": 3}])
     assert seen.decode_observation(with_more) == seen.decode_observation(line(kind, **fields))
 
 
-@pytest.mark.parametrize("kind", LINES)
+@each_case("kind", LINES)
 def test_every_line_may_name_its_source(kind: str) -> None:
     fields = {"source": "shoe", **LINES[kind][0]}
     assert seen.decode_observation(line(kind, **fields)).source == "shoe"
@@ -112,8 +113,8 @@ def test_a_ten_may_be_written_with_a_letter(text: str, card: str) -> None:
     assert observation.card is Card(card)
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "word"),
+@each_case(
+    "kind, fields, word",
     [
         ("card", {"card": "1S"}, "card"),
         ("card", {"card": "as"}, "card"),
@@ -155,7 +156,7 @@ def test_each_wrong_field_is_one_line_that_names_it(
     assert word in wrong(line(kind, **fields))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "at",
     [
         "",
@@ -191,7 +192,7 @@ def test_a_moment_in_any_form_of_the_standard(at: str) -> None:
     assert seen.decode_observation(json.dumps({"at": at, "type": "standby"})).at == at
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         b"",

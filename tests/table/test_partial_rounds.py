@@ -8,6 +8,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
+from tests.each_case import each_case
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import (
     BANKER_STANDS,
@@ -23,7 +24,7 @@ from tests.table.dealer import (
     types,
 )
 
-GAPS = pytest.mark.parametrize("detail", ["lost_frames", "reconnect", "restart"])
+GAPS = each_case("detail", ["lost_frames", "reconnect", "restart"])
 BOUNDARIES = {
     "p1": None,
     "new_shoe": seen.Command(name="new_shoe"),
@@ -107,7 +108,7 @@ class TestJoin:
 
 class TestGap:
     @GAPS
-    @pytest.mark.parametrize("place", range(1, 6))
+    @each_case("place", range(1, 6))
     def test_in_the_midst_of_a_round_the_round_is_partial(self, place: int, detail: str) -> None:
         dealer = Dealer()
         dealer.say(seen.Link(up=True))
@@ -125,7 +126,7 @@ class TestGap:
         assert dealer.kinds() == []
 
     @GAPS
-    @pytest.mark.parametrize("lost", range(1, 5))
+    @each_case("lost", range(1, 5))
     def test_cards_may_be_lost_in_it(self, lost: int, detail: str) -> None:
         each = SIX.split(", ")
         for place in range(1, 6 - lost + 1):
@@ -161,8 +162,8 @@ class TestGap:
         assert [each.partial for each in dealer.finished()] == [False]
 
     @GAPS
-    @pytest.mark.parametrize("before", [NATURAL, BOTH_STAND, SIX, "P1 2S", "P1 2S, B1 3S, P2 4S"])
-    @pytest.mark.parametrize("slots", [True, False])
+    @each_case("before", [NATURAL, BOTH_STAND, SIX, "P1 2S", "P1 2S, B1 3S, P2 4S"])
+    @each_case("slots", [True, False])
     def test_it_may_have_swallowed_the_end_and_the_next_beginning(
         self, before: str, detail: str, *, slots: bool
     ) -> None:
@@ -195,8 +196,8 @@ class TestGap:
             ("camera", "unknown", "partial"),
         ]
 
-    @pytest.mark.parametrize("boundary", BOUNDARIES)
-    @pytest.mark.parametrize("in_round", [True, False])
+    @each_case("boundary", BOUNDARIES)
+    @each_case("in_round", [True, False])
     def test_a_clean_boundary_ends_it(self, boundary: str, *, in_round: bool) -> None:
         dealer = Dealer()
         if in_round:

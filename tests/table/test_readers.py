@@ -12,6 +12,7 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
+from tests.each_case import each_case
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, kinds, of_type, one, types
 
 FAULTS = ["button", "card_code", "timeout", "other"]
@@ -105,8 +106,8 @@ ENDS = {
 
 
 class TestEndOfAnError:
-    @pytest.mark.parametrize("end", ENDS)
-    @pytest.mark.parametrize("cause", [*FAULTS, "card_returned"])
+    @each_case("end", ENDS)
+    @each_case("cause", [*FAULTS, "card_returned"])
     def test_the_same_error_afterwards_is_a_new_one(self, cause: str, end: str) -> None:
         dealer = Dealer()
         dealer.error(cause)

@@ -7,6 +7,7 @@ import pytest
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
 from shoe_daemon.table.timestamp_conversion import from_microseconds
+from tests.each_case import each_case
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,
@@ -42,9 +43,9 @@ def in_round(dealer: Dealer) -> bool:
     return "round_started" not in types(said)
 
 
-@pytest.mark.parametrize("text", WHOLE)
-@pytest.mark.parametrize("mode", list(RoundEnd))
-@pytest.mark.parametrize("slots", [True, False])
+@each_case("text", WHOLE)
+@each_case("mode", list(RoundEnd))
+@each_case("slots", [True, False])
 def test_a_whole_round_is_published_at_its_last_card(
     text: str, mode: RoundEnd, *, slots: bool
 ) -> None:
@@ -54,9 +55,9 @@ def test_a_whole_round_is_published_at_its_last_card(
     assert "round_finished" in types(dealer.deal(last, slots=slots))
 
 
-@pytest.mark.parametrize("text", WHOLE)
-@pytest.mark.parametrize("mode", list(RoundEnd))
-@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda each: type(each).__name__)
+@each_case("text", WHOLE)
+@each_case("mode", list(RoundEnd))
+@each_case("boundary", BOUNDARIES)
 def test_a_boundary_ends_a_whole_round_in_every_mode(
     text: str, mode: RoundEnd, boundary: seen.Observation
 ) -> None:
@@ -68,8 +69,8 @@ def test_a_boundary_ends_a_whole_round_in_every_mode(
     assert "excess_card" not in dealer.kinds()
 
 
-@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda each: type(each).__name__)
-@pytest.mark.parametrize("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
+@each_case("boundary", BOUNDARIES)
+@each_case("mode", [RoundEnd.DEVICE, RoundEnd.BUTTON, RoundEnd.QUIET])
 def test_confirmed_waits_for_the_boundary(mode: RoundEnd, boundary: seen.Observation) -> None:
     dealer = Dealer(round_end=mode, result_on=CONFIRMED)
     assert "round_finished" not in types(dealer.deal(SIX))

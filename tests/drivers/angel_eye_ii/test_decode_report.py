@@ -27,6 +27,7 @@ from shoe_daemon.table.observations import (
     Unreadable,
     Withdrawn,
 )
+from tests.each_case import each_case
 
 SUITS = {1: "D", 2: "C", 3: "S", 4: "H"}
 RANKS = dict(enumerate(["A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K"], 1))
@@ -108,11 +109,8 @@ def test_withdrawn_and_carried() -> None:
     assert said("R", 0xFF, 0x80) == said("R") == Carried(slot=Slot.P1)
 
 
-@pytest.mark.parametrize(
-    ("winner", "outcome"),
-    [(1, "player"), (2, "tie"), (4, "banker"), (5, "banker")],
-)
-@pytest.mark.parametrize("pairs", range(4))
+@each_case("winner, outcome", [(1, "player"), (2, "tie"), (4, "banker"), (5, "banker")])
+@each_case("pairs", range(4))
 def test_results(winner: int, outcome: str, pairs: int) -> None:
     assert said("G", 0x80 | winner << 4 | pairs) == Result(
         outcome=outcome, player_pair=bool(pairs & 1), banker_pair=bool(pairs & 2)
@@ -138,8 +136,8 @@ CAUSES = {
 }
 
 
-@pytest.mark.parametrize("code", range(64))
-@pytest.mark.parametrize("mode", [0x80, 0xC0])
+@each_case("code", range(64))
+@each_case("mode", [0x80, 0xC0])
 def test_errors(code: int, mode: int) -> None:
     error, cleared = said("E", mode | code), said("e", mode | code)
     assert isinstance(error, DeviceError)
