@@ -7,7 +7,6 @@ kept while nothing arrives, and abandoned after some bytes without a frame.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -33,6 +32,7 @@ from drivers import (
 )
 from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.table.observations import Gap, Unreadable, encode_observation
+from shoe_daemon.toml_validation import toml_value
 
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 """Usual speeds of serial readers in bit/s."""
@@ -212,9 +212,9 @@ def configuration(
         line = {"baudrate": finding.speed} if finding.speed else {}
     lines = [
         "[[reader]]",
-        f"id = {json.dumps(reader_id)}",
-        f"driver = {json.dumps(driver.name)}",
-        f"port = {json.dumps(finding.port)}",
+        f"id = {toml_value(reader_id)}",
+        f"driver = {toml_value(driver.name)}",
+        f"port = {toml_value(finding.port)}",
     ]
     lines += toml_table("reader.line", line) if line else []
     lines += toml_table("reader.options", options or {})
@@ -223,10 +223,9 @@ def configuration(
 
 def toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
     """Return the lines of a table and those below it, after an empty line each."""
-    # Texts, numbers and lists are the same in JSON.
     below = {key: value for key, value in table.items() if isinstance(value, dict)}
     lines = [
-        f"{_toml_key(key)} = {json.dumps(value)}"
+        f"{_toml_key(key)} = {toml_value(value)}"
         for key, value in table.items()
         if key not in below
     ]
@@ -237,7 +236,7 @@ def toml_table(name: str, table: Mapping[str, Any]) -> list[str]:
 
 
 def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
+    return key if _BARE_KEY.fullmatch(key) else toml_value(key)
 
 
 def silence_hints(port: str) -> list[str]:

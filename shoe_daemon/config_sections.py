@@ -15,12 +15,11 @@ from shoe_daemon.lamps.lamp_config import LampSettings, check_lamps
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Options
+from shoe_daemon.toml_validation import Name
 from shoe_daemon.witness.witness_config import WitnessSettings, check_witnesses
 
 _MAX_TEXT: Final = 100
 _MAX_LIMITS: Final = 20
-
-Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
 
 class TableSettings(Options, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,19 +5,23 @@ value.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
-from msgspec import inspect
+from msgspec import Meta, inspect
 
 from shoe_daemon.errors import UserError, one_line
 
 T = TypeVar("T")
+
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9-]+$(?!\n)", max_length=40)]
+"""The id of a site, a table or a device, as it stands in topics and file names."""
 
 # The path in an error of msgspec: " - at `$.burn.mode`"; an entry of a table is "[...]",
 # and " - at `key` in `$.rulings`" for an invalid key of a table.
@@ -37,7 +41,7 @@ _TYPE_NAMES: Final[dict[type[inspect.Type], str]] = {
 }
 
 _PLAIN_TYPES: Final = (
-    (r"str matching regex '\^\[a-z0-9-\]\+\$'", "small letters, digits and hyphens"),
+    (r"str matching regex '\^\[a-z0-9-\]\+\$.*'", "small letters, digits and hyphens"),
     (r"\bstr of length >= 1\b", "some text"),
     (r"\bstr of length <= (\d+)\b", r"at most \1 characters"),
     (r"\b(int|float) (<=|>=) (\d+)(\.0)?", r"\1, \2 \3"),
@@ -98,6 +102,12 @@ def _contains_nul(value: object) -> bool:
     if isinstance(value, list):
         return any(map(_contains_nul, value))
     return isinstance(value, str) and "\0" in value
+
+
+def toml_value(value: object) -> str:
+    """Return a text, a number, true or false, or a list of these, as TOML."""
+    # JSON is TOML, but for characters that JSON may escape in two parts, and DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
 def plain_error(error: str) -> str:

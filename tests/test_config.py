@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis.strategies import characters, text
 from msgspec import Struct
 
 from drivers.angel_eye_ii import AngelOptions
@@ -29,7 +31,7 @@ from shoe_daemon.config_sections import (
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
-from shoe_daemon.toml_validation import convert_toml
+from shoe_daemon.toml_validation import convert_toml, toml_value
 from tests.service.daemon_process import SHOE_DAEMON
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
@@ -43,6 +45,7 @@ WRONG = {
     "": "site: missing; expected a text",
     "site = 7": "site: 7; expected a text, got a whole number",
     'site = "Hall 7"': "site: 'Hall 7'; expected small letters, digits and hyphens",
+    r'site = "a\n"': r"site: 'a\n'; expected small letters, digits and hyphens",
     f'site = "{LONG}"': f"site: '{LONG}'; expected at most 40 characters",
     'site = "a"\nspeed = 1': "speed: unknown key; expected one of site, table, journal, ",
     'site = "a"\ntable = [1]': "table: [1]; expected a table, got a list",
@@ -340,6 +343,11 @@ class TestJournalOfTheService:
         unit = EXAMPLE.with_name("shoe-daemon@.service").read_text(encoding="utf-8")
         assert "--config /etc/shoe-daemon/%i.toml" in unit
         assert "StateDirectory=shoe-daemon/%i" in unit
+
+
+@given(text(characters(exclude_categories=["Cs"])))
+def test_any_text_that_a_command_writes_is_read_back(value: str) -> None:
+    assert tomllib.loads(f"value = {toml_value(value)}") == {"value": value}
 
 
 def test_run_refuses_in_the_same_words(tmp_path: Path) -> None:

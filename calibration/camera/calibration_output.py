@@ -7,7 +7,6 @@ Files that belong together, such as a profile and its images, are written all or
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +35,7 @@ from drivers.camera.profile.profile_file import load_profile, profile_text
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.toml_validation import toml_value
 
 _MAX_PLANE_ERROR_MM: Final = 1.5
 """Maximum error of the plane."""
@@ -209,17 +209,13 @@ def reader_configuration(profile: kept.Profile, path: Path) -> str | None:
         "[[reader]]",
         'id = "camera"',
         'driver = "camera"',
-        f"port = {_quoted(profile.camera.source)}",
+        f"port = {toml_value(profile.camera.source)}",
         "",
         "[reader.options]",
-        f"station = {_quoted(profile.station)}",
-        f"profile = {_quoted(str(path.resolve()))}",
+        f"station = {toml_value(profile.station)}",
+        f"profile = {toml_value(str(path.resolve()))}",
     )
     return "\n".join(lines)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def write_together(files: Mapping[Path, bytes | None]) -> None:

@@ -28,7 +28,7 @@ from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
-from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import Name, convert_toml, plain_error, read_toml
 
 _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
@@ -44,8 +44,6 @@ DEFAULT_MQTT_PORT: Final = 1883
 _SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 _SERVICE_STATE: Final = Path("/var/lib/shoe-display")
 """The service's folders, for commands that a person gives in a shell."""
-
-Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 
 
 class PitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

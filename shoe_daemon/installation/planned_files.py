@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from msgspec import Struct
 from shoe_daemon.configured_files_and_credentials import ENCRYPTED_SUFFIX
 from shoe_daemon.installation.answers import ANGEL_EYE, SIMULATED, Answers, split_address
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
+from shoe_daemon.toml_validation import toml_value
 
 CONFIGS: Final = "/etc/shoe-daemon"
 UNITS: Final = "/etc/systemd/system"
@@ -110,8 +110,8 @@ def _operators(hashes: Mapping[str, str]) -> str:
     parts = ["# Operators who give orders with a PIN: docs/orders.md.\n"]
     for name, pin_hash in hashes.items():
         parts.append(
-            f"\n[[operator]]\nname = {_toml(name)}\n"
-            f'roles = ["supervisor"]\npin = {_toml(pin_hash)}\n'
+            f"\n[[operator]]\nname = {toml_value(name)}\n"
+            f'roles = ["supervisor"]\npin = {toml_value(pin_hash)}\n'
         )
     return "".join(parts)
 
@@ -134,7 +134,7 @@ def _table_config(answers: Answers, secrets: Secrets) -> str:
     table = {"id": answers.table, "name": answers.name, "house": answers.house}
     sections = [
         f"# {answers.name}. `shoe-daemon samples FOLDER` writes example.toml: all keys.\n",
-        f"site = {_toml(answers.site)}\n\n[table]\n{_keys(table)}",
+        f"site = {toml_value(answers.site)}\n\n[table]\n{_keys(table)}",
         _mqtt_section(answers, answers.table),
     ]
     if answers.operators:
@@ -341,10 +341,5 @@ def _display_config(answers: Answers) -> str:
 
 
 def _keys(values: Mapping[str, Any]) -> str:
-    lines = [f"{key} = {_toml(value)}\n" for key, value in values.items() if value is not None]
-    return "".join(lines)
-
-
-def _toml(value: str | int) -> str:
-    """Return a TOML value; JSON strings and numbers are TOML."""
-    return json.dumps(value, ensure_ascii=False)
+    given = {key: value for key, value in values.items() if value is not None}
+    return "".join(f"{key} = {toml_value(value)}\n" for key, value in given.items())

@@ -13,6 +13,7 @@ from drivers import check_gpiod, check_url
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.lamps.lamp_pattern import Channel, Rule
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.toml_validation import Name
 
 MAX_RELAY_CHANNEL: Final = 16
 
@@ -66,7 +67,7 @@ class LampSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         payload_off: The same, to switch it off.
     """
 
-    id: Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)] = "lamp"
+    id: Name = "lamp"
     relay: str | None = None
     gpio: str | None = None
     topic: str | None = None

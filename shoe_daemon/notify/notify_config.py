@@ -24,7 +24,7 @@ from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics, notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
-from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import Name, convert_toml, plain_error, read_toml
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
@@ -37,7 +37,6 @@ MAX_SEVERITY: Final = 5
 
 STATE_NAME: Final = "notify-state.json"
 
-Name = Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)]
 Severity = Annotated[int, Meta(ge=1, le=MAX_SEVERITY)]
 
 

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 
 from drivers import check_video, redact_url
 from shoe_daemon.errors import UserError, errors_at
+from shoe_daemon.toml_validation import Name
 
 MISSING_VIDEO_PACKAGES: Final = (
     "clips need OpenCV and PyAV: expected the package shoe-daemon-camera, or "
@@ -47,7 +48,7 @@ class WitnessSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         megabytes: Maximum size of all of them.
     """
 
-    id: Annotated[str, Meta(pattern="^[a-z0-9-]+$", max_length=40)] = "witness"
+    id: Name = "witness"
     source: Annotated[str, Meta(min_length=1)] | None = None
     reader: str | None = None
     username: Annotated[str, Meta(min_length=1)] | None = None
