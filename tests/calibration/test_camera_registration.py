@@ -79,7 +79,7 @@ def test_a_shift_along_equidistant_lines_is_measured(table: Table) -> None:
 
 
 @pytest.mark.parametrize(
-    "push", sample([(1.5, 2.0, 0.0), (-70.0, 20.0, -5.0), (60.0, -70.0, 3.0)], 2)
+    "push", sample([(60.0, -70.0, 3.0), (1.5, 2.0, 0.0), (-70.0, 20.0, -5.0)], 3)
 )
 def test_any_shift_and_rotation_is_measured(table: Table, push: Push) -> None:
     found = table.moved(table.seen(push))
@@ -156,7 +156,7 @@ def test_a_mirrored_image_is_reported(table: Table, flipped: int) -> None:
     assert "mirrored" in found[0][1]
 
 
-@pytest.mark.parametrize("grey", [12, 120, 255])
+@pytest.mark.parametrize("grey", sample([12, 120, 255], 2))
 def test_a_plain_image_is_reported_in_one_line(table: Table, grey: int) -> None:
     """Regression: there were several contradicting findings."""
     found = told(table.checked(np.full_like(table.reference, grey)))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from calibration.camera import practice_videos_and_live_pictures as practice_videos
 from calibration.camera.frame_source import open_frames
 from calibration.camera.plane_fitting import plane_from_markers
 from calibration.camera.practice_videos_and_live_pictures import (
@@ -33,9 +34,9 @@ from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
 from shoe_daemon.cli.terminal_text_and_input import wrap_lines
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game.cards import RANKS, Card
 from shoe_daemon.game.coup import Slot
-from tests.volume import sample
+from tests.volume import sample, volume
 
 
 @lru_cache(maxsize=1)
@@ -55,13 +56,23 @@ def run(*words: str) -> Result:
 
 
 @pytest.mark.parametrize("station", sample(["overhead", "throat"], 2))
-def test_a_recorded_rehearsal_is_calibrated_by_its_script(tmp_path: Path, station: str) -> None:
+def test_a_recorded_rehearsal_is_calibrated_by_its_script(
+    tmp_path: Path, station: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(practice_videos, "RANKS", ranks := sample(RANKS, 3))
+    monkeypatch.setattr(practice_videos, "_SAMPLE_CARDS", volume(2, 6))
     video, profile = tmp_path / "night.avi", tmp_path / "p.toml"
     filmed = run("rehearse", "--out", str(video), "--station", station, "--fps", "4")
     assert filmed.exit_code == 0, filmed.output
     words = ["--source", f"file:{video}", "--script", str(video.with_suffix(".toml"))]
     made = run("camera", "--station", station, *words, "--out", str(profile))
-    assert made.exit_code == 0, made.output
+    faults = [line for line in made.output.splitlines() if "to put right" in line]
+    if len(ranks) == len(RANKS):
+        assert (made.exit_code, faults) == (0, []), made.output
+    else:
+        assert made.exit_code == 1, made.output
+        assert len(faults) == 1
+        assert "to put right: not shown: 2, 3, 5" in faults[0]
     empty = {"overhead": "empty table", "throat": "empty throat"}[station]
     assert f"{empty}: sharpness" in made.output
     assert "two markers" not in made.output, "at the mouth one card's corners are enough"

@@ -151,7 +151,7 @@ def test_a_throat_asks_for_one_card_at_a_time(
 
 
 @pytest.mark.parametrize(
-    "half", sample([np.s_[:, 640:], np.s_[:, :640], np.s_[360:], np.s_[:360]], 2), ids=str
+    "half", sample([np.s_[:, 640:], np.s_[:, :640], np.s_[360:], np.s_[:360]], 4), ids=str
 )
 def test_a_half_covered_throat_fails_the_check(profile: Path, half: tuple[slice, ...]) -> None:
     """Regression: the right half passed as a card that leaves."""
@@ -204,7 +204,7 @@ def test_an_unrecognised_throat_is_reported_without_a_distance(
             ),
             (308, TableState(lamp_out=True)),
         ],
-        3,
+        4,
     ),
 )
 def test_a_throat_is_recognised_by_its_surroundings(

@@ -70,7 +70,7 @@ def test_blank_paper_is_no_card(recogniser: Recogniser) -> None:
 
 
 def test_a_card_read_crosswise_is_not_named(recogniser: Recogniser) -> None:
-    for seed, card in sample(enumerate(DECK), 2):
+    for seed, card in sample(enumerate(DECK), 5):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed)
         assert recogniser.read(image, np.roll(quad, 1, 0)).card is None, (seed, card)
@@ -78,7 +78,7 @@ def test_a_card_read_crosswise_is_not_named(recogniser: Recogniser) -> None:
 
 def test_the_table_is_no_card(recogniser: Recogniser) -> None:
     chance = np.random.default_rng(3)
-    for seed in range(volume(20, 40)):
+    for seed in range(volume(10, 40)):
         coarse = chance.integers(0, 256, (9, 12, 3)).astype(np.uint8)
         image = cv2.resize(coarse, (420, 360), interpolation=cv2.INTER_CUBIC)
         quad = np.array([[100, 80], [210, 85], [205, 240], [95, 235]], np.float32)
@@ -86,7 +86,7 @@ def test_the_table_is_no_card(recogniser: Recogniser) -> None:
 
 
 def test_a_soft_card_is_not_named(recogniser: Recogniser) -> None:
-    for seed, card in sample(enumerate(DECK), 2):
+    for seed, card in sample(enumerate(DECK), 5):
         deck = DECKS[seed % len(DECKS)]
         image, quad = photo(face(card, deck, 160), deck, seed, blur=7)
         assert recogniser.read(image, quad).card is None, (seed, card)
@@ -94,7 +94,7 @@ def test_a_soft_card_is_not_named(recogniser: Recogniser) -> None:
 
 def test_blur_makes_fewer_readings_but_no_wrong_ones(recogniser: Recogniser) -> None:
     for blur in sample((1.5, 2.5, 3.5, 4.5), 2):
-        for seed, card in enumerate(DECK[::3]):
+        for seed, card in enumerate(sample(DECK[::3], 2)):
             deck = DECKS[seed % len(DECKS)]
             image, quad = photo(face(card, deck, 160), deck, seed, blur=blur)
             assert recogniser.read(image, quad).card in {None, card}, (blur, seed)

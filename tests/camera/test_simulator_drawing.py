@@ -31,7 +31,7 @@ def view(wish: Settings) -> TableImage:
 def test_what_was_there_before_leaves_no_trace(seed: int) -> None:
     wish = settings(seed=seed, rounds=6, faults=OVERHEAD_FAULTS, fault_rate=0.7, pause=0.1)
     playing = view(wish)
-    for animation in islice(animated_rounds(wish), 5):
+    for animation in islice(animated_rounds(wish), volume(2, 5)):
         for number, at in enumerate(np.arange(0.0, animation.seconds, 0.13)):
             state = scene_state(animation, float(at))
             playing.push_camera(state)

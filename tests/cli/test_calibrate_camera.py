@@ -39,10 +39,10 @@ def recorded(folder: Path, *pictures: Image) -> Path:
     """Record pictures, each for one second."""
     folder.mkdir()
     for number, picture in enumerate(pictures):
-        first = folder / f"{number:02}-00.png"
+        first = folder / f"{number:02}-00.bmp"
         cv2.imwrite(str(first), picture)
         for more in range(1, FPS):
-            os.link(first, folder / f"{number:02}-{more:02}.png")
+            os.link(first, folder / f"{number:02}-{more:02}.bmp")
     return folder
 
 

@@ -120,16 +120,6 @@ def _listens(url: str) -> bool:
         return probe.connect_ex(("127.0.0.1", int(url.rpartition(":")[2]))) == 0
 
 
-def test_where_somebody_has_the_port_it_takes_another(tmp_path: Path) -> None:
-    port = free_port()
-    with (
-        socket.create_server(("127.0.0.1", port)),
-        demo(tmp_path, "--board-port", str(port)) as (_, url),
-    ):
-        assert not url.endswith(f":{port}")
-        assert ask(f"{url}/")[0] == 200
-
-
 def test_a_terminal_shows_it_from_the_first_moment_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     command = (*COMMAND, "--port", str(free_port()), *own_port(), *SLOW)
     with Terminal(tmp_path, columns=120, rows=40, command=command) as terminal:
@@ -211,8 +201,13 @@ class Hand:
         return self._post(f"/orders/{table}/{verb}", {"id": f"hand-{verb}", **fields})[0]
 
 
-def test_a_person_may_decide_on_the_page(tmp_path: Path) -> None:
-    with demo(tmp_path, "--decide") as (process, url):
+def test_a_person_may_decide_on_the_page_and_a_used_port_is_left_alone(tmp_path: Path) -> None:
+    port = free_port()
+    with (
+        socket.create_server(("127.0.0.1", port)),
+        demo(tmp_path, "--decide", "--board-port", str(port)) as (process, url),
+    ):
+        assert not url.endswith(f":{port}")
         alert = _misdeal(url)
         assert facts_of(f"{url}/pit/table/table-1")["operators"] == ["You"]
         hand = Hand(url, "You", "1234")

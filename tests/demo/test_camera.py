@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import urllib.request
 from pathlib import Path
 
@@ -27,6 +28,9 @@ def test_a_round_is_read_as_it_was_dealt_and_its_picture_can_be_seen(tmp_path: P
         if line.startswith("Camera:"):
             page = line.split()[1]
     wait_for(lambda: _picture(page), "a picture")
+    while not re.match(" +[12]  Player .* Banker ", line := process.stdout.readline()):
+        assert line, process.communicate()[1]
+    process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=demo_process.LONGEST)
     assert process.returncode == 0, out + err
     assert re.search("shown as really dealt: yes, [12] rounds? ", out)

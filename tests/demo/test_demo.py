@@ -142,15 +142,6 @@ class TestWithoutATerminal:
         assert "link down" in done.out
         assert summed_up(done.out)
 
-    def test_a_busy_port_is_left_to_who_has_it(self, tmp_path: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as other:
-            port = other.getsockname()[1]
-            done = run(tmp_path, *FAST, "--rounds", "1", "--port", str(port))
-        assert (done.status, done.err) == (0, "")
-        match = re.search(r"broker: +127\.0\.0\.1:(\d+);", done.out)
-        assert match
-        assert int(match[1]) != port
-
     @pytest.mark.parametrize("number", sample([signal.SIGTERM, signal.SIGHUP], 2))
     def test_it_ends_cleanly_when_told(self, tmp_path: Path, number: signal.Signals) -> None:
         process = start(tmp_path, "--speed", "60", "--fault-rate", "0")
@@ -176,12 +167,17 @@ class TestWithoutATerminal:
         process.stderr.close()
         assert list(tmp_path.iterdir()) == []
 
-    def test_what_is_kept_is_a_whole_journal(self, tmp_path: Path) -> None:
+    def test_a_busy_port_is_left_alone_and_a_kept_journal_is_whole(self, tmp_path: Path) -> None:
         kept, temporary = tmp_path / "kept", tmp_path / "temporary"
         temporary.mkdir()
         options = (*FAST, "--rounds", "3", "--keep", str(kept))
-        done = run(temporary, *options)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            done = run(temporary, *options, "--port", str(port))
         assert (done.status, done.err) == (0, "")
+        match = re.search(r"broker: +127\.0\.0\.1:(\d+);", done.out)
+        assert match
+        assert int(match[1]) != port
         assert f"journal kept: {kept}/journal.db" in done.out
         with Journal.open(kept / "journal.db", "demo", "table-1") as journal:
             assert journal.head.seq == seen_of(done.out)[0]
@@ -235,8 +231,13 @@ class TestWithoutATerminal:
 
 
 class TestOnATerminal:
-    def test_ctrl_c_gives_the_terminal_back(self, tmp_path: Path) -> None:
+    def test_ctrl_c_gives_the_terminal_back_and_other_keys_do_nothing(
+        self, tmp_path: Path
+    ) -> None:
         with Terminal(tmp_path, "--speed", "60") as terminal:
+            terminal.wait_for("Ctrl-C ends")
+            terminal.wait_for("Rounds")
+            terminal.type("zzzz\x1a")  # and Ctrl-Z leaves it running
             terminal.wait_for("W I N S")
             assert OTHER_SCREEN in terminal.written
             assert HIDE_CURSOR in terminal.written
@@ -251,6 +252,7 @@ class TestOnATerminal:
         assert written.rindex(SHOW_CURSOR) > written.rindex(HIDE_CURSOR)
         assert written.rindex(OWN_SCREEN) > written.rindex(OTHER_SCREEN)
         assert "Traceback" not in written
+        assert "zzzz" not in written
         assert list(tmp_path.iterdir()) == []
 
     def test_rounds_end_by_themselves(self, tmp_path: Path) -> None:
@@ -258,16 +260,6 @@ class TestOnATerminal:
             assert terminal.end() == 0
             terminal.wait_for("5 rounds dealt from 1 shoe")
             assert terminal.written.rindex(OWN_SCREEN) < terminal.written.rindex("5 rounds dealt")
-
-    def test_what_is_typed_does_not_appear(self, tmp_path: Path) -> None:
-        with Terminal(tmp_path, "--speed", "60") as terminal:
-            terminal.wait_for("Ctrl-C ends")
-            terminal.wait_for("Rounds")
-            terminal.type("zzzz\x1a")  # and Ctrl-Z leaves it running
-            terminal.wait_for("W I N S")
-            terminal.type("\x03")
-            assert terminal.end() == 0
-            assert "zzzz" not in terminal.written
 
     def test_lines_may_be_wished_for(self, tmp_path: Path) -> None:
         with Terminal(tmp_path, *FAST, *CLEAN, "--rounds", "2", "--plain") as terminal:
