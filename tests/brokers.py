@@ -45,6 +45,9 @@ PATIENCE = 60.0
 """Seconds after which what must happen counts as not happening, on a machine that is
 slow and busy with other things too; whoever waits goes on as soon as it has happened."""
 
+_FIRST_PAUSE_S, _MAX_PAUSE_S = 0.005, 0.02
+"""Between two looks of `wait_for`: a look may ask a server or read a file."""
+
 _FIRST_PORT = 10_000
 _MAX_TAKEN = 100
 _taken = deque[socket.socket]()
@@ -58,10 +61,11 @@ def wait_for(
     condition: Callable[[], object], what: str = "", *, timeout: float = PATIENCE
 ) -> None:
     """Wait until a condition holds; fail with `what` when it does not come to hold."""
-    until = time.monotonic() + timeout
+    until, pause_s = time.monotonic() + timeout, _FIRST_PAUSE_S
     while not condition():
         assert time.monotonic() < until, f"waited {timeout} s in vain: {what or condition}"
-        time.sleep(0.005)
+        time.sleep(pause_s)
+        pause_s = min(1.1 * pause_s, _MAX_PAUSE_S)
 
 
 def free_port() -> int:

@@ -49,19 +49,15 @@ def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe:
     computer.follow(install, "## More tables", "## A broker on another")
 
 
-def test_a_display_is_installed_and_its_pit_locked(computer: Computer) -> None:
+def test_a_display_is_installed_its_pit_locked_and_given_the_notifications(
+    computer: Computer,
+) -> None:
     computer.follow("docs/install-by-hand.md", "# Installing a table by hand", "## 3")
     computer.follow("docs/display.md", "## Install it", "## A screen at the table")
     unit = computer.path("etc/systemd/system/shoe-display.service").read_text(encoding="utf-8")
     assert f"LoadCredential=board.password:{computer.path('etc/shoe-daemon')}/" in unit
     assert computer.path("etc/shoe-daemon/pit.hash").read_text("utf-8").startswith("$argon2id$")
-
-
-def test_a_display_is_given_the_account_that_reads_whether_notifications_arrive(
-    computer: Computer,
-) -> None:
-    computer.follow("docs/install-by-hand.md", "# Installing a table by hand", "## 3")
-    computer.follow("docs/display.md", "## Install it", "## A screen at the table")
+    # The account that reads whether notifications arrive.
     computer.run("sh make-accounts.sh notify && systemctl reload mosquitto")
     computer.follow("docs/notify.md", "### In the pit", "## The webhook")
     assert computer.path("etc/shoe-daemon/pit-display.password").exists()

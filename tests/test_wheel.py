@@ -81,8 +81,15 @@ def test_the_wheel_runs_without_the_source_tree(installed: Path) -> None:
 
 
 def test_every_command_loads_from_the_wheel(installed: Path) -> None:
+    script = """
+from shoe_daemon.cli import COMMANDS, main
+for name in COMMANDS:
+    main([name, "--help"], "shoe-daemon", standalone_mode=False)
+"""
+    told = run(installed / "python", "-c", script, cwd=installed)
     for name in COMMANDS:
-        assert "Usage:" in run(installed / "shoe-daemon", name, "--help", cwd=installed)
+        assert f"Usage: shoe-daemon {name} " in told
+    assert "Usage:" in run(installed / "shoe-daemon", "run", "--help", cwd=installed)
 
 
 @pytest.mark.skipif("rules" not in COMMANDS, reason="there are no rules to list yet")

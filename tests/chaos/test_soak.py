@@ -28,7 +28,7 @@ from tests.service.daemon_process import (
 )
 from tests.volume import volume
 
-SECONDS = float(os.environ.get("SOAK_SECONDS", volume(2, 20)))
+SECONDS = float(os.environ.get("SOAK_SECONDS", volume(1, 20)))
 SPEED = os.environ.get("SOAK_SPEED", "0")
 LOOKS = 40
 """Number of samples; the first quarter is warm-up."""

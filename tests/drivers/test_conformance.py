@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -38,11 +39,16 @@ def test_every_driver_has_captures() -> None:
     assert driver_names() == DRIVERS
 
 
+@cache
+def subject_of(driver: str, seed: int) -> Subject:
+    return subject(driver, CAPTURES / driver, seed=seed)
+
+
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("seed", range(volume(1, 10)))
 def test_our_own_drivers_keep_them(driver: str, promise: Promise, seed: int) -> None:
-    promise(subject(driver, CAPTURES / driver, seed=seed))
+    promise(subject_of(driver, seed))
 
 
 class NoOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -135,11 +135,13 @@ def counted_rank_by_rank(decks: int) -> Counter[tuple[str, bool, bool]]:
     for four in product(range(13), repeat=4):
         used = Counter(four)
         ways = prod(perm(copies, count) for count in used.values())
-        p1, b1, p2, b2 = key = tuple(points[rank] for rank in four)
+        p1, b1, p2, b2 = (points[rank] for rank in four)
+        # The two cards of a hand may change places.
+        key = (min(p1, p2), min(b1, b2), max(p1, p2), max(b1, b2))
         if key not in memo:
             memo[key] = outcomes_after(key, decks)
         pairs = four[0] == four[2], four[1] == four[3]
-        for outcome, count in memo[p1, b1, p2, b2].items():
+        for outcome, count in memo[key].items():
             counts[(outcome, *pairs)] += ways * count
     return counts
 

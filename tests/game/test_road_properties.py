@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from shoe_daemon.game.roads import Ask, BigCell, MarkCell
 
 PARTS = 10
-SHOES = volume(1_000, 10_000)
+SHOES = volume(300, 10_000)
 CUT = 14
 """Cards behind the cut card."""
 

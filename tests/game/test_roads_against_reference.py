@@ -43,8 +43,8 @@ def test_every_sequence_with_ties_up_to_a_length(leading_ties: str) -> None:
 
 
 @pytest.mark.parametrize("leading_ties", LEADING_TIES)
-def test_every_sequence_with_pairs_up_to_four_rounds(leading_ties: str) -> None:
-    for length in range(5):
+def test_every_sequence_with_pairs_up_to_a_length(leading_ties: str) -> None:
+    for length in range(volume(3, 4) + 1):
         for rounds in product(["P", "Pp", "B", "Bbn", "T", "Tp", "Tbn"], repeat=length):
             agree("".join(rounds), leading_ties)
 

@@ -14,6 +14,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.verify import ChainVerdict, verify
 from tests.journal.journal_entries import entry, fill, made, open_journal
+from tests.volume import sample
 
 CHAINED = {
     "meta": "id",
@@ -59,7 +60,7 @@ def others(value: object) -> Iterator[object]:
         yield from (1, "1")
     elif isinstance(value, (str, bytes)):
         raw = value.encode() if isinstance(value, str) else value
-        for place, byte in enumerate(raw):
+        for place, byte in sample(enumerate(raw), 3):
             # Letters become other letters, so that JSON stays valid.
             yield _like(value, raw[:place] + bytes([byte ^ 1]) + raw[place + 1 :])
         yield _like(value, raw + b"0")

@@ -30,6 +30,7 @@ from tests.journal.signing_keys import write_key
 from tests.mqtt.sample_broker import SampleBroker
 from tests.service.conftest import Run
 from tests.service.daemon_process import QUICK, Shoe, configure
+from tests.volume import sample
 
 pytestmark = pytest.mark.mosquitto
 
@@ -309,15 +310,18 @@ def test_wrong_signing_keys(tmp_path: Path, run: Run, shoe: Shoe, kind: str) -> 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [
-        (None, "operators.toml: no such file or directory"),
-        ("a folder", "operators.toml: cannot be read: Is a directory"),
-        ("", "operators.toml: operator: missing"),
-        ("what?", "expected operators in TOML"),
-        ('{"operator": []}', "expected operators in TOML"),
-        ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator.0.role: unknown key"),
-        ('[[operator]]\nname = "Maria"\npin = "4711"', "operator.0.pin: no argon2 hash"),
-    ],
+    sample(
+        [
+            (None, "operators.toml: no such file or directory"),
+            ("a folder", "operators.toml: cannot be read: Is a directory"),
+            ("", "operators.toml: operator: missing"),
+            ("what?", "expected operators in TOML"),
+            ('{"operator": []}', "expected operators in TOML"),
+            ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator.0.role: unknown key"),
+            ('[[operator]]\nname = "Maria"\npin = "4711"', "operator.0.pin: no argon2 hash"),
+        ],
+        3,
+    ),
 )
 def test_wrong_operators_files(
     tmp_path: Path, run: Run, shoe: Shoe, text: str | None, said: str

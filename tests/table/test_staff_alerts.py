@@ -34,7 +34,7 @@ from tests.volume import volume
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAIRS = int(os.environ.get("EMBARGO_LOGS", volume(600, 3000)))
+PAIRS = int(os.environ.get("EMBARGO_LOGS", volume(200, 3000)))
 SEED = int(os.environ.get("EMBARGO_SEED", "0"))
 BATCH = 100
 ENDS: list[seen.Observation] = [
