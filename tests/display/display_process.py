@@ -15,10 +15,15 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from argon2 import PasswordHasher
+
 from tests.brokers import PATIENCE, free_port, wait_for
 from tests.service.daemon_process import SHOE_DAEMON, ServiceManager
 
-__all__ = ["PATIENCE", "Answer", "Browser", "Display"]
+__all__ = ["PATIENCE", "SECRET_HASH", "Answer", "Browser", "Display"]
+
+SECRET_HASH = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("secret")
+"""Of the password "secret", and quick to check: one of the product takes a tenth of a second."""
 
 _BLOCK = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
 

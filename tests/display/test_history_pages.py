@@ -29,9 +29,8 @@ from shoe_daemon.display.history_pages import parse_filter
 from shoe_daemon.display.history_store import HistoryStore, ReceivedEvent, SeqRange
 from shoe_daemon.display.history_summaries import LoggedEvent
 from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
-from shoe_daemon.password_hashes_and_throttle import hash_password
 from tests.brokers import free_port, wait_for
-from tests.display.display_process import PATIENCE, Answer, Display
+from tests.display.display_process import PATIENCE, SECRET_HASH, Answer, Display
 from tests.report.report_shoes import Writer, open_mode, shoe
 
 MACAU = ZoneInfo("Asia/Macau")
@@ -40,7 +39,7 @@ CONFIG = (
 )
 
 KEY = {"Authorization": "Basic cGl0OnNlY3JldA=="}
-LOCKED = f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
+LOCKED = f'[display.pit]\nuser = "pit"\npassword_hash = "{SECRET_HASH}"\n'
 
 
 def fill(path: Path, folder: Path) -> None:
@@ -259,7 +258,7 @@ def test_the_page_says_what_may_be_missing(display: Display) -> None:
 
 
 def test_the_log_is_locked_as_the_pit_is(tmp_path: Path) -> None:
-    text = f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
+    text = f'[display.pit]\nuser = "pit"\npassword_hash = "{SECRET_HASH}"\n'
     with Display(tmp_path, free_port(), text) as display:
         for path in ("/pit/log", "/pit/log?format=csv", "/pit/round/a.b/1/1"):
             assert display.ask(path).status == 401
@@ -355,7 +354,7 @@ def test_a_finished_round_has_its_pictures_and_no_others(tmp_path: Path) -> None
     pictures = tmp_path / "evidence" / "casino-north.table-7"
     pictures.mkdir(parents=True)
     text = (
-        f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
+        f'[display.pit]\nuser = "pit"\npassword_hash = "{SECRET_HASH}"\n'
         f'{CONFIG}evidence = "evidence"\n'
     )
     key = {"Authorization": "Basic cGl0OnNlY3JldA=="}

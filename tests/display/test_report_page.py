@@ -22,14 +22,13 @@ from shoe_daemon.cli.journals_into_log import import_journal
 from shoe_daemon.display.history_store import HistoryStore
 from shoe_daemon.display.report_page import MAX_DAYS, read_shift_from_log
 from shoe_daemon.errors import UserError
-from shoe_daemon.password_hashes_and_throttle import hash_password
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.report.shift_report_model import ShiftReport
 from shoe_daemon.table.observations import Gap, GapDetail, Link
 from tests.brokers import free_port
 from tests.browser.chrome import browse, watch
-from tests.display.display_process import Answer, Display
+from tests.display.display_process import SECRET_HASH, Answer, Display
 from tests.report.report_shoes import START, Writer
 from tests.report.test_html_report import read
 
@@ -170,7 +169,7 @@ def test_a_display_without_a_log_says_so(tmp_path: Path) -> None:
 
 def test_the_report_is_locked_as_the_pit_is(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "history.db").write_bytes((folder / "history.db").read_bytes())
-    pit = f'[display.pit]\nuser = "pit"\npassword_hash = "{hash_password("secret")}"\n'
+    pit = f'[display.pit]\nuser = "pit"\npassword_hash = "{SECRET_HASH}"\n'
     with Display(tmp_path, free_port(), CONFIG + pit) as display:
         assert ask(display).status == 401
 
