@@ -8,6 +8,7 @@ import shutil
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
@@ -50,11 +51,8 @@ CITED_LATIN = {
     "LeoVegas",
     "BBIN",
     "III",
-    "a",
-    "b",
-    "c",
-    "d",
     "esball",
+    *ascii_lowercase,
 }
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (

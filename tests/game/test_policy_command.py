@@ -42,6 +42,12 @@ def policy() -> Policy:
     return run
 
 
+def ruled(name: str) -> tuple[int, int]:
+    """Return how many rulings a policy has, and how many of them are verified."""
+    actions = " ".join(RULED[name].values()).split()
+    return len(actions), sum(not action.endswith("?") for action in actions)
+
+
 def squeezed(text: str) -> str:
     """Take out line ends and indents, so that a sentence is found wherever it was wrapped."""
     return re.sub(r"\s+", " ", text)
@@ -63,18 +69,19 @@ def test_a_person_needs_eighty_columns(policy: Policy, words: tuple[str, ...]) -
 
 def test_list_names_every_policy_and_how_much_of_it_is_verified(policy: Policy) -> None:
     rows = {line.split()[0]: line for line in policy("--list").splitlines()}
+    rulings, verified = ruled("live_studio")
     assert list(rows) == list(POLICY_IDS)
     assert rows["management"].endswith("  no ruling")
-    assert rows["fr_2007"].endswith("  14, verified")
-    assert rows["live_studio"].endswith("  17, 4 verified")
+    assert rows["fr_2007"].endswith(f"  {ruled('fr_2007')[0]}, verified")
+    assert rows["live_studio"].endswith(f"  {rulings}, {verified} verified")
     assert {name for name, row in rows.items() if row.endswith(", UNVERIFIED")} == set(UNVERIFIED)
     short = {each["id"]: each for each in json.loads(policy("--list", "--json"))}
     assert short["live_studio"] == {
         "id": "live_studio",
         "name": "Live studios",
         "name_zh": load_policy("live_studio").name_zh,
-        "rulings": 17,
-        "verified": 4,
+        "rulings": rulings,
+        "verified": verified,
     }
 
 
@@ -103,9 +110,9 @@ def test_every_ruling_that_is_not_verified_is_marked_where_it_stands(
 def test_the_head_says_how_much_is_not_verified(policy: Policy) -> None:
     for name in UNVERIFIED:
         assert "UNVERIFIED: none of the rulings below is verified;" in squeezed(policy(name))
-    assert "UNVERIFIED: 13 of the 17 rulings below are not verified;" in squeezed(
-        policy("live_studio")
-    )
+    rulings, verified = ruled("live_studio")
+    said = f"UNVERIFIED: {rulings - verified} of the {rulings} rulings below are not verified;"
+    assert said in squeezed(policy("live_studio"))
     for name in ("fr_2007", "la_lac42", "nsw_star", "management"):
         assert "UNVERIFIED" not in policy(name)
 
