@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Dialog,
+    Error,
+    Page,
+    Response,
+    sync_playwright,
+)
 
 from tools.prepare import BROWSERS
 
-__all__ = ["PATIENCE", "SIZES", "Watched", "browse", "watch"]
+__all__ = ["PATIENCE", "SIZES", "SharedPage", "Watched", "browse", "watch"]
 
 PATIENCE = 60_000
 """Milliseconds that a page has for anything: the machine may be slow and loaded."""
@@ -53,6 +62,10 @@ new PerformanceObserver(function (list) {
 """
 
 
+# Of the same site as all pages, so that the process goes on; no request leaves the browser.
+_EMPTY_PAGE = "http://127.0.0.1/empty"
+
+
 class Notes(NamedTuple):
     """Faults that the page itself noticed."""
 
@@ -74,12 +87,22 @@ class Watched:
         self.page = page
         self.troubles: list[str] = []
         self._answers: list[Response] = []
-        page.set_default_timeout(PATIENCE)
-        page.add_init_script(_NOTES)
-        page.on("pageerror", lambda error: self.troubles.append(f"script: {error}"))
-        page.on("console", self._hear)
-        page.on("dialog", self._refuse)
-        page.on("response", self._keep)
+        self._listeners: dict[Any, Callable[[Any], None]] = {
+            "pageerror": self._fail,
+            "console": self._hear,
+            "dialog": self._refuse,
+            "response": self._keep,
+        }
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
+
+    def stop(self) -> None:
+        """Watch no longer: another test uses the page next."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+
+    def _fail(self, error: Error) -> None:
+        self.troubles.append(f"script: {error}")
 
     def _hear(self, message: Any) -> None:  # noqa: ANN401 - Playwright's
         # That a server is away is said by the browser itself, and is what some tests are about.
@@ -89,9 +112,14 @@ class Watched:
     def _keep(self, response: Response) -> None:
         self._answers.append(response)
 
-    def _refuse(self, dialog: Any) -> None:  # noqa: ANN401 - Playwright's
+    def _refuse(self, dialog: Dialog) -> None:
         self.troubles.append(f"dialog: {dialog.message}")
         dialog.dismiss()
+
+    def origins(self) -> set[str]:
+        """Return the origins that it has loaded anything from."""
+        addresses = [urlsplit(response.url) for response in self._answers]
+        return {f"{each.scheme}://{each.netloc}" for each in addresses if each.netloc}
 
     @property
     def notes(self) -> Notes:
@@ -144,15 +172,96 @@ def watch(browser: Browser, size: str = "kiosk", **more: Any) -> Iterator[Watche
 
     Without `reduced_motion="no-preference"` nothing moves: this machine draws each frame itself.
     """
-    width, height = SIZES[size]
-    options = {"reduced_motion": "reduce", **more}
-    context: BrowserContext = browser.new_context(
-        viewport={"width": width, "height": height}, **options
-    )
+    context = _new_context(browser, size, **more)
     try:
-        yield Watched(context.new_page())
+        yield Watched(_new_page(context))
     finally:
         # A request may still be on its way through a route of the test.
         for page in context.pages:
             page.unroute_all(behavior="ignoreErrors")
         context.close()
+
+
+class SharedPage:
+    """
+    A page that tests use one after the other: a context of its own takes a process each time.
+
+    It forgets cookies, storage, permissions, routes and viewport after each use, but neither added
+    scripts nor a clock nor its cache: a test of these needs `watch`.
+    """
+
+    def __init__(self, browser: Browser, script: str = "") -> None:
+        """
+        Args:
+            browser: Where it is opened.
+            script: JavaScript that runs before any script of each page that is loaded.
+        """
+        self._browser, self._script = browser, script
+        self._page: Page | None = None
+        self._in_use = False
+
+    @contextmanager
+    def use(self, size: str = "kiosk") -> Iterator[Watched]:
+        """Give the page to one test, empty and of one of the sizes."""
+        assert not self._in_use, "a second page needs a context of its own"
+        if self._page is None:
+            self._page = _new_page(_new_context(self._browser, size))
+            if self._script:
+                self._page.add_init_script(self._script)
+        page, self._in_use = self._page, True
+        width, height = SIZES[size]
+        page.set_viewport_size({"width": width, "height": height})
+        watched = Watched(page)
+        try:
+            yield watched
+        finally:
+            watched.stop()
+            self._in_use = False
+            try:
+                _clear(page, watched.origins())
+            except Error:  # it crashed, or was closed
+                self.close()
+
+    def close(self) -> None:
+        """Close the page; the next use opens a new one."""
+        if self._page is not None:
+            self._page.context.close()
+            self._page = None
+
+
+def _new_context(browser: Browser, size: str, **more: Any) -> BrowserContext:  # noqa: ANN401
+    width, height = SIZES[size]
+    options = {"reduced_motion": "reduce", **more}
+    return browser.new_context(viewport={"width": width, "height": height}, **options)
+
+
+def _new_page(context: BrowserContext) -> Page:
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.add_init_script(_NOTES)
+    return page
+
+
+def _clear(page: Page, origins: set[str]) -> None:
+    """Take away all that a test has left on its page, and in its context."""
+    context = page.context
+    for each in context.pages:
+        if each is not page:
+            each.close()
+    # A request may still be on its way through a route of the test.
+    page.unroute_all(behavior="ignoreErrors")
+    if page.url.startswith("http"):
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+    page.route(_EMPTY_PAGE, lambda route: route.fulfill(content_type="text/html", body=""))
+    page.goto(_EMPTY_PAGE)
+    page.unroute_all()
+    page.mouse.move(-1, -1)
+    page.emulate_media(media="null", reduced_motion="reduce")
+    context.clear_cookies()
+    context.clear_permissions()
+    session = context.new_cdp_session(page)
+    for origin in origins:
+        session.send(
+            "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "local_storage"}
+        )
+    session.detach()

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.brokers import Listener
-from tests.browser.chrome import Watched, browse, watch
+from tests.browser.chrome import SharedPage, Watched, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage
 from tests.browser.published_table import FoldedTable
 
@@ -25,6 +25,14 @@ def browser() -> Iterator[Browser]:
     """A running browser. Its event loop runs on, so it ends before the tests of other folders."""
     with browse() as browser:
         yield browser
+
+
+@pytest.fixture(scope="package")
+def shared_page(browser: Browser) -> Iterator[SharedPage]:
+    """A page for one test after the other."""
+    shared_page = SharedPage(browser)
+    yield shared_page
+    shared_page.close()
 
 
 @pytest.fixture(scope="package")
@@ -57,7 +65,14 @@ def folded(stage: Stage) -> Iterator[Callable[..., FoldedTable]]:
 
 
 @pytest.fixture
-def kiosk(browser: Browser) -> Iterator[Watched]:
+def kiosk(shared_page: SharedPage) -> Iterator[Watched]:
     """An empty page of 1920x1080."""
+    with shared_page.use() as watched:
+        yield watched
+
+
+@pytest.fixture
+def own_kiosk(browser: Browser) -> Iterator[Watched]:
+    """The same in a context of its own, for scripts and clocks of a test, and without a cache."""
     with watch(browser) as watched:
         yield watched

@@ -30,7 +30,7 @@ from tests.service.daemon_process import SHOE_DAEMON, DaemonProcess, Shoe
 __all__ = ["DisplayProcess", "Stage", "Table", "play_on_line", "set_stage", "simulated"]
 
 # Retained documents survive a kill, as in the sample for real brokers; at once, not at leisure.
-_LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
+_LASTING = "persistence true\nautosave_interval 1\nautosave_on_changes true"
 _numbers = count(1)
 
 
@@ -128,9 +128,12 @@ class Table(Supervisor):
         """End its daemon, and take away all that it has left at the broker."""
         self.daemon.kill()
         wait_for(lambda: b'"offline"' in self.of("status")[-1].payload, "its last will")
-        for suffix in RETAINED:
-            cleared = self._client.publish(f"{self.root}/{suffix}", b"", 1, retain=True)
-            cleared.wait_for_publish(PATIENCE)
+        cleared = [
+            self._client.publish(f"{self.root}/{suffix}", b"", 1, retain=True)
+            for suffix in RETAINED
+        ]
+        for each in cleared:
+            each.wait_for_publish(PATIENCE)
 
     def freeze(self) -> None:
         """Let its daemon hang, with open lines and without a word."""
@@ -175,10 +178,20 @@ class Stage:
 
 
 @contextmanager
-def set_stage(folder: Path, text: str = "") -> Iterator[Stage]:
-    """Start a broker and a display; `text` is more of the display's configuration."""
+def set_stage(folder: Path, text: str = "", *, lasting: bool = False) -> Iterator[Stage]:
+    """
+    Start a broker and a display.
+
+    Args:
+        folder: For their files.
+        text: More of the display's configuration.
+        lasting: Whether the broker writes its retained documents, for a test that kills it.
+    """
+    lines = "allow_anonymous true"
+    if lasting:
+        lines += f"\n{_LASTING}\npersistence_location {folder}/"
     with (
-        Mosquitto(folder, f"{_LASTING}\npersistence_location {folder}/") as broker,
+        Mosquitto(folder, lines) as broker,
         DisplayProcess(folder, broker.port, text) as display,
     ):
         yield Stage(folder, broker, display)

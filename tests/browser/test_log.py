@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
 
 from tests.brokers import free_port
-from tests.browser.chrome import SIZES, Watched, watch
+from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.display.display_process import Display
 from tests.display.test_history_pages import CONFIG, fill
@@ -70,8 +69,10 @@ def test_rounds_are_found_by_cards(display: Display, kiosk: Watched) -> None:
 
 @pytest.mark.parametrize("size", ["kiosk", "phone"])
 @pytest.mark.parametrize("path", ["/pit/log", "/pit/log?view=rounds&lang=zh-hans", "round"])
-def test_every_size_is_readable(display: Display, browser: Browser, size: str, path: str) -> None:
-    with watch(browser, size) as watched:
+def test_every_size_is_readable(
+    display: Display, shared_page: SharedPage, size: str, path: str
+) -> None:
+    with shared_page.use(size) as watched:
         if path == "round":
             watched.page.goto(f"{url(display)}/pit/log?kind=excess_card")
             path = watched.page.locator("#rows a").first.get_attribute("href") or ""

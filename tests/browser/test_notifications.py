@@ -17,7 +17,7 @@ from playwright.sync_api import Browser
 from shoe_daemon.display.languages import languages
 from shoe_daemon.table import observations as seen
 from tests.brokers import Listener
-from tests.browser.chrome import SIZES, Watched, watch
+from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage, set_stage
 from tests.browser.published_table import FoldedTable
@@ -116,13 +116,28 @@ RECORDER = """
 _SHOWN = "() => window.shown.map((each) => [each.title, each.body, Boolean(each.closed)])"
 
 
+@pytest.fixture(scope="module")
+def recording_page(browser: Browser) -> Iterator[SharedPage]:
+    """A page that records its notifications, for one test after the other."""
+    recording_page = SharedPage(browser, RECORDER)
+    yield recording_page
+    recording_page.close()
+
+
 @pytest.fixture
-def granted(browser: Browser) -> Iterator[Watched]:
+def granted(recording_page: SharedPage) -> Iterator[Watched]:
     """A page whose browser grants notifications when it is asked."""
-    with watch(browser) as watched:
+    with recording_page.use() as watched:
         watched.page.context.grant_permissions(["notifications"])
-        watched.page.add_init_script(RECORDER)
         yield watched
+
+
+@pytest.fixture
+def own_granted(own_kiosk: Watched) -> Watched:
+    """The same in a context of its own, for further scripts of a test."""
+    own_kiosk.page.context.grant_permissions(["notifications"])
+    own_kiosk.page.add_init_script(RECORDER)
+    return own_kiosk
 
 
 def turn_on(watched: Watched) -> None:
@@ -263,17 +278,17 @@ Object.defineProperty(window, "localStorage", {get() { throw new Error("none"); 
 
 
 def test_without_storage_it_works_until_the_next_load(
-    stage: Stage, folded: Callable[..., FoldedTable], granted: Watched
+    stage: Stage, folded: Callable[..., FoldedTable], own_granted: Watched
 ) -> None:
     table = folded(hold_from=3)
     table.publish()
-    granted.page.add_init_script(_NO_STORAGE)
-    visit(granted, stage)
-    granted.page.wait_for_selector(row_of(table))
-    turn_on(granted)
+    own_granted.page.add_init_script(_NO_STORAGE)
+    visit(own_granted, stage)
+    own_granted.page.wait_for_selector(row_of(table))
+    turn_on(own_granted)
     excess(table)
-    shown(granted, 1)
-    granted.assert_clean()
+    shown(own_granted, 1)
+    own_granted.assert_clean()
 
 
 _REASONS = {
@@ -286,9 +301,9 @@ _REASONS = {
 
 @pytest.mark.parametrize(("reason", "code"), sample(product(_REASONS, languages()), 2))
 def test_a_browser_without_notifications_says_why(
-    stage: Stage, kiosk: Watched, reason: str, code: str
+    stage: Stage, own_kiosk: Watched, reason: str, code: str
 ) -> None:
-    page = kiosk.page
+    page = own_kiosk.page
     page.add_init_script(_REASONS[reason] or ";")
     page.goto(f"{stage.display.url}/pit?lang={code}")
     page.wait_for_selector(f'#notices-button[data-notices="{reason}"]')
@@ -298,29 +313,33 @@ def test_a_browser_without_notifications_says_why(
     assert page.inner_text("#notices-state") == text
     page.click("#alert-test")
     assert text in page.inner_text("#notices-state")
-    kiosk.assert_clean()
+    own_kiosk.assert_clean()
 
 
-def test_a_question_that_is_answered_with_no_leaves_them_off(stage: Stage, kiosk: Watched) -> None:
-    kiosk.page.add_init_script(RECORDER)
-    visit(kiosk, stage)
-    kiosk.page.click("#notices-button")
-    kiosk.page.click("#notices")
-    kiosk.until("() => sessionStorage.getItem('answer')")
-    assert kiosk.page.get_attribute("#notices-button", "data-notices") == "off"
-    kiosk.assert_clean()
+def test_a_question_that_is_answered_with_no_leaves_them_off(
+    stage: Stage, own_kiosk: Watched
+) -> None:
+    own_kiosk.page.add_init_script(RECORDER)
+    visit(own_kiosk, stage)
+    own_kiosk.page.click("#notices-button")
+    own_kiosk.page.click("#notices")
+    own_kiosk.until("() => sessionStorage.getItem('answer')")
+    assert own_kiosk.page.get_attribute("#notices-button", "data-notices") == "off"
+    own_kiosk.assert_clean()
 
 
-def test_a_telephone_that_refuses_them_to_pages_says_so(stage: Stage, granted: Watched) -> None:
-    granted.page.add_init_script(
+def test_a_telephone_that_refuses_them_to_pages_says_so(
+    stage: Stage, own_granted: Watched
+) -> None:
+    own_granted.page.add_init_script(
         "window.Notification = class extends window.Notification {"
         " constructor() { throw new TypeError('Illegal constructor'); } };"
     )
-    visit(granted, stage)
-    turn_on(granted)
-    granted.page.click("#alert-test")
-    granted.page.wait_for_selector('#notices-button[data-notices="missing"]')
-    granted.assert_clean()
+    visit(own_granted, stage)
+    turn_on(own_granted)
+    own_granted.page.click("#alert-test")
+    own_granted.page.wait_for_selector('#notices-button[data-notices="missing"]')
+    own_granted.assert_clean()
 
 
 _SMALL = """
@@ -337,20 +356,19 @@ _INSIDE = """
 """
 
 
-@pytest.mark.parametrize("code", list(languages()))
+@pytest.mark.parametrize("code", sample(languages(), 2))
 def test_the_buttons_are_for_thumbs_and_the_panel_is_readable_on_every_screen(
-    stage: Stage, browser: Browser, notifier: Callable[[bytes], None], code: str
+    stage: Stage, kiosk: Watched, notifier: Callable[[bytes], None], code: str
 ) -> None:
     notifier(status("floor", heartbeat=600))
-    with watch(browser) as watched:
-        page = watched.page
-        page.goto(f"{stage.display.url}/pit?lang={code}")
-        page.wait_for_selector("#notify-banner p")
-        page.click("#notices-button")
-        for width, height in (*SIZES.values(), (1024, 768)):
-            page.set_viewport_size({"width": width, "height": height})
-            assert page.evaluate(_SMALL) == []
-            assert page.evaluate(_INSIDE), (width, height)
-            assert poorly_readable(watched) == []
-        assert_accessible(page)
-        watched.assert_clean()
+    page = kiosk.page
+    page.goto(f"{stage.display.url}/pit?lang={code}")
+    page.wait_for_selector("#notify-banner p")
+    page.click("#notices-button")
+    for width, height in (*SIZES.values(), (1024, 768)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate(_SMALL) == []
+        assert page.evaluate(_INSIDE), (width, height)
+        assert poorly_readable(kiosk) == []
+    assert_accessible(page)
+    kiosk.assert_clean()

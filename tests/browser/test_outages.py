@@ -51,6 +51,12 @@ def table(stage: Stage, heartbeat: int) -> Iterator[Table]:
 
 
 @pytest.fixture
+def kiosk(own_kiosk: Watched) -> Watched:
+    """A page whose clock the test holds."""
+    return own_kiosk
+
+
+@pytest.fixture
 def board(stage: Stage, table: Table, kiosk: Watched) -> Watched:
     """Its board, in the middle of the fourth round."""
     kiosk.page.clock.install()
@@ -125,7 +131,7 @@ class TestOfItsOwn:
     @pytest.fixture
     def stage(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         """A stage whose every part may be killed."""
-        with set_stage(tmp_path_factory.mktemp("losses")) as stage:
+        with set_stage(tmp_path_factory.mktemp("losses"), lasting=True) as stage:
             yield stage
 
     def test_a_killed_broker_greys_every_board_and_comes_back(

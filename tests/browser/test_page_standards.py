@@ -13,12 +13,12 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 from calmjs.parse import es5
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
 from tests.brokers import wait_for
-from tests.browser.chrome import SIZES, Watched, watch
+from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage, Table
 from tests.browser.test_corrections import play
@@ -96,56 +96,57 @@ def assert_accessible(page: Page) -> None:
     assert [(each["id"], each["nodes"][0]["target"]) for each in found["violations"]] == []
 
 
-@pytest.mark.parametrize("size", ["phone", "kiosk"])
-def test_a_page_shuts_nobody_out(stage: Stage, busy: Table, browser: Browser, size: str) -> None:
-    with watch(browser, size) as watched:
+@pytest.mark.parametrize("size", sample(["phone", "kiosk"], 2))
+def test_a_page_shuts_nobody_out(
+    stage: Stage, busy: Table, shared_page: SharedPage, size: str
+) -> None:
+    with shared_page.use(size) as watched:
         for path in PAGES:
             open_page(stage, watched, path, busy)
             assert_accessible(watched.page)
 
 
-@pytest.mark.parametrize(("code", "path"), sample(product(languages(), PAGES), 3))
+@pytest.mark.parametrize(("code", "path"), sample(product(languages(), PAGES), 5))
 def test_a_page_is_light_speaks_its_language_and_fits_every_screen(
-    stage: Stage, busy: Table, kiosk: Watched, path: str, code: str
+    stage: Stage, busy: Table, own_kiosk: Watched, path: str, code: str
 ) -> None:
-    open_page(stage, kiosk, path, busy, f"?lang={code}")
-    loaded = kiosk.loaded()
+    open_page(stage, own_kiosk, path, busy, f"?lang={code}")
+    loaded = own_kiosk.loaded()
     assert any(".woff2" in url for url in loaded)
     assert all(url.startswith((stage.display.url, "data:")) for url in loaded)
     for_staff = "/pit" in path or path.endswith("dealer")
     assert sum(loaded.values()) < (STAFF_LIMIT if for_staff else LIMIT), loaded
-    assert kiosk.page.evaluate("document.documentElement.lang") == languages()[code].lang
-    shown = kiosk.page.inner_text("body")
+    assert own_kiosk.page.evaluate("document.documentElement.lang") == languages()[code].lang
+    shown = own_kiosk.page.inner_text("body")
     assert not re.search(r"\{\w+\}", shown), "a placeholder was not filled in"
     assert not re.search(r"\b[a-z]+_[a-z_]+\b|undefined|NaN", shown), "a word has no translation"
     for width, height in (*SIZES.values(), *TABLETS):
-        kiosk.page.set_viewport_size({"width": width, "height": height})
-        assert kiosk.page.evaluate("document.documentElement.scrollWidth") <= width
-    kiosk.assert_clean()
+        own_kiosk.page.set_viewport_size({"width": width, "height": height})
+        assert own_kiosk.page.evaluate("document.documentElement.scrollWidth") <= width
+    own_kiosk.assert_clean()
 
 
 @pytest.mark.parametrize("code", list(languages()))
 def test_a_board_is_seen_whole_on_a_phone(
-    stage: Stage, busy: Table, browser: Browser, code: str
+    stage: Stage, busy: Table, shared_page: SharedPage, code: str
 ) -> None:
-    with watch(browser, "phone") as watched:
+    with shared_page.use("phone") as watched:
         open_page(stage, watched, "/table/{0}", busy, f"?lang={code}")
         assert watched.page.evaluate("document.documentElement.scrollHeight") <= SIZES["phone"][1]
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_every_text_has_the_contrast_of_aa_and_nothing_moves_for_who_wants_it_still(
-    stage: Stage, busy: Table, browser: Browser, path: str
+    stage: Stage, busy: Table, kiosk: Watched, path: str
 ) -> None:
-    with watch(browser, reduced_motion="reduce") as watched:
-        open_page(stage, watched, path, busy)
-        for size in ("kiosk", "phone"):
-            width, height = SIZES[size]
-            watched.page.set_viewport_size({"width": width, "height": height})
-            assert watched.page.evaluate(_MOVING) == []
-            for severity in range(1, 6):
-                watched.page.evaluate(_SET_SEVERITY, severity)
-                assert poorly_readable(watched) == [], (size, severity)
+    open_page(stage, kiosk, path, busy)
+    for size in ("kiosk", "phone"):
+        width, height = SIZES[size]
+        kiosk.page.set_viewport_size({"width": width, "height": height})
+        assert kiosk.page.evaluate(_MOVING) == []
+        for severity in range(1, 6):
+            kiosk.page.evaluate(_SET_SEVERITY, severity)
+            assert poorly_readable(kiosk) == [], (size, severity)
 
 
 _SET_SEVERITY = """

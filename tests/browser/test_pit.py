@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
 
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import DETAIL_VALUES
 from tests.brokers import Listener, wait_for
-from tests.browser.chrome import Watched, watch
+from tests.browser.chrome import Watched
 from tests.browser.live_tables import Stage, Table, set_stage
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_corrections import play
@@ -360,26 +359,23 @@ _TOP = f"(seq) => ({_THERE})(seq).getBoundingClientRect().top"
 
 
 def test_events_stand_still_while_somebody_reads_them(
-    stage: Stage, table: Table, browser: Browser
+    stage: Stage, table: Table, kiosk: Watched
 ) -> None:
     """New ones come on top, and say that they did; what is read stays where it is."""
     play(table, "PBPBPB")
-    with watch(browser) as watched:
-        visit(watched, stage, f"/pit/table/{table.name}")
-        seq = table.ledger().seq
-        watched.until(_THERE, seq)
-        watched.page.evaluate(
-            "() => { document.getElementById('event-log-box').scrollTop = 300; }"
-        )
-        before = watched.page.evaluate(_TOP, seq - 20)
-        table.deal(*_NATURAL)
-        watched.until(_THERE, table.ledger().seq)
-        watched.until("() => document.getElementById('events-new').offsetHeight > 0")
-        assert abs(watched.page.evaluate(_TOP, seq - 20) - before) <= 1
-        watched.page.click("#events-new")
-        assert watched.page.evaluate("document.getElementById('event-log-box').scrollTop") == 0
-        assert watched.page.is_hidden("#events-new")
-        watched.assert_clean()
+    visit(kiosk, stage, f"/pit/table/{table.name}")
+    seq = table.ledger().seq
+    kiosk.until(_THERE, seq)
+    kiosk.page.evaluate("() => { document.getElementById('event-log-box').scrollTop = 300; }")
+    before = kiosk.page.evaluate(_TOP, seq - 20)
+    table.deal(*_NATURAL)
+    kiosk.until(_THERE, table.ledger().seq)
+    kiosk.until("() => document.getElementById('events-new').offsetHeight > 0")
+    assert abs(kiosk.page.evaluate(_TOP, seq - 20) - before) <= 1
+    kiosk.page.click("#events-new")
+    assert kiosk.page.evaluate("document.getElementById('event-log-box').scrollTop") == 0
+    assert kiosk.page.is_hidden("#events-new")
+    kiosk.assert_clean()
 
 
 _OUTSIDE = """

@@ -7,10 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
 
 from shoe_daemon.game.coup import Outcome
-from tests.browser.chrome import SIZES, Watched, watch
+from tests.browser.chrome import SIZES, SharedPage, Watched
 from tests.browser.live_tables import Stage, Table
 from tests.browser.painted_board import see
 from tests.volume import sample
@@ -57,9 +56,9 @@ def play_round(table: Table, watched: Watched, number: int) -> list[list[str]]:
 
 @pytest.mark.parametrize("size", sample(SIZES, 3))
 def test_nothing_moves_over_rounds(
-    stage: Stage, table: Table, browser: Browser, size: str
+    stage: Stage, table: Table, shared_page: SharedPage, size: str
 ) -> None:
-    with watch(browser, size) as watched:
+    with shared_page.use(size) as watched:
         table.deal("P1:AS", "B1:5S", "P2:7H", "B2:2C")
         table.shoe.call(Outcome.PLAYER)
         watched.page.goto(stage.display.url + table.path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -71,23 +72,28 @@ _NAMED = {
 }
 
 
-@pytest.mark.parametrize("address", ["/table/{0}", "/table/{0}/history", "/pit", "/pit/table/{0}"])
+PAGES = ("/table/{0}", "/table/{0}/history", "/pit", "/pit/table/{0}")
+
+
 def test_markup_in_names_is_shown_as_text(
-    stage: Stage, table: Table, mallory: Listener, browser: Browser, address: str
+    stage: Stage, table: Table, mallory: Listener, browser: Browser
 ) -> None:
-    """Over the stream to an open page, and in the data that a page begins with."""
+    """Over the stream to open pages, and in the data that a page begins with."""
     play(table, "PB")
     table.order("hold", kind="card_off_table", slot="B1", reason=EVIL)
     table.wait("alert/active", 2)
-    with watch(browser) as watched:
-        watched.page.goto(stage.display.url + address.format(table.name))
+    with ExitStack() as stack:
+        pages = [stack.enter_context(watch(browser)) for _ in PAGES]
+        for watched, address in zip(pages, PAGES, strict=True):
+            watched.page.goto(stage.display.url + address.format(table.name))
         poison(table, mallory)
-        watched.until(_TEXT, "onerror=alert(1)")
-        assert watched.page.evaluate(_ARISEN) == 0
-        watched.page.reload()
-        watched.until(_TEXT, "onerror=alert(1)")
-        assert watched.page.evaluate(_ARISEN) == 0
-        watched.assert_clean()
+        for watched in pages:
+            watched.until(_TEXT, "onerror=alert(1)")
+            assert watched.page.evaluate(_ARISEN) == 0
+            watched.page.reload()
+            watched.until(_TEXT, "onerror=alert(1)")
+            assert watched.page.evaluate(_ARISEN) == 0
+            watched.assert_clean()
 
 
 def poison(table: Table, mallory: Listener) -> None:
