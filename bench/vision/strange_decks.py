@@ -39,7 +39,7 @@ COVERED: Final = ("half-covered", "half-covered, other end hidden", "overlap")
 NAMELESS: Final = ("foreign letters", "emblems")
 KINDS: Final = READABLE + COVERED + NAMELESS
 
-_THRESHOLDS: Final = (0.8, 0.88, 0.94, 0.97, 0.98, 0.99, 0.995, 0.999)
+_THRESHOLDS: Final = (0.8, 0.88, 0.94, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)
 _SHARD: Final = 250
 _LOOK_INTERVAL_S: Final = 0.15
 

@@ -25,10 +25,13 @@ _FOLDER = click.option(
     help="Where decks, lessons and results are kept.",
 )
 _SHARDS = click.option(
-    "--shards", default=48, show_default=True, help="Lessons, of 5,000 patches each."
+    "--shards", default=64, show_default=True, help="Lessons, of 5,000 patches each."
 )
 _SAMPLES = click.option(
-    "--samples", default=800_000, show_default=True, help="Patches that are looked at."
+    "--samples",
+    default=1_600_000,
+    show_default=True,
+    help="Patches of the first cycle; a second has half as many.",
 )
 _CARDS = click.option(
     "--cards",

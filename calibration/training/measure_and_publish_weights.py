@@ -12,6 +12,7 @@ import numpy as np
 
 from calibration.training.accuracy_chart import picture
 from calibration.training.confidence_threshold import (
+    LEAST_THRESHOLD,
     accepted,
     at_most,
     curve_of,
@@ -67,9 +68,9 @@ def measure(choice: Results, test: Results, threshold: float | None = None) -> F
     """
     Compute the figures of the test.
 
-    Without a threshold, it is chosen with the other set.
+    Without a threshold, it is chosen with the other set, but not below `LEAST_THRESHOLD`.
     """
-    fitting = shipped_threshold(curve_of(choice), ONE_IN)
+    fitting = max(LEAST_THRESHOLD, shipped_threshold(curve_of(choice), ONE_IN))
     chosen = fitting if threshold is None else threshold
     taken, within = accepted(test, chosen), readable(test)
     wrong = taken & ~test.right
@@ -149,10 +150,11 @@ The limits: an index window at least {pixels:g} pixels high, blur of the lens (s
 the light of a well lit table. Shipped threshold: {threshold:g}.
 
 The threshold was chosen with {chosen_with:,} other cards, made in the same way from other seeds:
-the lowest at which, and above which, no more than one accepted card in {one_in:,} of those was
-wrong. How the two ends are put together was chosen with them too. The limits had been fixed before
-with cards that are in neither set. {wrong} wrong in {taken:,} accepted proves, at 95 % confidence,
-no more than one in {proven:,}; `curve.json` has that for every threshold.
+the lowest from {least:g} on at which, and above which, no more than one accepted card in
+{one_in:,} of those was wrong; below {least:g}, cards of strange decks get wrong names. How the two
+ends are put together was chosen with them too. The limits had been fixed before with cards that
+are in neither set. {wrong} wrong in {taken:,} accepted proves, at 95 % confidence, no more than
+one in {proven:,}; `curve.json` has that for every threshold.
 
 <!-- /figures -->"""
 
@@ -162,6 +164,7 @@ def _filled(text: str, figures: Figures, sha256: str) -> str:
     head, _, rest = text.partition("<!-- figures -->")
     tail = rest.partition("<!-- /figures -->")[2]
     known = {**msgspec.to_builtins(figures), **figures.limits, "sha256": sha256}
+    known |= {"one_in": ONE_IN, "least": LEAST_THRESHOLD}
     taken = round(figures.cards * figures.accepted)
     proven = int(taken / at_most(figures.wrong))
-    return head + _FIGURES.format(**known, one_in=ONE_IN, taken=taken, proven=proven) + tail
+    return head + _FIGURES.format(**known, taken=taken, proven=proven) + tail

@@ -6,6 +6,7 @@ import copy
 import multiprocessing
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,11 @@ __all__ = ["Plan", "train", "work"]
 
 _BATCH_SIZE: Final = 64
 """Patches per batch of a worker."""
-_RATE: Final = 2.5e-3
+_RATES: Final = (2.5e-3, 1e-3)
+"""
+Highest learning rate of each cycle. The second has half as many patches as the first. The mean of
+the weights at both ends is surer of strange cards than either, and as careful.
+"""
 _SMOOTHING: Final = 0.005
 _SUIT_WEIGHT: Final = 1.5
 """Weight of a wrong suit relative to a wrong rank: small clubs and spades look alike."""
@@ -38,16 +43,24 @@ _REPORT_BATCHES: Final = 1000
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """Duration of training, and number of processes."""
+    """
+    Duration of training, and number of processes.
 
-    samples: int = 800_000
+    Attributes:
+        samples: Patches of the first cycle; the second has half as many.
+        seed: Of the first weights and of the order of the patches.
+        workers: Processes.
+    """
+
+    samples: int = 1_600_000
     seed: int = 0
     workers: int = 2
 
     @property
-    def steps(self) -> int:
-        """Batches per worker."""
-        return self.samples // (_BATCH_SIZE * self.workers)
+    def steps(self) -> tuple[int, ...]:
+        """Batches of each cycle per worker."""
+        first = self.samples // (_BATCH_SIZE * self.workers)
+        return first, first // 2
 
 
 def train(folder: Path, weights: Path, plan: Plan) -> None:
@@ -85,28 +98,56 @@ def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
         "gloo", init_method=meeting, rank=number, world_size=plan.workers
     )
     net = network().to(memory_format=torch.channels_last)
-    optimiser = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=1e-3)
-    pace = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, _RATE, total_steps=plan.steps, pct_start=0.1
-    )
-    began = time.monotonic()
-    for step, (images, answers) in enumerate(_batches(folder / "lessons", plan, number)):
-        loss = _loss(net.train(), images, answers, half=half)
-        optimiser.zero_grad()
-        loss.backward()
-        _share(net, plan.workers)
-        optimiser.step()
-        pace.step()
-        done = step + 1
+    began, steps = time.monotonic(), sum(plan.steps)
+    for done, loss in enumerate(_losses(net, folder / "lessons", plan, number, half=half), 1):
         if number == 0 and done % _SAY == 0:
             minutes = (time.monotonic() - began) / 60
-            left = minutes / done * (plan.steps - done)
-            click.echo(f"{done}/{plan.steps} loss {loss.item():.3f} {left:.0f} min left")
-        if number == 0 and (done % _REPORT_BATCHES == 0 or done == plan.steps):
-            click.echo(_watched(net, load(folder / "watched" / "000.npy")))
-            torch.save(net.state_dict(), weights.with_suffix(".pt"))
-            export(copy.deepcopy(net), weights)
+            left = minutes / done * (steps - done)
+            click.echo(f"{done}/{steps} loss {loss:.3f} {left:.0f} min left")
+        if number == 0 and done % _REPORT_BATCHES == 0:
+            _save(net, folder, weights)
+    if number == 0:
+        _save(net, folder, weights)
     distributed.destroy_process_group()
+
+
+def _save(net: Any, folder: Path, weights: Path) -> None:  # noqa: ANN401 - torch is an extra, without types here
+    """Write the weights, and print how the network reads cards that are not taught."""
+    click.echo(_watched(net, load(folder / "watched" / "000.npy")))
+    torch.save(net.state_dict(), weights.with_suffix(".pt"))
+    export(copy.deepcopy(net), weights)
+
+
+def _losses(
+    net: Any,  # noqa: ANN401 - as above
+    lessons: Path,
+    plan: Plan,
+    number: int,
+    *,
+    half: bool,
+) -> Iterator[float]:
+    """Train, and yield the loss of each batch; in the end average the weights of the cycles."""
+    ends: list[dict[str, Any]] = []
+    batches = _batches(lessons, plan, number)
+    for rate, steps in zip(_RATES, plan.steps, strict=True):
+        optimiser = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=1e-3)
+        pace = torch.optim.lr_scheduler.OneCycleLR(
+            optimiser, rate, total_steps=steps, pct_start=0.1
+        )
+        for images, answers in islice(batches, steps):
+            loss = _loss(net.train(), images, answers, half=half)
+            optimiser.zero_grad()
+            loss.backward()
+            _share(net, plan.workers)
+            optimiser.step()
+            pace.step()
+            yield loss.item()
+        ends.append(copy.deepcopy(net.state_dict()))
+    net.load_state_dict({name: _mean([end[name] for end in ends]) for name in ends[0]})
+
+
+def _mean(tensors: list[Any]) -> Any:  # noqa: ANN401 - as above
+    return torch.stack(tensors).mean(0) if tensors[0].is_floating_point() else tensors[-1]
 
 
 def _is_half_quicker() -> bool:
@@ -143,7 +184,7 @@ def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]
     chance = np.random.default_rng([plan.seed, number])
     shards: list[Lessons] = []
     known: set[Path] = set()
-    for step in range(plan.steps):
+    for step in range(sum(plan.steps)):
         if step % _SHARD_CHECK_BATCHES == 0:
             new = sorted(set(folder.glob("*.npy")) - known)
             shards.extend(load(path) for path in new)

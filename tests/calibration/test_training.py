@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibration.labelled_photo_reading import index_window, index_windows
 from calibration.training import deck_packages
+from calibration.training.confidence_threshold import LEAST_THRESHOLD
 from calibration.training.index_covers import with_covers
 from calibration.training.measure_and_publish_weights import measure
 from calibration.training.photo_effects import Conditions, Photo, enlarged, photograph
@@ -191,16 +192,16 @@ def _together(one: Results, other: Results) -> Results:
 
 def test_the_threshold_is_chosen_with_other_cards_than_the_figures_are_stated_for() -> None:
     assert not set(CHOICE) & set(TEST)
-    unsure = _results(0.955, right=False, cards=100)
+    unsure = _results(0.987, right=False, cards=100)
     figures = measure(_together(_results(1.0, right=True), unsure), _results(1.0, right=True))
-    assert figures.threshold == 0.96
+    assert figures.threshold == 0.99
     assert (figures.chosen_with, figures.cards, figures.wrong) == (20_100, 20_000, 0)
 
 
 def test_wrong_cards_of_the_test_are_stated_and_move_no_threshold() -> None:
-    wrong = _together(_results(1.0, right=True), _results(0.955, right=False, cards=100))
+    wrong = _together(_results(1.0, right=True), _results(0.987, right=False, cards=100))
     figures = measure(_results(1.0, right=True), wrong)
-    assert figures.threshold == 0.5
+    assert figures.threshold == LEAST_THRESHOLD
     assert figures.wrong == 100
 
 
