@@ -7,6 +7,7 @@ The real mosquitto on a free loopback port, and a listener that remembers.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -91,6 +92,12 @@ def _keep(name: socket.socket) -> None:
     _taken.append(name)
     if len(_taken) > _MAX_TAKEN:  # an older one is used by now
         _taken.popleft().close()
+
+
+@atexit.register
+def _close_kept() -> None:
+    for name in _taken:
+        name.close()
 
 
 class Mosquitto:
