@@ -181,6 +181,11 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
         layout_named(options["preset"])
     script = load_script(options["script"]) if options["script"] else None
     address = parse_source(source)
+    if script is not None and address.is_live:
+        raise UserError(
+            f"--script with {source}: nobody lays its cards before a live camera; expected a "
+            "recording, file:… or folder:…"
+        )
     wanted = _wanted(address, script, options)
     pictures = open_frames(address, wanted.camera)
     try:

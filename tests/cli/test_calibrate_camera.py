@@ -132,6 +132,7 @@ def test_the_last_line_of_a_check_says_how_far_the_deck_was_compared(
 
 def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> None:
     empty, tiny, far = (tmp_path / name for name in ("x", "tiny.toml", "far.toml"))
+    right = profile.parent / "answers.toml"
     empty.touch()
     tiny.write_text("[plane]\nsize = 0\n")
     far.write_text("[plane]\n[layout]\nx = inf\n")
@@ -163,6 +164,10 @@ def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> No
         (
             ["--source", "file:x.avi", "--out", "p.toml", "--script", far],
             "x: inf; expected a number",
+        ),
+        (
+            ["--source", "/dev/video9", "--out", "p.toml", "--script", right],
+            "--script with /dev/video9: nobody lays its cards before a live camera; expected a ",
         ),
     ):
         done = calling("camera", *arguments)
