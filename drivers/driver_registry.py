@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from drivers.driver_interface import Driver, LineSettings, NamesFiles
-from shoe_daemon.errors import UserError, describe_exception
+from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.table.observations import Signal
 
 GROUP: Final = "shoe_daemon.drivers"
@@ -71,7 +71,7 @@ def create_driver(name: str, options: Mapping[str, Any] | None = None) -> Driver
     try:
         checked = msgspec.convert(dict(options or {}), kind.options_type)
     except msgspec.ValidationError as error:
-        raise UserError(f"options of driver {name!r}: {error}") from error
+        raise UserError(f"options of driver {name!r}: {one_line(error)}") from error
     return make_driver(kind, checked, f"driver {name!r}")
 
 

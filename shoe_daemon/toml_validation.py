@@ -30,9 +30,9 @@ _ERROR_PATTERN: Final = re.compile(
 )
 _PATH_STEP: Final = re.compile(r"\.\.\.|[^.\[\]]+")
 _ANY_KEY: Final = "..."
-_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING_FIELD: Final = re.compile(r"Object missing required field `(.*)`")
-_INVALID_CHOICE: Final = re.compile(r"Invalid enum value .*")
+_INVALID_CHOICE: Final = re.compile(r"Invalid enum value .*", re.DOTALL)
 _TYPE_NAMES: Final[dict[type[inspect.Type], str]] = {
     inspect.BoolType: "true or false",
     inspect.DictType: "a table",
@@ -89,7 +89,8 @@ def convert_toml(kind: type[T], value: object, place: str) -> T:
     try:
         converted = msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise UserError(f"{place}: {_error_line(str(error), kind, value)}") from error
+        reason = " ".join(_error_line(str(error), kind, value).splitlines())  # a key may have two
+        raise UserError(f"{place}: {reason}") from error
     if _contains_nul(value):
         raise UserError(f"{place}: a text contains the character \\u0000; expected none")
     return converted

@@ -48,6 +48,7 @@ WRONG = {
     r'site = "a\n"': r"site: 'a\n'; expected small letters, digits and hyphens",
     f'site = "{LONG}"': f"site: '{LONG}'; expected at most 40 characters",
     'site = "a"\nspeed = 1': "speed: unknown key; expected one of site, table, journal, ",
+    r'"de\n`ks" = 1': "de `ks: unknown key; expected one of site, table, journal, ",
     'site = "a"\ntable = [1]': "table: [1]; expected a table, got a list",
     "site = ": "Invalid value (at line 1, ",
     'site = "a"\nsite = "b"': "Cannot overwrite a value (at line 2, ",
