@@ -1,4 +1,4 @@
-"""The machine's own Chromium, and what happens on its pages that nobody should see."""
+"""The installed Chromium, and the faults of its pages: scripts, dialogs, shifts of the layout."""
 
 from __future__ import annotations
 

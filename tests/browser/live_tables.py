@@ -120,7 +120,7 @@ class Table(Supervisor):
         wait_for(lambda: self.ledger().seq >= before + len(cards), f"{cards}")
 
     def is_online(self) -> bool:
-        """Say whether the last that it said of itself is that it is there."""
+        """Return whether its latest status is `online`."""
         said = self.of("status")
         return bool(said) and said[-1].json["state"] == "online"
 

@@ -91,7 +91,7 @@ class Followed:
 
     def follow(self) -> None:
         """
-        Wait until it has taken itself anew, some seconds after it has heard of the other version.
+        Wait until the page has reloaded itself, some seconds after the news of another version.
         """
         with self.page.expect_event("load"):
             self.hear()

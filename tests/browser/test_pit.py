@@ -58,7 +58,7 @@ def key_of(table: Table) -> str:
 
 
 def one_card_too_many(table: Table) -> dict[str, Any]:
-    """Deal a card after a natural, and return the irregularity as the table tells it."""
+    """Deal a card after a natural, and return the irregularity that the table publishes."""
     table.deal(*_NATURAL)
     table.deal("P3:4C")
     wait_for(lambda: alerts_of(table), "an alert")

@@ -30,7 +30,7 @@ _TEXT = "(text) => document.body.innerText.includes(text)"
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """A stage of its own: what is wrong is told in the pit for long."""
+    """A stage of its own: the pit reports invalid messages for a long time."""
     with set_stage(tmp_path_factory.mktemp("hostile")) as stage:
         yield stage
 

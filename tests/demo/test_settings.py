@@ -1,6 +1,5 @@
 """
-The shoe of the demo: something goes wrong early, nobody waits long, and the
-house's rules are kept.
+The shoe of the demo: an early misdeal, short pauses, and the rules of the house.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class Place(NamedTuple):
     operators: Path
 
     def desk(self) -> Desk:
-        """Return a browser at which nobody is logged in."""
+        """Return a browser without a log-in."""
         return Desk(self.display, f"hall.{self.pit.root.rpartition('/')[2]}")
 
 

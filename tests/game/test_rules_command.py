@@ -1,6 +1,5 @@
 """
-`shoe-daemon rules` shows a person the rules that the code applies, and tells a
-program the exact counts.
+`shoe-daemon rules` shows the rules that the code applies, and exact counts for programs.
 """
 
 from __future__ import annotations
