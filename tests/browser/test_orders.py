@@ -209,6 +209,7 @@ def test_a_misread_card_is_put_right_in_three_taps(
     wait_for(lambda: alerts(table), "an alert")
     hand = Hand(phone, stage, table, language)
     shown = hand.page.locator(".wrong-cards [data-card-of]")
+    shown.first.wait_for()
     assert [each.get_attribute("data-card-of") for each in shown.all()] == ["P1", "P2", "B1", "B2"]
     assert_accessible(hand.page)
     hand.tap('[data-card-of="B2"]')
