@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from msgspec.structs import replace
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import APIResponse, Browser, Page, Route
+from playwright.sync_api import TimeoutError as TimedOutError
 
 from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenes
 from drivers.simulators.simulated_shoe import DealtRound, Fault
@@ -109,7 +110,11 @@ class Hand:
     def step(self, *steps: str) -> str:
         """Wait for one of these steps of the sheet; return it."""
         some = ",".join(f'#sheet[data-step="{step}"]' for step in steps)
-        return str(self.page.locator(some).get_attribute("data-step"))
+        try:
+            return str(self.page.locator(some).get_attribute("data-step"))
+        except TimedOutError as error:
+            shown = self.page.locator("#sheet").evaluate("node => node.outerHTML")
+            raise AssertionError(f"not {steps}: {shown}") from error
 
     def enter_pin(self, pin: str = PIN) -> None:
         """Enter the PIN, if the sheet asks for one."""
@@ -165,6 +170,30 @@ def test_a_misdeal_is_resolved_in_three_taps_and_the_pin_is_nowhere_on_the_page(
         None,
     )
     phone.assert_clean()
+
+
+def test_an_answer_from_before_the_log_in_does_not_log_out(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    late: list[tuple[Route, APIResponse]] = []
+
+    def hold(route: Route) -> None:
+        if route.request.method == "GET":
+            late.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    one_card_too_many(table)
+    phone.page.route("**/orders/session", hold)
+    hand = Hand(phone, stage, table)
+    hand.tap(".proposal .order-button")
+    hand.log_in()
+    hand.step("preview")
+    ((route, answer),) = late
+    with phone.page.expect_response("**/orders/session"):
+        route.fulfill(response=answer)
+    hand.tap("#sheet-do")
+    hand.step("done")
 
 
 def test_a_corrected_card_is_seen_before_and_after(

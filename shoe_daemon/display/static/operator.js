@@ -29,6 +29,7 @@ window.Shoe = Shoe;
   var REQUEST_MS = 10000;
   var operator = { name: null, roles: [], refused: null };
   var csrf = "";
+  var sessions = 0;
   var listeners = [];
   Shoe.operator = operator;
 
@@ -63,6 +64,7 @@ window.Shoe = Shoe;
   }
 
   function takeSession(answer) {
+    sessions += 1;
     operator.name = answer.operator || null;
     operator.roles = answer.roles || [];
     operator.refused = answer.refused || null;
@@ -75,8 +77,10 @@ window.Shoe = Shoe;
   };
 
   operator.load = function (then) {
+    var before = sessions;
     request("GET", "/orders/session", null, function (status, answer) {
-      if (status === 200 && answer) {
+      // An answer from before a log-in may arrive after it.
+      if (status === 200 && answer && sessions === before) {
         takeSession(answer);
       }
       if (then) {
