@@ -92,7 +92,7 @@ class Table:
         context, state = self._context, self.state
         events: list[Event] = []
         context.events, context.chain_head = events, observation.chain_head
-        if isinstance(observation, observations.Gap) and observation.next_seq is not None:
+        if type(observation) is observations.Gap and observation.next_seq is not None:
             state.seq = max(state.seq, observation.next_seq - 1)
         if state.quiet_at is not None or state.reveal_at is not None:
             self._meet_deadlines(observation.at)

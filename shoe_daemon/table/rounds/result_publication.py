@@ -57,14 +57,14 @@ def public_ids(context: TableContext, ids: tuple[int, ...]) -> tuple[int, ...]:
 def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None:
     """Return the alerts that hold a result; empty if the table is on hold, None if none does."""
     threshold = context.options.hold_from
-    grave = tuple(
+    grave = [
         alert.data.id
         for alert in context.state.alerts
         if threshold is not None
         and alert.data.severity >= threshold
         and alerts.concerns_round(alert, number)
-    )
-    return grave if grave or context.state.on_hold else None
+    ]
+    return tuple(grave) if grave or context.state.on_hold else None
 
 
 def release_results(context: TableContext, *, at_once: bool = False) -> None:
@@ -103,7 +103,10 @@ def publish_result(
 
 def find_held_result(context: TableContext, number: int | None) -> HeldResult | None:
     """Return the held result of a round; None if there is none."""
-    return next((held for held in context.state.held if held.number == number), None)
+    for held in context.state.held:
+        if held.number == number:
+            return held
+    return None
 
 
 def _store_unpublished(context: TableContext, held: HeldResult, *, voided: bool = False) -> None:
@@ -198,7 +201,10 @@ def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult 
 
 def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
     """Return a round of this shoe that lost its result by a correction."""
-    return next((each for each in _rounds_numbered(context, number) if each.lost), None)
+    for played in _rounds_numbered(context, number):
+        if played.lost:
+            return played
+    return None
 
 
 def find_voided_round(context: TableContext, number: int) -> PlayedRound | None:

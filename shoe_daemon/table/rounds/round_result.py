@@ -184,8 +184,10 @@ def _winner_mismatch(
 
 
 def _open_mismatch(context: TableContext, number: int) -> OpenAlert | None:
-    found = (each for each in context.state.alerts if each.data.kind == _MISMATCH)
-    return next((each for each in found if each.round == number), None)
+    for alert in context.state.alerts:
+        if alert.round == number and alert.data.kind == _MISMATCH:
+            return alert
+    return None
 
 
 def _has_pair(round_: RoundState, side: int) -> bool | None:
