@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-import pytest
 
-from calibration.camera import reading_settings_from_shown_cards as shown_cards
 from calibration.camera.calibration_output import CalibrationResult
 from calibration.camera.plane_fitting import plane_from_markers
 from calibration.camera.printed_markers import find_markers
@@ -36,20 +33,10 @@ from tests.calibration.simulated_scene import (
     camera,
     seen,
 )
-from tests.volume import sample
 
 WANTED = CalibrationRequest(
     "overhead", "simulated", Camera(width=1280, height=720), 1 / 4000, "now"
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_windows() -> Iterator[None]:
-    """Most of the CPU time of a calibration goes into index windows of all sizes and positions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shown_cards, "_SCALES", sample((1.0, 1.4, 1.18, 0.85, 0.72), 3))
-        patch.setattr(shown_cards, "_SHIFTS", sample((0.0, 0.08, -0.04, 0.04, 0.12), 2))
-        yield
 
 
 @lru_cache(maxsize=1)

@@ -23,10 +23,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.brokers import PATIENCE
-from tests.calibration.shared_calibration import few_windows
 from tests.calibration.simulated_scene import SHEETS, SIDE, seen
-
-__all__ = ["few_windows"]
 
 FPS = 10
 
