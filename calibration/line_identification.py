@@ -151,13 +151,6 @@ def likely_candidates() -> list[Candidate]:
     return found
 
 
-def line_text(line: LineSettings | None) -> str:
-    """Return the settings of a line as people write them: ``9600 8N1``."""
-    if line is None:
-        return "this line"
-    return f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
-
-
 def identify(  # noqa: PLR0913 - as it says
     port: str,
     seconds: float,
@@ -181,7 +174,7 @@ def identify(  # noqa: PLR0913 - as it says
     received, failed, clearest = 0, list[LineSettings](), None
     for line in cycle(_settings(port, tried)):
         trial = _Trial(tried, None if len(_settings(port, tried)) == 1 else line)
-        echo(f"listening at {line_text(trial.line)}" if trial.line else "listening")
+        echo(f"listening at {trial.line}" if trial.line else "listening")
         try:
             with closing(open_transport(port, line)) as transport:
                 while not (is_over := stopping.is_set() or clock() >= end):
@@ -198,7 +191,7 @@ def identify(  # noqa: PLR0913 - as it says
             if not result.fitting:
                 result = replace(result, first=clearest.first, line=clearest.line)
             return replace(result, received=received)
-        echo(f"{line_text(line)}: no frame of any driver in {_shown(trial.first)}")
+        echo(f"{line or 'this line'}: no frame of any driver in {_shown(trial.first)}")
         failed.append(line)
     raise AssertionError("a cycle has no end")
 

@@ -109,6 +109,15 @@ class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             msg = f"Expected `1`, `1.5` or `2` stop bits, got `{self.stopbits}`"
             raise ValueError(msg)
 
+    @property
+    def framing(self) -> str:
+        """Data bits, parity and stop bits as people write them: ``8N1``."""
+        return f"{self.bytesize}{self.parity}{self.stopbits:g}"
+
+    def __str__(self) -> str:
+        """Format speed and framing as people write them: ``9600 8N1``."""
+        return f"{self.baudrate} {self.framing}"
+
 
 class Driver(Protocol):
     """A driver; found by an entry point of group ``shoe_daemon.drivers``."""

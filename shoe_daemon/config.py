@@ -198,12 +198,7 @@ def set_up(
     attempt = partial(note_missing_credential, notes, inspecting=inspecting)
     tolerate = partial(note_fault, faults, serving=serving)
     if config.mqtt is not None:
-        config.mqtt.check_keys()
-        with tolerate(), attempt():
-            config.mqtt.password(beside)
-        with tolerate(), attempt():
-            config.mqtt.tls_context(beside)
-        config = replace(config, mqtt=config.mqtt.beside(beside))
+        config = replace(config, mqtt=config.mqtt.checked(beside, tolerate, attempt))
     check_sections(config)
     check_installed(config.lamp, tolerate)
     check_video_installed(config.witness, beside, tolerate)

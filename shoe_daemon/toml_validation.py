@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -19,6 +19,7 @@ from msgspec import Meta, inspect
 from shoe_daemon.errors import UserError, one_line
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9-]+$(?!\n)", max_length=40)]
 """The id of a site, a table or a device, as it stands in topics and file names."""
@@ -109,6 +110,21 @@ def toml_value(value: object) -> str:
     """Return a text, a number, true or false, or a list of these, as TOML."""
     # JSON is TOML, but for characters that JSON may escape in two parts, and DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+
+
+def load_config_file(path: Path, what: str, kind: type[T], set_up: Callable[[T], U]) -> U:
+    """
+    Read a file, convert it to a type, and return what `set_up` makes of it.
+
+    Raises:
+        UserError: The first error of the file or of `set_up`, after the path, in plain words.
+    """
+    mapping = read_toml(path, what)
+    try:
+        return set_up(convert_toml(kind, mapping, str(path)))
+    except UserError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path}: {plain_error(reason)}") from error
 
 
 def plain_error(error: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from calibration.labelled_photo_reading import Label
     from calibration.line_identification import Candidate, Identification
     from calibration.serial_ports_and_speed_search import Finding, Port
-    from drivers import Driver, LineSettings
+    from drivers import Driver
     from drivers.camera.recognition.corner_index_reader import CardReading
 
 _NAME_COLUMNS: Final = 24
@@ -100,7 +100,7 @@ def serial(
 
 def _identify(port: str, seconds: float, reader_id: str) -> None:
     """Identify the reader, and print its configuration, or what came instead."""
-    from calibration.line_identification import identify, line_text
+    from calibration.line_identification import identify
     from calibration.serial_ports_and_speed_search import Finding, configuration
 
     with stop_on_signals() as stopping:
@@ -114,7 +114,7 @@ def _identify(port: str, seconds: float, reader_id: str) -> None:
             echo_wrapped(text)
         raise UserError(f"{port}: unknown: {found.received} bytes fit no driver", exit_status=1)
     first = found.fitting[0]
-    at = "" if found.line is None else f" at {line_text(found.line)}"
+    at = "" if found.line is None else f" at {found.line}"
     counts = f"{found.frames} valid frames, {found.repeats} repeats"
     click.echo(f"{first.driver.name}{at}: {counts}, {found.strange} bytes of noise")
     for text in _tie_lines(found):
@@ -133,9 +133,7 @@ def _print_hints(port: str) -> None:
 
 
 def _unknown_lines(found: Identification) -> list[str]:
-    from calibration.line_identification import line_text
-
-    first, at = found.first, f" at {line_text(found.line)}" if found.line else ""
+    first, at = found.first, f" at {found.line}" if found.line else ""
     shown = "".join(
         chr(each) if chr(each).isprintable() and each < _DEL else "." for each in first
     )
@@ -155,7 +153,7 @@ def _tie_lines(found: Identification) -> list[str]:
     if alike:
         lines.append(f"the same on the line: {', '.join(_unlike(first, each) for each in alike)}")
     if found.unlike:
-        names = (f"{_unlike(first, each)} ({_format(each.driver.line)})" for each in found.unlike)
+        names = (f"{_unlike(first, each)} ({each.driver.line.framing})" for each in found.unlike)
         lines.append(
             f"the same bytes, but with parity: {', '.join(names)}. It cannot be seen beside eight "
             "data bits: take what the reader is set to"
@@ -173,10 +171,6 @@ def _unlike(first: Candidate, other: Candidate) -> str:
         if first.options.get(key) != value
     ]
     return " and ".join(options)
-
-
-def _format(line: LineSettings) -> str:
-    return f"{line.bytesize}{line.parity}{line.stopbits:g}"
 
 
 def _print_ports(ports: list[Port]) -> None:

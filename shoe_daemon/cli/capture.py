@@ -135,8 +135,7 @@ class _Source(Struct, frozen=True):
             if self.site:
                 header["site"] = self.site
         if has_line_settings(self.port) and _opener(self.driver) is None:
-            line = self.line
-            header["line"] = f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
+            header["line"] = str(self.line)
         return header
 
     def driver_header(self, *, anonymise: bool) -> dict[str, str]:

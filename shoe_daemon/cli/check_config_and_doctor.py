@@ -16,7 +16,7 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from drivers import ForwardTarget, LineSettings, OpensLine, has_line_settings, redact_url
+from drivers import ForwardTarget, OpensLine, has_line_settings, redact_url
 from shoe_daemon.cli.shared_options import PATH, config_option
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
@@ -178,7 +178,7 @@ def _round_end(setup: Setup) -> str:
 
 def _reader(reader: Reading) -> Iterator[str]:
     is_serial = not isinstance(reader.driver, OpensLine) and has_line_settings(reader.port)
-    settings = f", {_line(reader.line)}" if is_serial else ""
+    settings = f", {reader.line}" if is_serial else ""
     known = maturity_text(reader.driver)
     more = f"; {known}" if known else ""
     port = redact_url(reader.port)
@@ -187,13 +187,9 @@ def _reader(reader: Reading) -> Iterator[str]:
         yield f"          copied to {_forward(reader.forward)}"
 
 
-def _line(line: LineSettings) -> str:
-    return f"{line.baudrate} {line.bytesize}{line.parity}{line.stopbits:g}"
-
-
 def _forward(target: ForwardTarget) -> str:
     if not target.is_tcp:
-        return f"{target.to}, {_line(target.line)}"
+        return f"{target.to}, {target.line}"
     who = "programs on this computer"
     if target.is_open_to_network:
         who = "EVERYBODY who reaches the address: they see cards before the players do"

@@ -105,8 +105,7 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
     if config.mqtt is None:
         raise UserError("cmd: the configuration has no [mqtt]; expected a broker")
     beside = Path() if given["config"] is None else given["config"].parent
-    config.mqtt.check(beside)
-    mqtt = config.mqtt.beside(beside)
+    mqtt = config.mqtt.checked(beside)
     topics = Topics(config.site, config.table.id, config.mqtt.prefix)
     order = _order(given)
     topic = topics.command(verb, order["operator"] if config.orders.operator_in_topic else None)

@@ -197,8 +197,7 @@ def _table_feed(
     if protocol is not None:
         mqtt = replace(mqtt, protocol=protocol)
     beside = Path() if file is None else file.parent
-    mqtt.check(beside)
-    mqtt = mqtt.beside(beside)
+    mqtt = mqtt.checked(beside)
     Topics("site", "table", mqtt.prefix)
     site, stale_after = config.display.site, config.display.stale_after
     return TableFeed(mqtt, site, stale_after=stale_after), table

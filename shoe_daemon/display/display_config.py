@@ -8,7 +8,7 @@ import ssl
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec import Meta, Struct
@@ -25,10 +25,9 @@ from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
-from shoe_daemon.toml_validation import Name, convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import Name, load_config_file, read_toml
 
 _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
@@ -349,13 +348,8 @@ def load_display(path: Path, *, inspecting: bool = False, serving: bool = False)
     Raises:
         UserError: The first error: file, key, value and what is expected.
     """
-    mapping: dict[str, Any] = read_toml(path, "a display's configuration")
-    try:
-        config = convert_toml(DisplayConfig, mapping, str(path))
-        return set_up_display(config, path.parent, inspecting=inspecting, serving=serving)
-    except UserError as error:
-        reason = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {plain_error(reason)}") from error
+    set_up = partial(set_up_display, beside=path.parent, inspecting=inspecting, serving=serving)
+    return load_config_file(path, "a display's configuration", DisplayConfig, set_up)
 
 
 def set_up_display(
@@ -372,13 +366,8 @@ def set_up_display(
     notes: list[str] = []
     attempt = partial(note_missing_credential, notes, inspecting=inspecting)
     tolerate = partial(note_fault, notes, serving=serving)
-    config.mqtt.check_keys()
-    with tolerate(), attempt():
-        config.mqtt.password(beside)
-    with tolerate(), attempt():
-        config.mqtt.tls_context(beside)
-    config = replace(config, mqtt=config.mqtt.beside(beside))
-    _check_prefix(config)
+    config = replace(config, mqtt=config.mqtt.checked(beside, tolerate, attempt))
+    config.mqtt.check_prefix()
     parse_listen(settings.listen)
     _check_metrics(config.metrics)
     settings.orders.check()
@@ -471,13 +460,6 @@ def _check_metrics(metrics: MetricsSettings) -> None:
         raise UserError(
             f"{key}: needs prometheus-client: pip install 'shoe-daemon[display,metrics]'"
         )
-
-
-def _check_prefix(config: DisplayConfig) -> None:
-    try:
-        Topics("site", "table", config.mqtt.prefix)
-    except UserError as error:
-        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
 
 
 def _check_names(settings: DisplaySettings) -> None:

@@ -7,6 +7,8 @@ It has no secrets, only the names of their files.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -15,7 +17,7 @@ from msgspec.structs import asdict, replace
 
 from shoe_daemon.configured_files_and_credentials import find_file, path_of, read_secret
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
+from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, Topics
 
 SESSION_EXPIRY_S: Final = 60
 """The broker keeps the daemon's session for this time (MQTT 5)."""
@@ -28,6 +30,7 @@ _PLAIN_PORT: Final = 1883
 _TLS_PORT: Final = 8883
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
+Tolerance = Callable[[], AbstractContextManager[None]]
 KeepAlive = Annotated[int, Meta(ge=1, le=3600)]
 
 
@@ -95,24 +98,37 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tls = self.tls and self.tls.beside(folder)
         return replace(self, password_file=password, tls=tls)
 
-    def check(self, folder: Path = _WORKING_FOLDER) -> None:
+    def checked(
+        self, folder: Path, tolerate: Tolerance = nullcontext, attempt: Tolerance = nullcontext
+    ) -> MqttSettings:
         """
-        Read every file that is named: faults are reported before the start.
+        Read every file that is named, and return the same settings with absolute paths.
+
+        Around each file, `tolerate` and `attempt` may take its error as a note.
 
         Raises:
-            UserError: A file is missing or invalid.
+            UserError: A key lacks another one; a file is missing or invalid.
         """
-        self.check_keys()
-        self.password(folder)
-        self.tls_context(folder)
+        self._check_keys()
+        with tolerate(), attempt():
+            self.password(folder)
+        with tolerate(), attempt():
+            self.tls_context(folder)
+        return self.beside(folder)
 
-    def check_keys(self) -> None:
+    def check_prefix(self) -> None:
         """
-        Check the keys that need another one.
+        Check the prefix, for a program without a table of its own.
 
         Raises:
-            UserError: A password without a username, or a key without its certificate.
+            UserError: The prefix, and what is expected.
         """
+        try:
+            Topics("site", "table", self.prefix)
+        except UserError as error:
+            raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+
+    def _check_keys(self) -> None:
         if self.password_file is not None and self.username is None:
             raise UserError("mqtt.password_file: a password needs mqtt.username beside it")
         if self.tls is not None and self.tls.key_file is not None and self.tls.cert_file is None:

@@ -6,7 +6,7 @@ import os
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -22,9 +22,9 @@ from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.topics import Topics, notifiers
+from shoe_daemon.mqtt.topics import notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
-from shoe_daemon.toml_validation import Name, convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import Name, load_config_file, read_toml
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
@@ -192,13 +192,8 @@ def load_notify(path: Path, *, inspecting: bool = False, serving: bool = False) 
     Raises:
         UserError: The first error: file, key, value and what is expected.
     """
-    mapping: dict[str, Any] = read_toml(path, "a configuration of notify")
-    try:
-        config = convert_toml(NotifyConfig, mapping, str(path))
-        return _set_up(config, path, inspecting=inspecting, serving=serving)
-    except UserError as error:
-        reason = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {plain_error(reason)}") from error
+    set_up = partial(_set_up, path=path, inspecting=inspecting, serving=serving)
+    return load_config_file(path, "a configuration of notify", NotifyConfig, set_up)
 
 
 def _set_up(config: NotifyConfig, path: Path, *, inspecting: bool, serving: bool) -> NotifySetup:
@@ -206,16 +201,8 @@ def _set_up(config: NotifyConfig, path: Path, *, inspecting: bool, serving: bool
     notes: list[str] = []
     attempt = partial(note_missing_credential, notes, inspecting=inspecting)
     tolerate = partial(note_fault, notes, serving=serving)
-    config.mqtt.check_keys()
-    with tolerate(), attempt():
-        config.mqtt.password(folder)
-    with tolerate(), attempt():
-        config.mqtt.tls_context(folder)
-    config = replace(config, mqtt=config.mqtt.beside(folder))
-    try:
-        Topics("site", "table", config.mqtt.prefix)
-    except UserError as error:
-        raise UserError(f"mqtt.prefix: {str(error).removeprefix('mqtt prefix ')}") from error
+    config = replace(config, mqtt=config.mqtt.checked(folder, tolerate, attempt))
+    config.mqtt.check_prefix()
     _ = config.notify.zone
     metrics = MetricsSettings()
     with tolerate():

@@ -84,7 +84,7 @@ def test_a_password_is_the_first_line_of_its_file(tmp_path: Path) -> None:
     file.write_text("open sesame\nand no more\n", encoding="utf-8")
     settings = MqttSettings(username="t", password_file=str(file))
     assert settings.password() == "open sesame"
-    settings.check()
+    settings.checked(Path())
 
 
 def test_a_bare_name_is_looked_for_among_the_credentials(
@@ -104,7 +104,7 @@ def test_every_file_is_checked_and_named(tmp_path: Path) -> None:
 
     def told(**settings: object) -> str:
         with pytest.raises(UserError) as caught:
-            msgspec.convert(settings, MqttSettings).check()
+            msgspec.convert(settings, MqttSettings).checked(Path())
         assert "\n" not in str(caught.value)
         return str(caught.value)
 
