@@ -76,10 +76,12 @@ class TestWithoutATerminal:
         process = start(tmp_path, *options, "--port", str(free_port()))
         out, err = process.communicate(timeout=LONGEST)
         assert (process.returncode, err) == (0, "")
-        # A scanner reports no start of a shoe: the first round is partial.
-        shown = 1 if driver == "line-scanner" else 2
-        assert f"2 rounds dealt from 1 shoe, {shown} of them shown with a result" in out
-        assert f"shown as really dealt: yes, {shown} round" in out
+        found = re.search(r"2 rounds dealt from 1 shoe, (\d) of them shown with a result", out)
+        assert found, out
+        # A scanner reports no start of a shoe: the first round is partial, unless a silence before
+        # it was long enough.
+        assert int(found[1]) in ({1, 2} if driver == "line-scanner" else {2}), out
+        assert f"shown as really dealt: yes, {found[1]} round" in out
         assert "1 excess card: burn the card, Supervisor" in out
 
     @pytest.mark.parametrize("mode", sample(["hidden", "open"], 2))

@@ -501,13 +501,16 @@ def test_the_captures_of_each_driver_differ_in_their_cards_alone(name: str) -> N
         driver = shown = create_driver(name, capture.options)
         if isinstance(driver, AnonymisesOptions):
             shown = create_driver(name, driver.anonymised_options)
-        lines = list(capture.lines)
+        # A comment may name people, and is left out.
+        lines = [replace(line, comment="") for line in capture.lines]
         if not capture.has_times:
             lines = [replace(line, at_us=number) for number, line in enumerate(lines)]
         changed = anonymised(lines, driver)
         assert [line.at_us for line in changed] == [line.at_us for line in lines]
-        assert b"".join(line.data for line in changed) != capture.data
-        assert observed(changed, shown) == [permuted(said) for said in observed(lines, driver)]
+        seen = observed(lines, driver)
+        assert observed(changed, shown) == [permuted(said) for said in seen]
+        if any(getattr(each, "card", None) is not None for each in seen):
+            assert b"".join(line.data for line in changed) != capture.data
 
 
 def test_every_reader_with_a_line_of_bytes_replaces_its_cards() -> None:
