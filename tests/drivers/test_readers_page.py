@@ -23,9 +23,7 @@ def test_each_configuration_is_accepted(reader: str, tmp_path: Path) -> None:
     file.write_text(f"{HEAD}\n{reader}", encoding="utf-8")
     result = CliRunner().invoke(main, ["check-config", str(file)])
     assert (result.exit_code, result.stderr) == (0, "")
-    assert re.search(
-        r"^rounds    end by (button|device|quiet) \(auto\)", result.output, re.MULTILINE
-    )
+    assert re.search(r"(?m)^rounds    end by (button|device|quiet) \(auto\)", result.output)
     assert "never tried on a real reader" in result.output
 
 
