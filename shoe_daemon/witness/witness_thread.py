@@ -192,6 +192,16 @@ class Witness(WakeableThread):
             detail = "it hangs"
         return f"witness {self.name}: {detail}" if detail else None
 
+    def join(self, timeout_s: float) -> None:
+        """Wait for the end of the open clip; a thread that does not end in time leaves no clip."""
+        super().join(timeout_s)
+        if self._thread.is_alive():
+            self._follow_news()
+            causes = self._ending[0] if self._ending is not None else ()
+            causes += self._span.causes if self._span.is_open else ()
+            self._say_missing(causes, "the daemon stopped, and the processor was busy")
+            self._send()
+
     def run(self) -> None:
         """Record until stopped: the body of the thread."""
         with contextlib.suppress(OSError):

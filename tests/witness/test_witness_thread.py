@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import threading
 from collections import namedtuple
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from drivers import ClipWriter, Image, Picture, encode_picture
 from shoe_daemon.witness import witness_thread
 from shoe_daemon.witness.clip_span import Cause
+from tests.brokers import PATIENCE
 from tests.witness.scripted_camera import (
     CLOSED,
     HEIGHT,
@@ -221,6 +223,32 @@ def test_a_stop_while_the_last_clip_is_still_encoded_says_both(
     assert [each["seq"] for each in first["causes"]] == [17]
     assert [each["seq"] for each in second["causes"]] == [18]
     assert [each["say"] for each in (first, second)] == ["clip", "clip"]
+
+
+def test_a_thread_that_does_not_end_leaves_no_dispute_unsaid(tmp_path: Path) -> None:
+    waits, goes_on = threading.Event(), threading.Event()
+
+    def hang() -> None:
+        waits.set()
+        goes_on.wait(PATIENCE)
+
+    camera = ScriptedCamera(tmp_path)
+    camera.at(20, CLOSED, undecided=True)
+    camera.call(30, hang)
+    camera.witness.start()
+    waits.wait(PATIENCE)
+    later = Cause("excess_card", 20, 1, 5)
+    camera.witness.follow([later], undecided=True)
+    camera.witness.stop()
+    camera.witness.join(0)
+    (statement,) = camera.statements
+    goes_on.set()
+    camera.witness.join(PATIENCE)
+    assert (statement["say"], [each["seq"] for each in statement["causes"]]) == (
+        "no_clip",
+        [17, 20],
+    )
+    assert statement["cut"] == "the daemon stopped, and the processor was busy"
 
 
 def test_clips_that_begin_with_the_same_picture_are_two_files(tmp_path: Path) -> None:
