@@ -58,6 +58,11 @@ def test_the_output_is_unchanged(name: str, *, regen: bool) -> None:
         pytest.fail(f"{path.relative_to(corpus.TESTS.parent)}, {difference(expected, made)}")
 
 
+def test_an_earlier_journal_stays_good() -> None:
+    for path in (corpus.EXPECTED / "journals").glob("*.txt"):
+        assert "BROKEN" not in path.read_text("utf-8"), f"{path.name}: other events than then"
+
+
 def test_every_expected_file_has_a_case(*, regen: bool) -> None:
     left_over = {
         path

@@ -8,6 +8,7 @@ previous line, 1 by default.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -278,3 +279,17 @@ LOGS = (
     ),
 )
 """At least one for every kind."""
+
+
+def main() -> None:
+    """Print the logs of a kind as the golden corpus keeps them: `KIND POLICY`."""
+    kind, policy = sys.argv[1:]
+    logs = []
+    for log in (each for each in LOGS if each.kind == kind):
+        lines = [seen.encode_observation(each).decode() for each in log.observations(policy)]
+        logs.append("\n".join([f"# {log.name}", *lines, ""]))
+    sys.stdout.write("\n".join(logs))
+
+
+if __name__ == "__main__":
+    main()

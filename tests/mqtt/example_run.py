@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import secrets
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from unittest.mock import patch
 
 from paho.mqtt import client as paho
@@ -88,6 +88,15 @@ class Played(NamedTuple):
 
     messages: list[Message]
     examples: list[Said]
+
+
+_RAISED: Final = {
+    "excess_card",
+    "manual_void",
+    "player_third_unauthorised",
+    "unreadable_card",
+}
+"""Kinds of irregularities of both tables; one that nobody closes would hold results."""
 
 
 class Witness(Listener):
@@ -188,6 +197,10 @@ class _Stage:
         self.deal(*cards)
         self.call(outcome, player_pair=player_pair)
 
+    def last_irregularity(self) -> int:
+        """Return the number of the latest irregularity."""
+        return int(self.of("event/irregularity")[-1].json["seq"])
+
     def note(
         self, suffix: str, summary: str, *, name: str | None = None, after: str | None = None
     ) -> None:
@@ -226,7 +239,14 @@ class _Tablet:
         self._given = 411
 
     def order(
-        self, verb: str, *, note: str = "", answer: str = "", again: bool = False, **fields: object
+        self,
+        verb: str,
+        *,
+        note: str = "",
+        answer: str = "",
+        again: bool = False,
+        refused: bool = False,
+        **fields: object,
     ) -> None:
         """
         Give an order and wait for its answers.
@@ -236,6 +256,7 @@ class _Tablet:
             note: The order is an example, of this.
             answer: The answer is one, of this.
             again: It has the id of the one before.
+            refused: The table refuses it.
             fields: What the verb takes.
         """
         self._stage.wait(5)
@@ -250,6 +271,8 @@ class _Tablet:
         for reply, count in zip(replies, before, strict=True):
             _wait(lambda r=reply, n=count: len(self._stage.of(r)) > n, f"an answer to {verb}")  # type: ignore[misc]
         self._stage.settle()
+        reply = self._stage.of(replies[0])[-1].json
+        assert reply["ok"] is not (refused or again), reply
         if note:
             self._stage.examples.append(Said("cmd", payload, note))
         if answer:
@@ -274,7 +297,18 @@ def play(broker: Mosquitto, folder: Path) -> Played:
             stage.note_events()
             known = {each.name for each in examples}
             examples += [each for each in stage.examples if each.name not in known]
+        _check_kinds(witness.messages)
         return Played(list(witness.messages), examples)
+
+
+def _check_kinds(messages: Iterable[Message]) -> None:
+    raised = {
+        each.json["data"]["kind"] for each in messages if each.topic.endswith("irregularity")
+    }
+    assert raised == _RAISED, (
+        f"also raised: {raised - _RAISED}, not raised: {_RAISED - raised}; expected an order that "
+        "closes each, by its number, and the kind in _RAISED"
+    )
 
 
 @contextmanager
@@ -392,8 +426,13 @@ def _give_to_the_wrong_hand(stage: _Stage, tablet: _Tablet) -> None:
     stage.note(STATE, "The Banker's third card is due.")
     stage.deal("P3:4D")
     stage.note(STATE, "It was given to the Player, and the result is held.")
-    tablet.order("undo", answer="It was refused; the sentence is for the person at the tablet.")
-    tablet.order("rule", action="reassign_to_banker")
+    tablet.order(
+        "void-round",
+        answer="It was refused; the sentence is for the person at the tablet.",
+        refused=True,
+        round=5,
+    )
+    tablet.order("rule", action="reassign_to_banker", irregularity=stage.last_irregularity())
     stage.call(Outcome.BANKER)
 
 
