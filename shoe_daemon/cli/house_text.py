@@ -84,15 +84,16 @@ def _entry(term: str, text: str) -> list[str]:
 
 def _burn(burn: Burn, decks: int) -> str:
     face = ", face down" if burn.face_down else ""
+    others = ", the first face up and the others face down" if burn.face_down else ""
     match burn.mode:
         case "first_card":
             high = f"a ten or a face counts {burn.face_value}"
             among = "itself among them" if burn.indicator_counts else "itself not among them"
             return f"as many cards as the first card counts, {among}{face}; {high}"
         case "per_deck":
-            return f"one card for each deck, {decks}{face}"
+            return f"one card for each deck, {decks}{others}"
         case "fixed":
-            return f"{burn.fixed} cards{face}"
+            return f"{burn.fixed} cards{others}"
         case "none":
             return "none"
     return "taken as it comes, not checked"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
+from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import house_rules as houses
 from shoe_daemon.game.house_rules import (
@@ -210,6 +213,28 @@ def test_the_house_in_the_documentation_is_one() -> None:
     _, _, rest = DOCS.read_text(encoding="utf-8").partition("```toml\n")
     example = tomllib.loads(rest.partition("```")[0])
     assert house_from_mapping(example, "docs/houses.md").offered
+
+
+@pytest.mark.parametrize("mode", ["per_deck", "fixed"])
+def test_the_first_burned_card_is_shown_where_the_others_lie_face_down(
+    mode: str, tmp_path: Path
+) -> None:
+    text = (FILES / "curator.toml").read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace('mode = "first_card"', f'mode = "{mode}"'), encoding="utf-8")
+    shown = CliRunner().invoke(main, ["rules", "show", str(path)]).output
+    assert "the first face up and the others face down" in " ".join(shown.split())
+
+
+def test_the_documentation_lists_every_house() -> None:
+    install = DOCS.with_name("install.md").read_text(encoding="utf-8")
+    for number, house in enumerate(HOUSE_IDS, 1):
+        rules = load_house(house)
+        row = f"| `{house}` | {rules.decks} | `{rules.dealing_style.value}` |"
+        assert row in DOCS.read_text(encoding="utf-8")
+        assert re.search(
+            rf"^  {number}  {house} +{rules.name}, {rules.decks} deck", install, re.MULTILINE
+        )
 
 
 def test_the_documentation_has_every_wager_and_prize() -> None:
