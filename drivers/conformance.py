@@ -454,8 +454,11 @@ def main(name: str, captures: Path, seed: int, *, write: bool) -> None:
             click.echo(f"        {why}")
     words = [word for word, _ in found]
     captured = len(given.samples)
-    counted = f"{captured} capture{'s' if captured > 1 else ''}"
-    click.echo(f"{name}: {words.count('ok')} of {len(words)} promises kept, {counted}")
+    kept, broken = words.count("ok"), words.count("BROKEN")
+    click.echo(
+        f"{name}: {kept} promises kept, {broken} broken, {len(words) - kept - broken} not tried; "
+        f"{captured} capture{'s' if captured > 1 else ''}"
+    )
     sys.exit(1 if "BROKEN" in words else 0)
 
 
