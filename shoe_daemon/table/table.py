@@ -51,7 +51,7 @@ _CHECKPOINT_HEADER: Final = b"table-2\n"
 
 class PreviewedCommand(NamedTuple):
     """
-    What a command would do; public facts only.
+    Preview of a command: public facts only.
 
     Attributes:
         command: As it would be judged; `refused` is the reason of a refusal.

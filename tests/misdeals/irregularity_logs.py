@@ -39,7 +39,7 @@ Line = dict[str, Any]
 
 class IrregularityLog(NamedTuple):
     """
-    What leads to one irregularity, and to no other.
+    A log that raises one irregularity, and no other.
 
     Attributes:
         name: What happens.

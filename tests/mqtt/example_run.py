@@ -79,7 +79,7 @@ class Said(NamedTuple):
 
 class Played(NamedTuple):
     """
-    What came of a run.
+    Messages and examples of a run.
 
     Attributes:
         messages: Everything that went over the broker, in order.
@@ -150,7 +150,7 @@ class _Stage:
         self._clock.moment += int(seconds * 1_000_000)
 
     def say(self, code: str, *data: int, after: float = 2.0) -> None:
-        """Let the shoe say something, and wait until what follows from it was told."""
+        """Send a frame of the shoe, and wait until its events are published."""
         self.wait(after)
         before = self._core.journal.head.observation
         self._shoe.say(code, *data)
@@ -158,7 +158,7 @@ class _Stage:
         self.settle()
 
     def settle(self) -> None:
-        """Wait until all events and the state after them were heard."""
+        """Wait until all events, and the state after them, have arrived."""
         _wait(self._is_settled, "what the table is now")
 
     def _is_settled(self) -> bool:
@@ -171,7 +171,7 @@ class _Stage:
         return [each for each in self._witness.messages if each.topic.startswith(kinds)]
 
     def of(self, suffix: str) -> list[Message]:
-        """Return what was heard on a topic of the table."""
+        """Return the messages on a topic of the table."""
         return [each for each in self._witness.messages if each.topic == self._root + suffix]
 
     def deal(self, *cards: str) -> None:
@@ -181,7 +181,7 @@ class _Stage:
             self.say("D", place_code(Slot(slot)), face)
 
     def burn(self, first: str, count: int) -> None:
-        """Turn the first card, and burn so many more, whose faces nobody sees."""
+        """Burn the first card face up, and `count` more face down."""
         self.say("D", 0x80 | FIRST_CARD << 4, face_code(Card(first)))
         for _ in range(count):
             self.say("D", 0x80 | BURN << 4, face_code(None), after=1)
