@@ -17,6 +17,8 @@ import select
 import socket
 import ssl
 from collections import deque
+from collections.abc import Hashable
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from paho.mqtt import client as paho
@@ -381,8 +383,9 @@ def _not_trusted(error: ssl.SSLCertVerificationError, settings: MqttSettings) ->
     return text
 
 
-def _properties(packet_type: int, **values: object) -> Properties:
-    """Return MQTT 5 properties of a packet."""
+@lru_cache(maxsize=16)
+def _properties(packet_type: int, **values: Hashable) -> Properties:
+    """Return MQTT 5 properties of a packet; they are not to be changed."""
     properties = Properties(packet_type)  # type: ignore[no-untyped-call]  # paho has no type here
     for name, value in values.items():
         setattr(properties, name, value)

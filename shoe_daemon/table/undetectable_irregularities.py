@@ -54,12 +54,14 @@ def undetectable_kinds(house: House, options: Options) -> dict[IrregularityKind,
 
     Without configured signals the equipment is unknown: every signal may come.
     """
-    reasons: dict[IrregularityKind, str] = {}
-    for kind, facts in IRREGULARITIES.items():
-        unmet = next((each for each in facts.requires if not _is_met(each, house, options)), None)
-        if unmet is not None:
-            reasons[kind] = unmet.value
-    return reasons
+    unmet = [each for each in Requirement if not _is_met(each, house, options)]
+    # The first of them is the reason: it overwrites those after it.
+    return {
+        kind: each.value
+        for kind, facts in IRREGULARITIES.items()
+        for each in reversed(facts.requires)
+        if each in unmet
+    }
 
 
 def _is_met(requirement: Requirement, house: House, options: Options) -> bool:
