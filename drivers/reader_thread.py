@@ -141,7 +141,6 @@ class Reader:
         self._link_failure = LoggedFailure(log, "link_lost", "link_up")
         self._decoder_failure = LoggedFailure(log, "decoder_failed")
         self._transport: Transport | None = None
-        self._was_opened = False
         self._reported_up: bool | None = None
         self._thread = threading.Thread(target=self.run, name=f"reader-{name}", daemon=True)
 
@@ -206,10 +205,11 @@ class Reader:
         now = self._mark_loop()
         self.ages, self.detail = replace(self.ages, link=now), ""
         observations: tuple[Observation, ...] = (Link(up=True),)
-        if self._was_opened:
+        # Cards may have been dealt while the first attempts failed, too.
+        if self._reported_up is not None:
             observations += (Gap(detail=GapDetail.RECONNECT),)
             self._decoder.reset()
-        self._was_opened = self._reported_up = True
+        self._reported_up = True
         self._deliver(Frame(b"", FrameKind.FRAME, observations, now))
         self._link_failure.succeeded()
 
