@@ -10,6 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,17 @@ class PlayedTable:
             "shoe", driver, line.address, driver.line, self._take, environment=environment
         )
         self._apply(Session(options=table_options))
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read from here on: the line is open. The reader ends with the block."""
+        self.reader.start()
+        try:
+            until(lambda: self.links, "the first opening")
+            yield
+        finally:
+            self.reader.stop()
+            assert self.reader.join(PATIENCE)
 
     def next_round(self) -> tuple[Scene, DealtRound]:
         """Return the next round; a new shoe before it is played."""
@@ -178,8 +190,7 @@ def may_vanish() -> None:
 def test_no_interrupted_round_is_complete_and_all_others_are(name: str, line: Line) -> None:
     cycles = volume(3, 100) if isinstance(line, PtyLine) else volume(1, 10)
     table, whole = PlayedTable(name, line), list[Hands]()
-    with capture_logs():
-        table.reader.start()
+    with capture_logs(), table.reading():
         for number in range(cycles):
             scene, dealt = table.next_round()
             steps = [place for place, step in enumerate(scene.steps) if step.is_news]
@@ -198,7 +209,5 @@ def test_no_interrupted_round_is_complete_and_all_others_are(name: str, line: Li
             whole.append(hands_of(next_dealt))
             assert table.published() == whole
             assert any(map(is_evidence, table.events[before:])), f"{dealt} is silent"
-        table.reader.stop()
-        assert table.reader.join(PATIENCE)
     assert table.links == [True] + [False, True] * cycles
     assert table.gaps >= cycles
