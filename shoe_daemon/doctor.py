@@ -18,6 +18,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Collection, Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -44,6 +45,7 @@ from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import IRREGULARITIES
+from shoe_daemon.journal.writer_lock import is_written
 from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.lamps.lamp_outputs import RELAY_LINE, Broker, check_gpio, open_output
 from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S, BrokerProbe, BrokerProbeError
@@ -64,6 +66,9 @@ _TEST_WRITES: Final = 15
 _MAX_NAMED: Final = 10
 """Cards that a finding names."""
 _UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
+
+_IN_USE: Final = "another program has it"
+"""In the errors of serial ports and cameras that are open already."""
 
 _UNSTABLE_ADVICE: Final = (
     "may be another device after the next start: name it by /dev/serial/by-id"
@@ -117,20 +122,21 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     for note in setup.notes:
         yield Finding("file", "note", note)
     yield from _check_journal(setup.journal, setup.service)
+    lines_in_use = partial(_excuse_daemon, setup) if is_written(setup.journal) else _as_it_is
     for reader in setup.readers:
-        yield _check_reader(reader)
+        yield lines_in_use(_check_reader(reader))
         yield from _check_maturity(reader)
         if reader.forward is not None:
-            yield from _check_forward(f"copy {reader.id}", reader.forward)
+            yield from map(lines_in_use, _check_forward(f"copy {reader.id}", reader.forward))
         yield from _check_codes(reader, setup.config.table.decks or setup.house.decks)
         if isinstance(reader.driver, StoresEvidence):
             yield _check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")
     for lamp in setup.config.lamp:
-        yield _light_lamp(setup, lamp) if light_lamps else _check_lamp(lamp)
+        yield _light_lamp(setup, lamp) if light_lamps else lines_in_use(_check_lamp(lamp))
     for witness in setup.config.witness:
-        yield _check_witness(witness, setup.beside)
+        yield lines_in_use(_check_witness(witness, setup.beside))
         folder = witness.clip_folder(setup.beside, setup.journal)
         yield _check_evidence(f"witness {witness.id}", folder)
     yield from table_broker(setup)
@@ -255,6 +261,20 @@ def _time_writes(folder: Path) -> tuple[float, float]:
             spans.append(time.perf_counter() - start)
         connection.close()
     return statistics.median(spans), max(spans)
+
+
+def _as_it_is(finding: Finding) -> Finding:
+    return finding
+
+
+def _excuse_daemon(setup: Setup, finding: Finding) -> Finding:
+    """Return a note in place of a line that the running daemon has open."""
+    if finding.verdict != "bad" or _IN_USE not in finding.text:
+        return finding
+    text = f"{finding.text}: the running daemon"
+    if setup.service is not None:
+        text += f"; see `systemctl status shoe-daemon@{setup.service}`"
+    return Finding(finding.about, "note", text)
 
 
 def _check_reader(reader: Reading) -> Finding:

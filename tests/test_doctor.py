@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from drivers import LineSettings, open_transport
 from shoe_daemon import config
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.journal.writer_lock import WriterLock
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.fakes.relay_board import RelayBoard
 from tests.service import example_drivers
@@ -68,6 +70,45 @@ def test_a_healthy_table_has_nothing_bad(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     for about in ("journal", "disk", "reader shoe", "broker", "subscribe", "publish"):
         assert [verdict for verdict, _ in told[about]] == ["good"]
+
+
+def test_lines_that_the_running_daemon_has_open_are_not_bad(tmp_path: Path) -> None:
+    """A technician examines the table that was just installed: its daemon runs."""
+    ends = [os.openpty() for _ in range(3)]
+    reader, copy, lamp = lines = [os.ttyname(slave) for _, slave in ends]
+    file = configured(tmp_path, reader, free_port())
+    with file.open("a", encoding="utf-8") as text:
+        text.write(f'[reader.forward]\nto = "{copy}"\n')
+        text.write(f'[[lamp]]\nid = "tower"\nrelay = "{lamp}"\n')
+        text.write("[[lamp.rule]]\nseverity = 3\nchannel = 1\n")
+    held = [open_transport(line, LineSettings()) for line in lines]
+    lock = WriterLock.take(config.load_config(file).journal)
+    try:
+        running = findings(doctor(file, "--json"))
+    finally:
+        lock.close()
+    stopped = findings(doctor(file, "--json"))
+    for transport in held:
+        transport.close()
+    for end in ends:
+        os.close(end[0])
+        os.close(end[1])
+    for about in ("reader shoe", "copy shoe", "lamp tower"):
+        [(verdict, told), *_] = running[about]
+        assert verdict == "note", told
+        assert told.endswith(": another program has it open: the running daemon")
+        assert stopped[about][0][0] == "bad"
+        assert stopped[about][0][1].endswith("another program has it open")
+
+
+def test_a_missing_line_of_a_running_daemon_is_bad(tmp_path: Path) -> None:
+    file = configured(tmp_path, f"{tmp_path}/none", free_port())
+    lock = WriterLock.take(config.load_config(file).journal)
+    try:
+        told = findings(doctor(file, "--json"))
+    finally:
+        lock.close()
+    assert told["reader shoe"] == [("bad", f"{tmp_path}/none: No such file or directory")]
 
 
 def test_lamps_are_opened_and_left_as_they_are(tmp_path: Path) -> None:

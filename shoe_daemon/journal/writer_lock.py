@@ -6,9 +6,12 @@ import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal.journal_database import file_error
+
+_LOCKS: Final = Path("/proc/locks")
 
 
 class WriterLock:
@@ -49,6 +52,23 @@ class WriterLock:
         """Release the lock and delete its file."""
         self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
+
+
+def is_written(journal: Path) -> bool:
+    """
+    Return whether a process is writing a journal; False where the system does not tell.
+
+    Takes no lock: even for a moment it would refuse a daemon that starts then.
+    """
+    try:
+        inode = journal.with_name(journal.name + ".lock").stat().st_ino
+        held = _LOCKS.read_text(encoding="ascii")
+    except OSError:
+        return False
+    return any(
+        "FLOCK" in fields and any(field.endswith(f":{inode}") for field in fields)
+        for fields in map(str.split, held.splitlines())
+    )
 
 
 def _lock(descriptor: int, journal: Path) -> None:

@@ -74,6 +74,36 @@ def test_secrets_are_for_root_alone_and_never_shown(tmp_path: Path) -> None:
     assert operators.authenticate("Maria", "4711", privileged=True)
 
 
+def test_a_later_run_adds_an_operator(tmp_path: Path) -> None:
+    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    file = tmp_path / "etc/shoe-daemon/operators.toml"
+    edited = file.read_text() + '\n[[operator]]\nname = "Robin"\nroles = ["dealer"]\n'
+    file.write_text(edited)
+    again = ("--operator", "Maria", "--operator", "Kim")
+    output = written(tmp_path, *BARE, *again, typed="0815\n")
+    assert "changed   /etc/shoe-daemon/operators.toml" in output
+    assert "argon2" not in output
+    assert file.read_text().startswith(edited)
+    assert file.stat().st_mode & 0o777 == 0o600
+    operators = Operators("operators.toml", file.parent)
+    operators.load()
+    assert operators.authenticate("Maria", "4711", privileged=True)
+    assert operators.authenticate("Kim", "0815", privileged=True)
+    assert operators.find("Robin") is not None
+    before = contents(tmp_path)
+    written(tmp_path, *BARE, *again)
+    assert contents(tmp_path) == before
+
+
+def test_operators_cannot_be_added_to_a_broken_file(tmp_path: Path) -> None:
+    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    file = tmp_path / "etc/shoe-daemon/operators.toml"
+    file.write_text("[[operator]\n")
+    result = init(tmp_path, *BARE, "--operator", "Kim", typed="0815\n")
+    assert "operators.toml" in str(result.exception)
+    assert file.read_text() == "[[operator]\n"
+
+
 def test_a_table_starts_without_its_credentials(tmp_path: Path) -> None:
     """A unit that lacks a credential does not start, unless it has one in its place."""
     written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
