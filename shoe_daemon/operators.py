@@ -247,6 +247,16 @@ def _read(path: Path) -> tuple[Operator, ...]:
     return operators
 
 
+def operator_names(path: Path) -> frozenset[str]:
+    """
+    Return the names in an operators file, of operators with and without a PIN.
+
+    Raises:
+        UserError: It is invalid, or the extra is missing.
+    """
+    return frozenset(each.name for each in _read(path))
+
+
 def hash_pin(pin: str) -> str:
     """
     Return the hash of a PIN for an operators file.

@@ -65,7 +65,7 @@ _LANGUAGES: Final = sorted(
     "operators",
     multiple=True,
     metavar="NAME",
-    help="A supervisor with a PIN, which is asked for. Repeatable.",
+    help="A supervisor with a PIN, which is asked for; added to those there are. Repeatable.",
 )
 @click.option(
     "--witness",
@@ -117,7 +117,9 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     check_answers(answers)
     encrypt = root == _ROOT and not given["plain_passwords"] and can_encrypt()
     samples = {path.name: path.read_text(encoding="utf-8") for path in sample_files()}
-    installation = prepare(answers, root, record, samples, encrypt=encrypt)
+    installation = prepare(
+        answers, root, record, samples, encrypt=encrypt, named_operators=given["operators"]
+    )
     for line in installation.description():
         click.echo(line)
     if answers.display == "kiosk":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,14 +21,16 @@ from shoe_daemon.installation.planned_files import (
     PlannedFile,
     Secrets,
     display_account,
+    operator_sections,
     plan_files,
 )
 from shoe_daemon.installation.questions import ask_secret
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
-from shoe_daemon.operators import hash_pin
+from shoe_daemon.operators import hash_pin, operator_names
 from shoe_daemon.password_hashes_and_throttle import hash_password
 
 _ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
+_OPERATORS: Final = f"{CONFIGS}/operators.toml"
 _SERVER: Final = f"{CERTIFICATES}/broker.pem"
 
 
@@ -71,17 +73,19 @@ class Installation(Struct, frozen=True):
         write(self.root, self.changes, record)
 
 
-def prepare(
+def prepare(  # noqa: PLR0913 - what the command was given
     answers: Answers,
     root: Path,
     record: Record,
     samples: Mapping[str, str],
     *,
     encrypt: bool,
+    named_operators: Collection[str] = (),
 ) -> Installation:
     """
     Make or ask for missing secrets, and return all changes that follow from checked answers.
-    Nothing is written. With `encrypt`, new passwords and keys will be encrypted.
+    Nothing is written. With `encrypt`, new passwords and keys will be encrypted. Operators that
+    an option of this run names are added to the existing ones.
 
     Raises:
         UserError: An existing file cannot be read, or an answer is invalid.
@@ -105,6 +109,13 @@ def prepare(
         public_key=public_key,
     )
     changes = compare(root, plan_files(answers, secrets, samples), record)
+    known_operators = {name for each in record.answers.values() for name in each.operators}
+    new_operators = [
+        name
+        for name in answers.operators
+        if name in named_operators or name not in known_operators
+    ]
+    changes += _added_operators(new_operators, root)
     if answers.has_broker:
         passwords = {name: known[name] or new[name] for name in accounts}
         changes.append(_accounts_change(root, passwords))
@@ -142,9 +153,22 @@ def _pit_hash(answers: Answers, root: Path) -> str | None:
 
 
 def _operator_hashes(answers: Answers, root: Path) -> dict[str, str]:
-    if _exists(root, f"{CONFIGS}/operators.toml"):
-        return {}
-    return {name: ask_secret(f"PIN of {name}", hash_pin) for name in answers.operators}
+    return {} if _exists(root, _OPERATORS) else _ask_pins(answers.operators)
+
+
+def _ask_pins(operators: Iterable[str]) -> dict[str, str]:
+    return {name: ask_secret(f"PIN of {name}", hash_pin) for name in operators}
+
+
+def _added_operators(names: Iterable[str], root: Path) -> Iterator[Change]:
+    """Yield the change of an existing operators file that lacks some of them."""
+    before = _read(root, _OPERATORS)
+    if before is None:
+        return
+    known = operator_names(root / _OPERATORS.lstrip("/")) if names else ()
+    if hashes := _ask_pins(name for name in names if name not in known):
+        text = f"{before.rstrip()}\n{operator_sections(hashes)}"
+        yield Change(PlannedFile(_OPERATORS, text, 0o600, secret=True), "changed", before)
 
 
 def _new_signing_keys(root: Path, credentials: CredentialFolder) -> tuple[str, str] | None:

@@ -97,7 +97,8 @@ def _secret_files(secrets: Secrets) -> Iterator[PlannedFile]:
     if secrets.pit_hash:
         texts["pit.hash"] = f"{secrets.pit_hash}\n"
     if secrets.operator_hashes:
-        texts["operators.toml"] = _operators(secrets.operator_hashes)
+        head = "# Operators who give orders with a PIN: docs/orders.md.\n"
+        texts["operators.toml"] = head + operator_sections(secrets.operator_hashes)
     if secrets.private_key:
         texts[KEY_NAME] = secrets.private_key
     for name, text in texts.items():
@@ -106,14 +107,13 @@ def _secret_files(secrets: Secrets) -> Iterator[PlannedFile]:
         yield PlannedFile(f"{CONFIGS}/{PUBLIC_NAME}", secrets.public_key)
 
 
-def _operators(hashes: Mapping[str, str]) -> str:
-    parts = ["# Operators who give orders with a PIN: docs/orders.md.\n"]
-    for name, pin_hash in hashes.items():
-        parts.append(
-            f"\n[[operator]]\nname = {toml_value(name)}\n"
-            f'roles = ["supervisor"]\npin = {toml_value(pin_hash)}\n'
-        )
-    return "".join(parts)
+def operator_sections(hashes: Mapping[str, str]) -> str:
+    """Return the sections of supervisors in an operators file, by their names and PIN hashes."""
+    return "".join(
+        f"\n[[operator]]\nname = {toml_value(name)}\n"
+        f'roles = ["supervisor"]\npin = {toml_value(pin_hash)}\n'
+        for name, pin_hash in hashes.items()
+    )
 
 
 def _table_files(
