@@ -127,6 +127,21 @@ def _check_names(out: Path, report: Path | None, script: Path | None, source: st
                 raise UserError(f"{option} {path}: that is {other}; expected another name")
     if report is not None and report.resolve() == out.resolve():
         raise UserError(f"--report {report}: that is --out; expected another name")
+    if out is not None and out.is_file() and not _may_be_profile(out):
+        raise UserError(
+            f"--out {out}: is there, and is no camera's profile; expected another name, such as "
+            f"{out.stem}-camera.toml"
+        )
+
+
+def _may_be_profile(path: Path) -> bool:
+    """Return False for another file, such as the configuration of the table."""
+    from shoe_daemon.toml_validation import read_toml
+
+    try:
+        return not path.stat().st_size or "camera" in read_toml(path, "a camera's profile")
+    except UserError:
+        return False
 
 
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:

@@ -173,6 +173,18 @@ def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> No
         assert done.output.count("\n") == 1
 
 
+def test_a_profile_does_not_replace_the_configuration_of_a_table(tmp_path: Path) -> None:
+    config = tmp_path / "table-7.toml"
+    config.write_text('site = "casino"\n[table]\nid = "table-7"\n')
+    done = calling("camera", "--source", "/dev/video9", "--out", config)
+    assert done.exit_code == 2
+    assert done.output == (
+        f"shoe-daemon: --out {config}: is there, and is no camera's profile; expected another "
+        "name, such as table-7-camera.toml\n"
+    )
+    assert "table-7" in config.read_text()
+
+
 def test_a_guided_run_needs_somebody(tmp_path: Path) -> None:
     recording = recorded(tmp_path / "one", seen())
     done = calling("camera", "--source", f"folder:{recording}", "--out", tmp_path / "p.toml")
