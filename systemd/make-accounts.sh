@@ -18,6 +18,10 @@ if [ ! -e "$accounts" ]; then
 fi
 for name in "$@"; do
     file=$passwords/$name.password
+    if [ ! -e "$file" ] && [ -e "$file.cred" ]; then # encrypted by `shoe-daemon init`
+        echo "$name: $file.cred, kept as it is"
+        continue
+    fi
     if [ ! -e "$file" ]; then
         install -m 600 /dev/null "$file"
         openssl rand -hex 16 > "$file"
