@@ -22,7 +22,7 @@ Next, as root in {folder}; README.md explains every file:
   cp example.toml /etc/shoe-daemon/table-7.toml
   editor /etc/shoe-daemon/table-7.toml       # at least the reader's port
   shoe-daemon check-config /etc/shoe-daemon/table-7.toml
-  cp shoe-daemon@.service /etc/systemd/system/
+  cp shoe-daemon@.service shoe-failure@.service /etc/systemd/system/
   systemctl daemon-reload
   systemctl enable --now shoe-daemon@table-7"""
 
