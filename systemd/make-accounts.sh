@@ -29,3 +29,4 @@ for name in "$@"; do
     mosquitto_passwd -b "$accounts" "$name" "$(head -n 1 "$file")"
     echo "$name: $file"
 done
+echo "next: systemctl reload mosquitto"

@@ -33,4 +33,5 @@ def test_an_account_with_an_encrypted_password_is_kept(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         f"board: {passwords}/board.password.cred, kept as it is",
         f"notify: {passwords}/notify.password",
+        "next: systemctl reload mosquitto",
     ]
