@@ -48,8 +48,8 @@ def display(
     Show any number of tables to browsers, until SIGTERM or Ctrl-C.
 
     /table/ID is a table's board, /table/ID/history its rounds, /pit all tables.
-    It reads from the MQTT broker, and publishes nothing but requests of events that its log
-    lacks.
+    It reads from the MQTT broker. It publishes requests of events that its log lacks, and
+    operators' orders where [display.orders] has an operators file; nothing else.
     """
     if context.invoked_subcommand is not None:
         return
