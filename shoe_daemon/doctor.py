@@ -67,8 +67,8 @@ _MAX_NAMED: Final = 10
 """Cards that a finding names."""
 _UNSTABLE_NAMES: Final = ("/dev/ttyUSB", "/dev/ttyACM")
 
-_IN_USE: Final = "another program has it"
-"""In the errors of serial ports and cameras that are open already."""
+_IN_USE: Final = ("another program has it", "is in use by 'shoe-daemon'")
+"""In the errors of ports, keyboards, cameras and GPIO lines that are open already."""
 
 _UNSTABLE_ADVICE: Final = (
     "may be another device after the next start: name it by /dev/serial/by-id"
@@ -269,7 +269,7 @@ def _as_it_is(finding: Finding) -> Finding:
 
 def _excuse_daemon(setup: Setup, finding: Finding) -> Finding:
     """Return a note in place of a line that the running daemon has open."""
-    if finding.verdict != "bad" or _IN_USE not in finding.text:
+    if finding.verdict != "bad" or not any(part in finding.text for part in _IN_USE):
         return finding
     text = f"{finding.text}: the running daemon"
     if setup.service is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from drivers import LineSettings, open_transport
+from drivers import LineError, LineSettings, open_transport
 from shoe_daemon import config
 from shoe_daemon.cli import main
 from shoe_daemon.game.irregularities import IrregularityKind
@@ -99,6 +99,25 @@ def test_lines_that_the_running_daemon_has_open_are_not_bad(tmp_path: Path) -> N
         assert told.endswith(": another program has it open: the running daemon")
         assert stopped[about][0][0] == "bad"
         assert stopped[about][0][1].endswith("another program has it open")
+
+
+def test_a_gpio_line_of_the_running_daemon_is_not_bad(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check_gpio(chip: str, _: object) -> None:
+        raise LineError(f"{chip}: line '4' is in use by 'shoe-daemon'")
+
+    monkeypatch.setattr("shoe_daemon.doctor.check_gpio", check_gpio)
+    file = configured(tmp_path, "/dev/null", free_port())
+    with file.open("a", encoding="utf-8") as text:
+        text.write('[[lamp]]\nid = "board"\ngpio = "/dev/gpiochip0"\n')
+        text.write("[[lamp.rule]]\nseverity = 3\nchannel = 4\n")
+    lock = WriterLock.take(config.load_config(file).journal)
+    try:
+        assert findings(doctor(file, "--json"))["lamp board"][0][0] == "note"
+    finally:
+        lock.close()
+    assert findings(doctor(file, "--json"))["lamp board"][0][0] == "bad"
 
 
 def test_a_missing_line_of_a_running_daemon_is_bad(tmp_path: Path) -> None:
