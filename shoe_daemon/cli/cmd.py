@@ -75,7 +75,8 @@ def command(ctx: click.Context, /, verb: str | None, **given: Any) -> None:  # n
     Give an order to the daemon of a table, over MQTT, and print its answer.
 
     Ends with 0 where it was carried out, with 1 where it was refused, and with 2
-    where it could not be given or nobody answered. docs/orders.md has every VERB.
+    where it could not be given or nobody answered. Without a VERB it names all of
+    them; docs/orders.md explains each.
     """
     if given["hash_pin"]:
         from shoe_daemon.operators import hash_pin
