@@ -47,7 +47,8 @@ _LANGUAGES: Final = sorted(
     "tls_names",
     multiple=True,
     metavar="NAME",
-    help="Encrypted listener of the broker here, for this host name or address. Repeatable.",
+    help="Encrypted listener of the broker here, for this host name or address; or none. "
+    "Repeatable.",
 )
 @click.option(
     "--display",

@@ -72,14 +72,20 @@ def ask_answers(given: Given, earlier: Answers | None, found: Sequence[FoundRead
         name=given.name or _kept_name(earlier, table),
         house=ask.choice("house", "House (its rules)", _houses()),
         reader=_reader(ask, given, found),
-        broker=ask.text("broker", "Broker: here, or HOST:PORT", "here", check_broker),
-        tls_names=given.tls_names,
+        broker=(broker := ask.text("broker", "Broker: here, or HOST:PORT", "here", check_broker)),
+        tls_names=_tls_names(given, earlier, broker),
         ca_file=given.ca_file or (earlier.ca_file if earlier else None),
         display=cast("DisplayKind", ask.choice("display", "Boards", _DISPLAYS)),
         language=given.language or (earlier.language if earlier else "en"),
         operators=_operators(given, earlier),
         witness=_witness(given, earlier, table),
     )
+
+
+def _tls_names(given: Given, earlier: Answers | None, broker: str) -> tuple[str, ...]:
+    if given.tls_names:
+        return () if given.tls_names == ("none",) else given.tls_names
+    return earlier.tls_names if earlier and broker == "here" else ()
 
 
 def _witness(given: Given, earlier: Answers | None, table: str) -> str | None:

@@ -74,6 +74,19 @@ def test_secrets_are_for_root_alone_and_never_shown(tmp_path: Path) -> None:
     assert operators.authenticate("Maria", "4711", privileged=True)
 
 
+def test_a_later_run_keeps_the_pages_encrypted(tmp_path: Path) -> None:
+    options = ("--display", "network", "--tls", "board.example", "--operator", "Maria")
+    written(tmp_path, *BARE, *options, typed="a long password\n4711\n")
+    display = tmp_path / "etc/shoe-daemon/display.toml"
+    before = display.read_text()
+    assert "[display.tls]" in before
+    written(tmp_path, *BARE, "--table", "table-2")
+    written(tmp_path, *BARE, "--table", "table-1", "--operator", "Kim", typed="0815\n")
+    assert display.read_text() == before
+    written(tmp_path, *BARE, "--table", "table-1", "--tls", "none")
+    assert "[display.tls]" not in display.read_text()
+
+
 def test_a_later_run_adds_an_operator(tmp_path: Path) -> None:
     written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
     file = tmp_path / "etc/shoe-daemon/operators.toml"
