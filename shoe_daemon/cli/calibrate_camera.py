@@ -127,7 +127,7 @@ def _check_names(out: Path, report: Path | None, script: Path | None, source: st
                 raise UserError(f"{option} {path}: that is {other}; expected another name")
     if report is not None and report.resolve() == out.resolve():
         raise UserError(f"--report {report}: that is --out; expected another name")
-    if out is not None and out.is_file() and not _may_be_profile(out):
+    if out.is_file() and not _may_be_profile(out):
         raise UserError(
             f"--out {out}: is there, and is no camera's profile; expected another name, such as "
             f"{out.stem}-camera.toml"
