@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,9 +30,10 @@ from shoe_daemon.journal import JournalReader
 from shoe_daemon.table import decode_event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
-from tests.brokers import wait_for
+from tests.brokers import Listener, wait_for
 from tests.browser.chrome import SharedPage, Watched, watch
 from tests.browser.live_tables import Stage, Table, play_on_line, set_stage
+from tests.browser.published_table import FoldedTable
 from tests.browser.test_corrections import play
 from tests.browser.test_page_standards import assert_accessible
 from tests.browser.three_accounts import (
@@ -43,6 +45,7 @@ from tests.browser.three_accounts import (
     log_rounds,
 )
 from tests.commands.command_table import SITE
+from tests.demo.test_board_server import first_of
 from tests.display.test_order_routes import OPERATORS, OTHER_PIN, PIN
 from tests.volume import sample, volume
 
@@ -399,6 +402,99 @@ def test_an_ended_session_asks_who_it_is_and_keeps_the_selection(
     hand.page.click("#sheet-do")
     hand.step("done")
     wait_for(lambda: not alerts(table), "no alert")
+
+
+def is_unknown(url: str) -> bool:
+    return first_of(url)["board"]["known"] is False
+
+
+def test_a_page_that_was_opened_before_its_table_gives_it_orders(
+    stage: Stage, kiosk: Watched
+) -> None:
+    """Screens start before the tables, or with them."""
+    page, name = kiosk.page, f"early-{next(_numbers)}"
+    with Listener(stage.broker.port, "nothing") as listener:
+        table = FoldedTable(listener, name, policy="fr_2007")
+        table.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4C")
+        for path, button in (
+            (f"/table/{name}/dealer", '[data-order="hold"]'),
+            (f"/pit/table/{name}", ".proposal .order-button"),
+        ):
+            page.context.clear_cookies()
+            page.goto(f"{stage.display.url}{path}?lang=en")
+            page.wait_for_selector("body:not(.waiting)")
+            table.publish()
+            page.click(f"{button}:enabled")
+            if page.locator("#sheet-name").count():
+                page.fill("#sheet-name", "Maria")
+            page.fill("#sheet-pin", PIN)
+            with page.expect_request(f"**/orders/{SITE}.{name}/*"):
+                page.click("#sheet-do")
+            page.click("#sheet-close")
+            table.clear()
+            wait_for(partial(is_unknown, stage.display.url + path), "the table to be unknown")
+
+
+def test_it_is_not_called_undone_while_nobody_knows(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    """The table has the order, the answer is lost, and then the broker is away for a while."""
+    one_card_too_many(table)
+    hand = Hand(phone, stage, table)
+    steps: list[str] = []
+
+    def lose(route: Route) -> None:
+        if "dry_run" in str(route.request.post_data):
+            route.continue_()
+            return
+        steps.append(str(hand.page.get_attribute("#sheet", "data-step")))
+        if len(steps) == 1:
+            route.fetch()
+            route.abort()
+        elif len(steps) <= 3:
+            code = ("not_sent", "busy")[len(steps) - 2]
+            route.fulfill(status=502, json={"refused": "not now", "code": code})
+        else:
+            route.continue_()
+
+    hand.page.route("**/orders/*/rule", lose)
+    hand.tap(".proposal .order-button")
+    hand.log_in()
+    hand.step("preview")
+    hand.tap("#sheet-do")
+    assert hand.step("done", "refused") == "done"
+    assert steps == ["asked", "lost", "lost", "lost"]
+    assert len({each.id for each in commands(table)}) == 1
+
+
+def test_an_order_without_an_answer_is_followed_through_a_new_log_in(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    """The display restarts after it has passed the order on: its sessions are gone."""
+    one_card_too_many(table)
+    hand = Hand(phone, stage, table)
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        body = str(route.request.post_data)
+        if "dry_run" in body or lost:
+            route.continue_()
+        else:
+            lost.append(body)
+            route.fetch()
+            hand.page.context.clear_cookies()
+            route.abort()
+
+    hand.page.route("**/orders/*/rule", lose)
+    hand.tap(".proposal .order-button")
+    hand.log_in()
+    hand.step("preview")
+    hand.tap("#sheet-do")
+    hand.step("log-in")
+    hand.log_in()
+    assert hand.step("done", "preview", "refused") == "done"
+    assert [each.refused is None for each in commands(table)] == [True, False]
+    assert len({each.id for each in commands(table)}) == 1
 
 
 def test_without_the_broker_the_buttons_are_off_and_say_why(

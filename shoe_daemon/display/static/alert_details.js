@@ -54,7 +54,7 @@ window.Shoe = Shoe;
 
   function createCommand(verb, fields, title) {
     if (givesOrders()) {
-      return Shoe.orderSheet.button(Shoe.page().key, verb, fields, title);
+      return Shoe.orderSheet.button(verb, fields, title);
     }
     var line = Shoe.commands.commandLine(verb, fields);
     return line ? Shoe.commands.createElement(line)

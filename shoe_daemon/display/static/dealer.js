@@ -121,7 +121,7 @@
     Shoe.setClass(byId("order-buttons"), "hidden", !Shoe.page().order_verbs);
     Shoe.fillOnChange(byId("order-buttons"), "made", function () {
       return ORDERS.map(function (verb) {
-        return Shoe.orderSheet.button(row.key, verb, {},
+        return Shoe.orderSheet.button(verb, {},
           Shoe.word(WORDS[verb] || "give_" + verb.replace(/-/g, "_")), true);
       });
     });
@@ -163,6 +163,7 @@
       shoe: state.shoe.number, round: state.round ? state.round.number : state.counts.rounds
     }) : "");
     document.title = row.name || row.table;
+    Shoe.setAttribute(document.body, "data-key", row.key);
     Shoe.setAttribute(document.body, "data-fresh", lost ? "lost" : row.fresh.is);
     betting(state);
     showHands(state && state.round);
@@ -190,6 +191,7 @@
     Shoe.fillWords();
     Shoe.setAttribute(document.body, "data-key", Shoe.page().key);
     Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.orderSheet.table = function () { return row && row.key; };
     Shoe.operator.onChange(show);
     if (Shoe.page().order_verbs) {
       Shoe.operator.load();

@@ -10,12 +10,15 @@
  *                             nobody is
  * Shoe.operator.onChange(action)          action() after each log-in and log-out
  * Shoe.operator.createId()    a new id for an order
- * Shoe.operator.send(table, verb, order, then)
+ * Shoe.operator.send(table, verb, order, then, unanswered)
  *                             sends an order with its id, again and again until it is answered:
  *                             the table carries it out once. then(outcome), the first time also
  *                             after a while without an answer:
  *                                 {reply}           the table's answer
- *                                 {code, refused}   the display did not pass it on
+ *                                 {code, refused}   the display did not pass it on. Of an order
+ *                                                   that an earlier try may have brought to the
+ *                                                   table (unanswered: of an earlier call), this
+ *                                                   comes only where a log-in may help
  *                                 {waiting: true}   nothing is known yet; then is called again
  *                             Returns a function that stops asking
  */
@@ -27,6 +30,7 @@ window.Shoe = Shoe;
 
   var RETRY_MS = 1500;
   var REQUEST_MS = 10000;
+  var LOG_IN_HELPS = { session: true, token: true, pin: true, role: true };
   var operator = { name: null, roles: [], refused: null };
   var csrf = "";
   var sessions = 0;
@@ -119,9 +123,15 @@ window.Shoe = Shoe;
     }).join("");
   };
 
-  operator.send = function (table, verb, order, then) {
+  operator.send = function (table, verb, order, then, unanswered) {
     var path = "/orders/" + encodeURIComponent(table) + "/" + verb;
     var stopped = false;
+    var mayBeDone = Boolean(unanswered);
+
+    function isRefusal(answer) {
+      return Boolean(answer && answer.code) && answer.code !== "no_reply" &&
+        (!mayBeDone || LOG_IN_HELPS[answer.code] === true);
+    }
 
     function ask() {
       request("POST", path, order, function (status, answer) {
@@ -130,12 +140,13 @@ window.Shoe = Shoe;
         }
         if (status === 200 && answer) {
           then({ reply: answer });
-        } else if (answer && answer.code && answer.code !== "no_reply") {
+        } else if (isRefusal(answer)) {
           if (answer.code === "session") {
             takeSession({});
           }
           then(answer);
         } else {
+          mayBeDone = !order.dry_run;
           then({ waiting: true });
           window.setTimeout(function () {
             if (!stopped) {

@@ -6,7 +6,8 @@
  *                             for; of a list, one is chosen. A direct order is given without a preview, and the sheet closes
  *                             by itself once it is carried out; then() is called. A field may be
  *                             a function, which is called when the order is given
- * Shoe.orderSheet.button(table, verb, fields, title, direct)   a button that opens it
+ * Shoe.orderSheet.button(verb, fields, title, direct)   a button that opens it for the table of
+ *                             the page, Shoe.orderSheet.table()
  *
  * For tests:
  *     #sheet               data-step: log-in, choose, preview, asked (on its way), done, refused,
@@ -343,7 +344,7 @@ window.Shoe = Shoe;
     }
   }
 
-  function send(order, then) {
+  function send(order, then, unanswered) {
     var mine = now;
     if (now.stop) {
       now.stop();
@@ -352,7 +353,7 @@ window.Shoe = Shoe;
       if (now === mine) {
         then(outcome);
       }
-    });
+    }, unanswered);
   }
 
   function withFields(more) {
@@ -380,12 +381,26 @@ window.Shoe = Shoe;
   }
 
   function execute(seq, pin) {
-    var order = withFields({ expects_seq: seq, pin: isPrivileged() ? pin : null });
+    give(withFields({ expects_seq: seq, pin: isPrivileged() ? pin : null }));
+  }
+
+  function give(order) {
+    var before = now.unanswered;
     show("asked", Shoe.el("p", { "class": "told", text: Shoe.word("sheet_asked") }));
     send(order, function (outcome) {
       // Sent again, it needs no PIN, and the page keeps none.
       delete order.pin;
       var reply = outcome.reply;
+      if (outcome.waiting) {
+        now.unanswered = order;
+      } else if (now.unanswered && !reply) {
+        // Whether it was carried out is not known: after the log-in it is sent again.
+        now.pin = null;
+        showLogIn(refusedText(outcome));
+        return;
+      } else {
+        now.unanswered = null;
+      }
       var decided = reply && (reply.earlier || reply);
       if (decided && decided.ok) {
         if (now.direct) {
@@ -400,8 +415,16 @@ window.Shoe = Shoe;
       } else {
         showFailure(outcome, next);
       }
-    });
+    }, Boolean(before));
     now.pin = null;
+  }
+
+  /* An order whose answer was lost, after a new log-in: the same one, with the same id. */
+  function giveAgain() {
+    if (isPrivileged()) {
+      now.unanswered.pin = now.pin;
+    }
+    give(now.unanswered);
   }
 
   function finish(then) {
@@ -451,6 +474,8 @@ window.Shoe = Shoe;
       showChoice(missing[0]);
     } else if (!Shoe.operator.name) {
       showLogIn(null);
+    } else if (now.unanswered) {
+      giveAgain();
     } else if (now.direct) {
       execute(null, now.pin);
     } else {
@@ -498,7 +523,7 @@ window.Shoe = Shoe;
     }
     opener = document.activeElement;
     now = { table: table, verb: verb, fields: {}, title: title, pin: null, why: null,
-      direct: Boolean(direct), then: then, round: sheet.round };
+      unanswered: null, direct: Boolean(direct), then: then, round: sheet.round };
     Object.keys(fields || {}).forEach(function (name) { now.fields[name] = fields[name]; });
     setTitle(title);
     Shoe.setAttribute(byId("sheet"), "data-verb", verb);
@@ -524,9 +549,12 @@ window.Shoe = Shoe;
   /* Set by the page: the round whose cards can be chosen. */
   sheet.round = function () { return null; };
 
-  sheet.button = function (table, verb, fields, title, direct) {
+  /* Set by the page: the key of its table, which the page may know later than its buttons. */
+  sheet.table = function () { return null; };
+
+  sheet.button = function (verb, fields, title, direct) {
     var made = button(title, "order-button", function () {
-      sheet.open(table, verb, fields, title, direct);
+      sheet.open(sheet.table(), verb, fields, title, direct);
     });
     Shoe.setAttribute(made, "data-order", verb);
     if (fields && typeof fields.action === "string") {

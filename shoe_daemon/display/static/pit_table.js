@@ -35,6 +35,7 @@
       round: state.round ? state.round.number : state.counts.rounds
     }) : "");
     document.title = (alerts.length ? "(" + alerts.length + ") " : "") + name;
+    Shoe.setAttribute(document.body, "data-key", row.key);
     Shoe.setAttribute(document.body, "data-fresh", row.fresh.is);
     Shoe.setAttribute(document.body, "data-round",
       state && state.round ? state.round.number : null);
@@ -125,7 +126,7 @@
     "enter-card", "enter-result", "void-round", "undo", "pass-shoe", "free-hand", "new-shoe"];
 
   function orderButton(verb) {
-    return Shoe.orderSheet.button(row.key, verb, {}, Shoe.word("give_" + verb.replace(/-/g, "_")));
+    return Shoe.orderSheet.button(verb, {}, Shoe.word("give_" + verb.replace(/-/g, "_")));
   }
 
   function isOffered(verb, state) {
@@ -314,6 +315,7 @@
   function startOrders() {
     Shoe.setClass(byId("shows-only"), "gone", true);
     Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.orderSheet.table = function () { return row && row.key; };
     Shoe.operator.onChange(showOrders);
     Shoe.operator.load();
     byId("log-out").addEventListener("click", function () { Shoe.operator.logOut(); });
