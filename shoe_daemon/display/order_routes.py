@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,10 @@ _FORWARDED: Final = {field.name for field in msgspec.structs.fields(OrderMessage
     "from_seq",
 }
 """Fields of a command that a page may set."""
+
+
+_COMMAND_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+_NO_REPLY: Final = "no_reply"
 
 
 class _RefusedError(Exception):
@@ -166,8 +171,11 @@ class OrderRoutes:
         operator = self._current().find(session.operator)
         if operator is None or not operator.may_command(table, privileged=privileged):
             raise _RefusedError(HTTPStatus.FORBIDDEN, "role", "this order takes somebody else")
+        command_id = body.get("id")
+        if not (isinstance(command_id, str) and _COMMAND_ID.fullmatch(command_id)):
+            # It becomes part of topics.
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, "fields", "id: missing or invalid")
         without_pin = {key: value for key, value in body.items() if key != "pin"}
-        command_id = str(body.get("id", ""))[:64]
         sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
         if privileged and body.get("dry_run") is not True:
             if not session.was_sent(command_id, sent):
@@ -176,14 +184,15 @@ class OrderRoutes:
         topics = Topics(site, table, self._mqtt.prefix)
         expires = datetime.now(UTC) + timedelta(seconds=EXPIRES_S)
         order = {**body, "operator": session.operator, "expires_at": expires.isoformat()}
-        reply = await self._send(topics.command(verb), topics.reply(command_id), order)
+        facts = {"topic": topics.command(verb), "operator": session.operator, "id": command_id}
+        try:
+            reply = await self._send(topics.command(verb), topics.reply(command_id), order)
+        except _RefusedError as refused:
+            if refused.code == _NO_REPLY and not body.get("dry_run"):
+                _log.info("command_forwarded", **facts, answered=False)
+            raise
         if not body.get("dry_run"):
-            _log.info(
-                "command_forwarded",
-                topic=topics.command(verb),
-                operator=session.operator,
-                id=command_id,
-            )
+            _log.info("command_forwarded", **facts)
         return Response(reply, media_type="application/json", headers=_NO_STORE)
 
     async def _send(self, topic: str, reply_topic: str, order: Mapping[str, Any]) -> bytes:
@@ -203,7 +212,7 @@ class OrderRoutes:
             )
         except NoReplyError as error:
             # The page asks again with the same id: the table carries it out at most once.
-            raise _RefusedError(HTTPStatus.GATEWAY_TIMEOUT, "no_reply", str(error)) from error
+            raise _RefusedError(HTTPStatus.GATEWAY_TIMEOUT, _NO_REPLY, str(error)) from error
         except UserError as error:
             raise _RefusedError(HTTPStatus.BAD_GATEWAY, "not_sent", str(error)) from error
         finally:

@@ -28,9 +28,10 @@ from shoe_daemon.display.operator_sessions import (
 )
 from shoe_daemon.installation.certificates import make_authority, make_server_certificate
 from shoe_daemon.operators import AuthenticationError, Operators
-from tests.brokers import Mosquitto, free_port, wait_for
+from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import PATIENCE, Answer, Display
+from tests.display.table_messages import payload
 
 PIN, OTHER_PIN = "4711-geheim", "1234"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -97,6 +98,7 @@ class Place(NamedTuple):
     display: Display
     pit: Pit
     operators: Path
+    broker: int
 
     def desk(self) -> Desk:
         """Return a browser without a log-in."""
@@ -116,7 +118,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         )
         display = stack.enter_context(Display(folder, mosquitto.port, text))
         wait_for(lambda: display.health()["tables"] > 0, "the table on the display")
-        yield Place(display, pit, operators)
+        yield Place(display, pit, operators, mosquitto.port)
 
 
 @pytest.fixture
@@ -165,6 +167,20 @@ def test_the_same_order_may_be_sent_again_without_the_pin(place: Place, desk: De
     other = desk.order("new-shoe", id="sent-again", reason="another one")
     assert (other.status, told(other)["code"]) == (403, "pin")
     assert [each.id for each in place.pit.journaled()].count("sent-again") == 2
+
+
+def test_an_order_without_an_answer_is_in_the_log(place: Place, desk: Desk) -> None:
+    begin = len(place.display.said())
+    root = "shoe/v1/hall/mute"
+    with Listener(place.broker, f"{root}/cmd/+", name="mute") as listener:
+        listener.publish(f"{root}/state", payload("state", site="hall", table="mute"), retain=True)
+        wait_for(lambda: place.display.health()["tables"] > 1, "the table on the display")
+        answer = desk.post("/orders/hall.mute/hold", {"id": "never-answered"})
+        listener.publish(f"{root}/state", b"", retain=True)
+    assert (answer.status, told(answer)["code"]) == (504, "no_reply")
+    lines = map(json.loads, place.display.said(begin).splitlines())
+    (line,) = (each for each in lines if each["event"] == "command_forwarded")
+    assert (line["id"], line["operator"], line["answered"]) == ("never-answered", "Maria", False)
 
 
 def test_a_dealer_gives_a_dealers_orders_only(place: Place) -> None:
@@ -311,6 +327,10 @@ FORBIDDEN: dict[str, tuple[int, Attempt]] = {
         lambda _, d: d.post("/orders/hall.no-such-table/hold", {"id": "x"}),
     ),
     "a wildcard for the table": (404, lambda _, d: d.post("/orders/+/hold", {"id": "x"})),
+    "no id": (400, lambda _, d: d.order("hold", id=None)),
+    "an id with a level more": (400, lambda _, d: d.order("hold", id="x/y")),
+    "an id for all answers": (400, lambda _, d: d.order("hold", id="+")),
+    "an id that is no topic": (400, lambda _, d: d.order("new-shoe", id="x#y", pin=PIN)),
     "a list for an order": (400, lambda _, d: d.post(f"/orders/{d.table}/hold", ["hold"])),
     "an order that is too long": (413, lambda _, d: d.order("hold", reason="x" * 5000)),
     "GET for an order": (
