@@ -276,6 +276,7 @@ class FloorModel:
             if state.seq < table.events.last_seq:
                 # A new journal starts its sequence numbers again.
                 table.events.clear()
+                table.events_since = moment.wall
                 session_changes.append(Change(table.key, "events"))
         table.contact.record_state(state.session, state.published, moment, copied=update.retained)
         table.contact.heartbeat = state.heartbeat

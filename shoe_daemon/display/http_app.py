@@ -241,9 +241,11 @@ class HttpApp:
         table = found[0] if found else None
         first = self._streams.views.initial(name, table, _DOCUMENTS[page])
         root = "/pit/table" if page == "pit_table" else "/table"
+        # By its key: another site may have a table of the same id later.
+        address = request.path_params["name"] if table is None else table.key
         facts: dict[str, Any] = {
             "key": None if table is None else table.key,
-            "live": f"{root}/{request.path_params['name']}/{live}",
+            "live": f"{root}/{address}/{live}",
             "first": first,
         }
         if page in _STAFF_PAGES and self._orders is not None:

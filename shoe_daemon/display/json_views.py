@@ -178,7 +178,10 @@ class JsonViews:
 
     def _public_alerts(self, table: Table) -> bytes:
         found = table.body(ALERTS)
-        return _encode({"alerts": () if found is None else found.alerts})
+        alerts = () if found is None else found.alerts
+        # Rulings are proposed in the pit only.
+        shown = [replace(each, data=replace(each.data, proposals=())) for each in alerts]
+        return _encode({"alerts": shown})
 
     def _events(self, table: Table) -> bytes:
         events = [Raw(each) for each in table.events.json]

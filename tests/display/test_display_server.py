@@ -112,7 +112,7 @@ def test_a_page_and_its_stream_begin_with_the_same_and_change_at_once(
     table.begin()
     wait_for(lambda: display.health()["live"], timeout=PATIENCE)
     block = display.ask("/table/table-1").block
-    assert block["live"] == "/table/table-1/live"
+    assert block["live"] == "/table/house.table-1/live"
     assert block["key"] == "house.table-1"
     assert (block["language"], block["glyphs"]) == ("en", "letters")
     assert block["first"]["board"]["fresh"] == {"is": "live", "since": None}
@@ -468,3 +468,26 @@ def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
         # One that has asked, and listens, is never too silent.
         wait_for(lambda: len(browser.of("beat")) >= 3, timeout=60)
         assert not browser.ended.is_set()
+
+
+def test_a_dealers_screen_knows_what_is_wrong_and_no_proposal(
+    display: Display, table: Table
+) -> None:
+    table.begin()
+    table.say("alert/active", alerts=[alert()])
+    with Browser(display, "/table/table-1/dealer/live") as browser:
+        wait_for(lambda: browser.latest.get("public_alerts", {}).get("alerts"), "the alert")
+        (shown,) = browser.latest["public_alerts"]["alerts"]
+    assert (shown["data"]["severity"], shown["data"]["proposals"]) == (3, [])
+    page = display.ask("/table/table-1/dealer").block
+    assert page["first"]["public_alerts"]["alerts"] == [shown]
+
+
+def test_a_page_follows_the_table_that_it_began_with(display: Display, table: Table) -> None:
+    """Another site's table of the same id may be the first that a restarted display hears of."""
+    table.begin()
+    wait_for(lambda: display.health()["live"] == 1, "a live table", timeout=PATIENCE)
+    for path in ("/table/table-1", "/table/table-1/dealer", "/pit/table/table-1"):
+        block = display.ask(path).block
+        assert block["key"] in block["live"].split("/")
+    assert display.ask("/table/table-9").block["live"] == "/table/table-9/live"

@@ -262,6 +262,15 @@ def test_a_new_session_may_begin_to_count_anew() -> None:
     assert len(table_of(model).events) == 0
 
 
+def test_events_of_another_journal_begin_when_it_began() -> None:
+    model = live_model()
+    model.feed("event/round_started", event(9))
+    model.feed("state", seq=1, session="s2", after=50)
+    assert table_of(model).events.json == []
+    # By this a page knows that the events that it shows are those of the other journal.
+    assert table_of(model).events_since == at(50).wall
+
+
 def test_a_session_that_is_over_is_not_believed() -> None:
     model = live_model()
     model.feed("state", seq=2, session="s2")
