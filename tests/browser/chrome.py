@@ -21,7 +21,7 @@ from playwright.sync_api import (
 
 from tools.prepare import BROWSERS
 
-__all__ = ["PATIENCE", "SIZES", "SharedPage", "Watched", "browse", "watch"]
+__all__ = ["HEARD", "PATIENCE", "SIZES", "SharedPage", "Watched", "browse", "watch"]
 
 PATIENCE = 60_000
 """Milliseconds that a page has for anything: the machine may be slow and loaded."""
@@ -60,6 +60,16 @@ new PerformanceObserver(function (list) {
   });
 }).observe({type: "layout-shift", buffered: true});
 """
+
+
+HEARD = """
+window.heard = {};
+EventSource.prototype.addEventListener = function (name, action) {
+  window.heard[name] = (found) => action({data: JSON.stringify(found)});
+  EventTarget.prototype.addEventListener.call(this, name, action);
+};
+"""
+"""Before any script of the page: a test gives it documents with `heard.row(found)`."""
 
 
 # Of the same site as all pages, so that the process goes on; no request leaves the browser.

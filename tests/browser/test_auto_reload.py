@@ -138,6 +138,17 @@ def test_what_is_upgraded_and_taken_back_is_followed(
         assert followed.loads == loads
 
 
+def test_a_page_with_an_open_order_stays(upgradable: Upgradable, kiosk: Watched) -> None:
+    """It may wait for an answer, which is lost with the page."""
+    followed = Followed(kiosk, f"{upgradable.url}/pit/table/x")
+    followed.page.evaluate("Shoe.orderSheet.open('x', 'hold', {}, 'Hold')")
+    upgradable.upgrade()
+    followed.pass_time()
+    assert followed.loads == 1
+    followed.page.evaluate("Shoe.orderSheet.close()")
+    followed.follow()
+
+
 def rewritten(route: Route, version: str) -> None:
     answer = route.fetch()
     route.fulfill(response=answer, body=answer.text().replace(version, "another"))

@@ -17,13 +17,14 @@ from playwright.sync_api import Browser
 from shoe_daemon.display.languages import languages
 from shoe_daemon.table import observations as seen
 from tests.brokers import Listener
-from tests.browser.chrome import SIZES, SharedPage, Watched
+from tests.browser.chrome import HEARD, SIZES, SharedPage, Watched
 from tests.browser.contrast import poorly_readable
 from tests.browser.live_tables import Stage, set_stage
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_page_standards import assert_accessible
 from tests.browser.test_pit import show_room, visit
 from tests.commands.command_table import SITE
+from tests.display.table_messages import alert
 from tests.notify.test_failures_in_the_pit import TOPIC, status
 from tests.volume import sample
 
@@ -372,3 +373,33 @@ def test_the_buttons_are_for_thumbs_and_the_panel_is_readable_on_every_screen(
         assert poorly_readable(kiosk) == []
     assert_accessible(page)
     kiosk.assert_clean()
+
+
+def test_a_call_that_comes_with_an_alert_is_told_too(
+    stage: Stage, folded: Callable[..., FoldedTable], own_granted: Watched
+) -> None:
+    """After a lost connection, or of one moment: a page gets the latest row only."""
+    table, page = folded(name="Baccarat 7"), own_granted.page
+    page.add_init_script(HEARD)
+    table.publish()
+    visit(own_granted, stage)
+    page.wait_for_selector(row_of(table))
+    page.reload()
+    page.wait_for_selector(row_of(table))
+    turn_on(own_granted)
+    row = page.evaluate(
+        "(key) => Shoe.page().first.rows.find((each) => each.key === key)", f"{SITE}.{table.id}"
+    )
+    slight = alert(7, kind="excess_card", severity=1)
+    called = row | {"alerts": [slight], "state": row["state"] | {"on_hold": True}}
+    page.evaluate("(row) => window.heard.row(row)", called)
+    assert [each[1].partition(" · ")[0] for each in shown(own_granted, 2)] == [
+        "Card too many",
+        "The table is on hold",
+    ]
+    said = "Baccarat 7: Card too many · The table is on hold"
+    assert page.inner_text("#spoken-now") == said
+    # What is said once more is another text: a screen reader speaks it.
+    for again in (row, called | {"alerts": [alert(9, kind="excess_card", severity=1)]}):
+        page.evaluate("(row) => window.heard.row(row)", again)
+    assert page.text_content("#spoken-now") == f"{said}\u00a0"

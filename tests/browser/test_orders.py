@@ -31,7 +31,7 @@ from shoe_daemon.table import decode_event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.observations import Command
 from tests.brokers import Listener, wait_for
-from tests.browser.chrome import SharedPage, Watched, watch
+from tests.browser.chrome import HEARD, SharedPage, Watched, watch
 from tests.browser.live_tables import Stage, Table, play_on_line, set_stage
 from tests.browser.published_table import FoldedTable
 from tests.browser.test_corrections import play
@@ -333,6 +333,7 @@ def test_an_order_is_refused_once_the_table_has_moved_on(
     assert table.order("hold", kind="card_off_table", slot="B2")["ok"]
     hand.tap("#sheet-do")
     hand.step("refused")
+    assert hand.page.get_attribute("#sheet-told", "role") == "alert"
     assert len(alerts(table)) == 2
     hand.tap("#sheet-do")  # look again
     hand.enter_pin()
@@ -497,6 +498,17 @@ def test_an_order_without_an_answer_is_followed_through_a_new_log_in(
     assert len({each.id for each in commands(table)}) == 1
 
 
+def test_a_session_that_has_ended_is_not_shown_as_one(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    known = {"operator": "Maria", "roles": ["supervisor"], "csrf": "x", "ends_in_s": 1}
+    answers: list[dict[str, Any]] = [known, {"operator": None}]
+    phone.page.route("**/orders/session", lambda route: route.fulfill(json=answers.pop(0)))
+    page = Hand(phone, stage, table).page
+    page.wait_for_selector("#operator-now", state="visible")
+    page.wait_for_selector("#operator-now", state="hidden")
+
+
 def test_without_the_broker_the_buttons_are_off_and_say_why(
     tmp_path: Path, shared_page: SharedPage
 ) -> None:
@@ -568,6 +580,27 @@ class TestDealer:
                 "   || node.scrollWidth > node.clientWidth + 1; })"
             )
             assert cut == [], language
+
+    def test_a_burn_of_which_events_are_lost_hides_no_draw(
+        self, stage: Stage, table: Table, own_kiosk: Watched
+    ) -> None:
+        page = own_kiosk.page
+        page.add_init_script(HEARD)
+        page.goto(f"{stage.display.url}/table/{table.name}/dealer?lang=en")
+        board = page.evaluate("Shoe.page().first.board")
+        seq, at = board["state"]["seq"], board["state"]["published"]
+        burned = {"type": "card_burned", "seq": seq + 1, "at": at, "data": {"remaining": 3}}
+        page.evaluate("(found) => window.heard.event(found)", {"event": burned})
+        page.wait_for_selector('#say[data-say="burn"]')
+        for since, say in ((at, "burn"), ("2099-01-01T00:00:00Z", "betting"), (at, "burn")):
+            events = {"events": [burned], "since": since}
+            page.evaluate("(found) => window.heard.events(found)", events)
+            page.wait_for_selector(f'#say[data-say="{say}"]')
+        due = {"hand": "player", "code": "player_draws", "text": "", "detail_code": None}
+        round_ = {"number": 1, "cards": [], "finished": False, "partial": False, "draw_due": due}
+        dealing = board["state"] | {"seq": seq + 9, "round": round_}
+        page.evaluate("(found) => window.heard.board(found)", board | {"state": dealing})
+        page.wait_for_selector('#say[data-say="draw"]')
 
     def test_a_dealer_signs_on_and_off(self, table: Table, screen: Watched) -> None:
         page = screen.page

@@ -104,9 +104,11 @@ def test_a_daemon_that_hangs_is_stale_after_three_heartbeats(table: Table, board
 def test_a_killed_daemon_is_offline_and_comes_back(table: Table, board: Watched) -> None:
     table.daemon.kill()
     assert_greyed(board, "offline")
+    assert "offline" in str(board.page.text_content("#spoken"))
     table.shoe.wait_alone()
     table.daemon.start()
     assert_fresh(board)
+    assert "offline" not in str(board.page.text_content("#spoken"))
     wait_shows(board, table.ledger())
     table.shoe.wait_heard()
     play(table, "B")

@@ -4,8 +4,8 @@
  * Shoe.autoReload(beat)   receives every heartbeat; if its `version` differs from that of the
  *                    page's data block, the page reloads within some seconds: not all pages at
  *                    once, and only if the display serves a page of the new version. A page in use
- *                    does not reload, nor a page with sound: browsers mute a page until the next
- *                    click.
+ *                    or with an open order does not reload, nor a page with sound: browsers mute a
+ *                    page until the next click.
  *
  * A page reloads at most once a day for each version, and never if the browser cannot store that
  * it did: so there is no loop, whatever proxy is between the page and the display.
@@ -31,6 +31,7 @@ window.Shoe = Shoe;
     var focused = document.activeElement;
     return Date.now() - lastInput < IDLE_AFTER_MS ||
       document.querySelector("[data-sound=on]") !== null ||
+      document.body.classList.contains("behind") ||
       focused !== null && INPUT_TAGS.test(focused.tagName) && focused.value !== "";
   }
 

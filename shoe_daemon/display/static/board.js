@@ -191,7 +191,8 @@
   function announce(said, fresh) {
     var text = fresh.is === "live" ? said.text
       : byId("veil-title").textContent + " " + byId("veil-more").textContent;
-    if (text) {
+    // That the table was not live is no longer true once it is.
+    if (text || previousFreshness !== fresh.is) {
       Shoe.setText(byId("spoken"), text);
     }
   }

@@ -23,8 +23,19 @@
   var byId = Shoe.byId;
   var row = null;
   var alerts = [];
+  /* Cards still to be burned, and the event that told it: {count, seq, at}. */
   var toBurn = null;
   var lost = false;
+
+  /* Events may be lost with a connection, the state is not: a card is due to a hand. */
+  function isDealing(state) {
+    var due = state.round && !state.round.finished && state.round.draw_due;
+    return Boolean(due) && due.hand !== "none";
+  }
+
+  function burnCount(state) {
+    return toBurn && !(state.seq > toBurn.seq && isDealing(state)) ? toBurn.count : null;
+  }
 
   function betting(state) {
     var open = state && state.betting;
@@ -70,8 +81,8 @@
     if (round && state.held.indexOf(round.number) >= 0) {
       return { say: "wait", main: Shoe.word("result_held"), more: Shoe.word("supervisor_decides") };
     }
-    if (toBurn) {
-      return { say: "burn", main: Shoe.word("dealer_burn", { count: toBurn }), more: "" };
+    if (burnCount(state)) {
+      return { say: "burn", main: Shoe.word("dealer_burn", { count: toBurn.count }), more: "" };
     }
     if (round && !round.finished && round.draw_due) {
       text = Shoe.format.round(state);
@@ -173,9 +184,19 @@
 
   function takeEvent(event) {
     if (event.type === "card_burned") {
-      toBurn = event.data.remaining || null;
+      toBurn = event.data.remaining
+        ? { count: event.data.remaining, seq: event.seq, at: event.at } : null;
     } else if (event.type === "round_started" || event.type === "card_dealt" ||
         event.type === "shoe_started") {
+      toBurn = null;
+    }
+  }
+
+  /* What happened between the last event and `since` is not known. */
+  function takeEvents(found) {
+    toBurn = null;
+    found.events.forEach(takeEvent);
+    if (toBurn && found.since && new Date(found.since) > new Date(toBurn.at)) {
       toBurn = null;
     }
   }
@@ -184,7 +205,7 @@
     var handlers = {
       board: function (found) { row = found; show(); },
       public_alerts: function (found) { alerts = found.alerts; show(); },
-      events: function (found) { found.events.forEach(takeEvent); show(); },
+      events: function (found) { takeEvents(found); show(); },
       event: function (found) { takeEvent(found.event || found); show(); },
       beat: function (beat) { Shoe.syncClock(beat.now); }
     };

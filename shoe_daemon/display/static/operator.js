@@ -30,11 +30,13 @@ window.Shoe = Shoe;
 
   var RETRY_MS = 1500;
   var REQUEST_MS = 10000;
+  var RELOAD_MS = 30000;
   var LOG_IN_HELPS = { session: true, token: true, pin: true, role: true };
   var operator = { name: null, roles: [], refused: null };
   var csrf = "";
   var sessions = 0;
   var listeners = [];
+  var timer = null;
   Shoe.operator = operator;
 
   function request(method, path, body, then) {
@@ -67,12 +69,19 @@ window.Shoe = Shoe;
     asking.send(body ? JSON.stringify(body) : null);
   }
 
+  /* A session that has ended is not shown as one. */
+  function loadAfter(delay) {
+    window.clearTimeout(timer);
+    timer = delay === null ? null : window.setTimeout(function () { operator.load(); }, delay);
+  }
+
   function takeSession(answer) {
     sessions += 1;
     operator.name = answer.operator || null;
     operator.roles = answer.roles || [];
     operator.refused = answer.refused || null;
     csrf = answer.csrf || "";
+    loadAfter(operator.name ? answer.ends_in_s * 1000 + 1000 : null);
     listeners.forEach(function (action) { action(); });
   }
 
@@ -86,6 +95,8 @@ window.Shoe = Shoe;
       // An answer from before a log-in may arrive after it.
       if (status === 200 && answer && sessions === before) {
         takeSession(answer);
+      } else if (operator.name && sessions === before) {
+        loadAfter(RELOAD_MS);
       }
       if (then) {
         then();

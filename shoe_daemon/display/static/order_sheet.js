@@ -49,6 +49,10 @@ window.Shoe = Shoe;
     Shoe.setAttribute(byId("sheet"), "data-step", step);
     Shoe.setChildren(byId("sheet-body"), children);
     byId("sheet-body").scrollTop = 0;
+    // The focus is on a button, which does not tell what happened.
+    Array.prototype.forEach.call(byId("sheet-body").querySelectorAll(".told"), function (node) {
+      Shoe.setAttribute(node, "role", step === "asked" ? "status" : "alert");
+    });
     var first = byId("sheet-body").querySelector("input, button") || byId("sheet-close");
     first.focus();
   }
@@ -444,6 +448,9 @@ window.Shoe = Shoe;
 
   function showFailure(outcome, again) {
     if (outcome.waiting) {
+      if (byId("sheet").getAttribute("data-step") === "lost") {
+        return;
+      }
       show("lost", Shoe.el("p", { "class": "told", id: "sheet-told",
         text: Shoe.word("sheet_waiting") }));
       return;

@@ -19,6 +19,7 @@
   var byId = Shoe.byId;
   var HIDDEN_PAINT_DELAY_MS = 250;
   var COMPACT_ABOVE = 5;
+  var HOLD_SEVERITY = 3;
   var rows = {};
   var order = [];
   var tiles = {};
@@ -144,19 +145,24 @@
     return knownAlerts && isNew;
   }
 
-  function announceHold(row) {
-    sound.alert(3);
-    notices.hold(row);
-    Shoe.setText(byId("spoken-now"), (row.name || row.table) + ": " + Shoe.word("on_hold"));
+  /* The same sentence once more is spoken only if the text differs. */
+  function speak(node, text) {
+    Shoe.setText(node, node.textContent === text ? text + "\u00a0" : text);
   }
 
-  function announce(row, alerts) {
+  /* New alerts, and a hold that may have come with them. */
+  function announce(row, alerts, isCalled) {
     var worst = Shoe.worstSeverity(alerts);
     var loud = alerts.filter(function (alert) { return alert.data.severity === worst; })[0];
-    sound.alert(worst);
+    var severity = isCalled ? Math.max(worst, HOLD_SEVERITY) : worst;
+    var said = [loud ? Shoe.format.kind(loud.data.kind) : "", isCalled ? Shoe.word("on_hold") : ""];
+    sound.alert(severity);
     alerts.forEach(function (alert) { notices.alert(row, alert); });
-    Shoe.setText(byId(worst >= 3 ? "spoken-now" : "spoken"),
-      (row.name || row.table) + ": " + Shoe.format.kind(loud.data.kind));
+    if (isCalled) {
+      notices.hold(row);
+    }
+    speak(byId(severity >= 3 ? "spoken-now" : "spoken"),
+      (row.name || row.table) + ": " + said.filter(Boolean).join(" · "));
   }
 
   function focusAlert(key) {
@@ -252,10 +258,8 @@
     alerts = takeNewAlerts(row);
     isCalled = takeNewHold(row);
     changedRows[row.key] = alerts.length || changedRows[row.key] === "new" ? "new" : "same";
-    if (alerts.length) {
-      announce(row, alerts);
-    } else if (isCalled) {
-      announceHold(row);
+    if (alerts.length || isCalled) {
+      announce(row, alerts, isCalled);
     }
     notices.closeOthers(row);
     if (!Object.keys(rows).some(function (key) {
