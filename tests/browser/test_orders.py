@@ -624,6 +624,18 @@ class TestDealer:
         page.wait_for_selector('#sheet[data-step="log-in"]')
         screen.assert_clean()
 
+    def test_to_tap_log_in_twice_gives_the_order_once(self, table: Table, screen: Watched) -> None:
+        page = screen.page
+        page.click('[data-order="hold"]')
+        page.fill("#sheet-name", "Kim")
+        page.fill("#sheet-pin", OTHER_PIN)
+        asked: list[str] = []
+        page.on("request", lambda each: asked.append(each.url.rpartition("/")[2]))
+        page.dblclick("#sheet-do")
+        page.wait_for_selector('#say[data-say="wait"]')
+        page.wait_for_selector("#sheet.hidden", state="attached")
+        assert asked == ["session", "hold"]
+
     def test_a_dealer_gives_an_order_with_one_tap(self, table: Table, screen: Watched) -> None:
         page = screen.page
         page.click('[data-order="betting-open"]')

@@ -113,6 +113,7 @@ window.Shoe = Shoe;
   function showLogIn(why) {
     var names = Shoe.page().operators || [];
     var known = names.length > 0;
+    var isAsked = false;
     var chosen = names.indexOf(rememberedName()) >= 0 ? rememberedName() : names[0];
     var list = Shoe.el("div", { "class": "names" }, names.map(function (name) {
       var made = button(name, "name", function () { choose(name); });
@@ -133,6 +134,10 @@ window.Shoe = Shoe;
 
     function logIn() {
       var pin = byId("sheet-pin").value;
+      // A second tap would log in again, and give the order twice.
+      if (isAsked) {
+        return;
+      }
       chosen = known ? chosen : byId("sheet-name").value.trim();
       if (!chosen) {
         byId("sheet-name").focus();
@@ -143,6 +148,7 @@ window.Shoe = Shoe;
         return;
       }
       rememberName(chosen);
+      isAsked = true;
       Shoe.operator.logIn(chosen, pin, function (outcome) {
         if (!now) {
           return;
