@@ -149,6 +149,16 @@ def test_a_page_with_an_open_order_stays(upgradable: Upgradable, kiosk: Watched)
     followed.follow()
 
 
+def test_a_clock_that_is_set_back_hides_no_loss(upgradable: Upgradable, kiosk: Watched) -> None:
+    followed = Followed(kiosk, f"{upgradable.url}/table/x")
+    upgradable.display.stop()
+    followed.page.clock.set_system_time(1_600_000_000)
+    followed.page.clock.run_for(20_000)
+    lost = followed.page.get_attribute("body", "data-fresh")
+    upgradable.display.start()
+    assert lost == "lost"
+
+
 def rewritten(route: Route, version: str) -> None:
     answer = route.fetch()
     route.fulfill(response=answer, body=answer.text().replace(version, "another"))

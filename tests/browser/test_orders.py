@@ -370,6 +370,26 @@ def test_a_lost_answer_is_asked_for_again_and_the_order_carried_out_once(
     assert len({each.id for each in commands(table)}) == 1
 
 
+def test_a_key_that_is_held_down_confirms_nothing(
+    stage: Stage, opened: Callable[..., Table], phone: Watched
+) -> None:
+    table = opened("management")
+    one_card_too_many(table)
+    hand = Hand(phone, stage, table)
+    hand.tap('[data-order="acknowledge"]')
+    hand.log_in()
+    hand.step("preview")
+    hand.page.click("#sheet-close")
+    hand.page.focus('[data-order="acknowledge"]')
+    hand.page.keyboard.down("Enter")
+    hand.step("preview")
+    hand.page.keyboard.down("Enter")
+    hand.page.keyboard.up("Enter")
+    assert hand.step("preview", "asked", "done") == "preview"
+    hand.page.keyboard.press("Enter")
+    hand.step("done")
+
+
 def test_two_supervisors_at_once_decide_once(
     stage: Stage, table: Table, browser: Browser, phone: Watched
 ) -> None:

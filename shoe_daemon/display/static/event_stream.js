@@ -78,7 +78,11 @@ window.Shoe = Shoe;
     }
 
     function check() {
-      var silence = Date.now() - lastEvent;
+      var silence;
+      // The clock may be set back.
+      lastEvent = Math.min(lastEvent, Date.now());
+      openedAt = Math.min(openedAt, Date.now());
+      silence = Date.now() - lastEvent;
       if (silence >= LOST_AFTER_MS && !lost) {
         lost = true;
         onLost(true, new Date(lastEvent));

@@ -514,7 +514,12 @@ window.Shoe = Shoe;
       if (now && event.keyCode === 9) {
         keepFocus(event, box);
       }
-    });
+      // A key that is held down since before would confirm what nobody has read.
+      if (now && event.keyCode === 13 && event.repeat) {
+        event.preventDefault();
+        event.stopPropagation();
+      }
+    }, true);
   }
 
   function keepFocus(event, box) {
