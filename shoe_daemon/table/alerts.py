@@ -152,10 +152,13 @@ def find_open_alert(
     """
     Return the latest public alert of a kind, on one of these slots if any are given, in the
     round on the table or just before it.
+
+    An alert that a correction raised for an earlier round is none of these.
     """
-    number = context.latest_round
+    number, round_ = context.latest_round, context.state.round
+    own = {None, number, None if round_ is None else round_.number}
     for alert in reversed(context.state.alerts):
-        if alert.staff_only or alert.data.kind != kind:
+        if alert.staff_only or alert.data.kind != kind or alert.round not in own:
             continue
         is_just_before = alert.round is None and alert.after == number - 1
         if (alert.after == number or is_just_before) and (not slots or alert.data.slot in slots):

@@ -201,8 +201,8 @@ def _round_to_void(context: TableContext, number: int | None) -> int | None:
         return round_.number
     found = [held.number for held in context.state.held if number in {None, held.number}]
     played = result_publication.find_played_round(context, number)
-    if played is not None:
-        found.append(played.number)
+    lost = result_publication.find_lost_round(context, number)
+    found += [each.number for each in (played, lost) if each is not None]
     return max(found, default=None)
 
 

@@ -24,7 +24,8 @@ from shoe_daemon.table.shoe_state import HeldResult, PlayedRound
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
 
-_CORRECTION_EVIDENCE: Final = "corrected"
+_EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
+_MISSING_DRAW: Final = IrregularityKind.MISSING_DRAW
 
 
 def find_record(context: TableContext, number: int | None) -> PlayedRound | HeldResult | None:
@@ -81,7 +82,8 @@ def correct_face(
         return
     dealt = list(record.dealt or _in_dealing_order(data))
     dealt[index] = after
-    if record.excess and _excess_alerts(context, record.number):
+    excess_alerts = _round_alerts(context, record.number, _EXCESS_CARD) if record.excess else []
+    if excess_alerts:
         dealt, record.excess = [*dealt, *record.excess], ()
     record.dealt = tuple(dealt)
     coup = _deal_coup(record.dealt)
@@ -94,6 +96,9 @@ def correct_face(
             result = replace(changed, wagers=())  # as declared, which the cards do not confirm
         _replace_result(context, record, result)
         return
+    if coup is None:
+        for alert in excess_alerts:
+            alerts.close_as_corrected(context, alert, "the card was due")
     _update_alerts(context, record.number, over, lacks=coup is None)
     _replace_result(context, record, result)
 
@@ -135,30 +140,17 @@ def _replace_result(
 
 
 def _update_alerts(context: TableContext, number: int, over: list[Card], *, lacks: bool) -> None:
-    said = [
-        a for a in context.state.alerts if _CORRECTION_EVIDENCE in a.evidence and a.round == number
-    ]
-    said += [each for each in _excess_alerts(context, number) if each not in said]
-    if over or lacks:
-        if not said:
-            _raise_alert(context, number, over)
-        return
-    for alert in said:
+    excess = _round_alerts(context, number, _EXCESS_CARD)
+    missing = _round_alerts(context, number, _MISSING_DRAW)
+    for alert in [*([] if over or lacks else excess), *([] if lacks else missing)]:
         alerts.close_as_corrected(context, alert)
+    if over and not excess:
+        detail = make_detail("excess_by_correction", card=over[0], round=number)
+        alerts.raise_alert(context, _EXCESS_CARD, detail, card=over[0], number=number)
+    elif lacks and not missing:
+        detail = make_detail("missing_by_correction", round=number)
+        alerts.raise_alert(context, _MISSING_DRAW, detail, number=number)
 
 
-def _excess_alerts(context: TableContext, number: int) -> list[OpenAlert]:
-    kind = IrregularityKind.EXCESS_CARD
+def _round_alerts(context: TableContext, number: int, kind: IrregularityKind) -> list[OpenAlert]:
     return [a for a in context.state.alerts if a.data.kind == kind and a.round == number]
-
-
-def _raise_alert(context: TableContext, number: int, over: list[Card]) -> None:
-    if over:
-        said = make_detail("excess_by_correction", card=over[0], round=number)
-        alerts.raise_alert(
-            context, IrregularityKind.EXCESS_CARD, said, card=over[0], number=number
-        )
-    else:
-        said = make_detail("missing_by_correction", round=number)
-        alerts.raise_alert(context, IrregularityKind.MISSING_DRAW, said, number=number)
-    context.state.alerts[-1].evidence.append(_CORRECTION_EVIDENCE)

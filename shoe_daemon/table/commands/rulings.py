@@ -13,7 +13,7 @@ from typing import Final
 from shoe_daemon.game import Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
-from shoe_daemon.table.shoe_state import DrawnCard
+from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
@@ -69,6 +69,8 @@ def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> s
         return f"{action} is no answer to {alert.data.kind}"
     if action is Action.VOID_ROUND and _alert_round(alert) is None:
         return "it belongs to no round"
+    if action is Action.DRAW_NOW and _round_of_missing_draw(context, alert) is None:
+        return "its round is over: void it, or correct a card"
     return _card_refusal(context, alert, action) if action in _CARD_ACTIONS else None
 
 
@@ -156,18 +158,28 @@ def void_round(context: TableContext, number: int) -> None:
     played = result_publication.find_played_round(context, number)
     if played is not None:
         result_publication.void_played_round(context, played)
+    elif result_publication.find_lost_round(context, number) is not None:
+        result_publication.void_lost_round(context, number)
+
+
+def _round_of_missing_draw(context: TableContext, alert: OpenAlert) -> RoundState | None:
+    """Return the round in progress if it lacks the card that an irregularity is about."""
+    round_ = next_card.round_in_progress(context)
+    if round_ is None or not round_.missing or alert.round != round_.number:
+        return None
+    return round_ if alert.data.kind == IrregularityKind.MISSING_DRAW else None
 
 
 def _continue_play(context: TableContext, alert: OpenAlert) -> None:
-    round_ = next_card.round_in_progress(context)
-    if alert.data.kind == IrregularityKind.MISSING_DRAW and round_ is not None and round_.missing:
+    round_ = _round_of_missing_draw(context, alert)
+    if round_ is not None:
         lifecycle.give_up_round(context, round_)
 
 
-def _order_draw(context: TableContext, _alert: OpenAlert) -> None:
-    round_ = next_card.round_in_progress(context)
+def _order_draw(context: TableContext, alert: OpenAlert) -> None:
+    round_ = _round_of_missing_draw(context, alert)
     if round_ is not None:
-        round_.draw_ordered = round_.missing
+        round_.draw_ordered = True
 
 
 def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:

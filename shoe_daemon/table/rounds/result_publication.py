@@ -121,9 +121,23 @@ def store_excess_cards(context: TableContext, round_: RoundState) -> None:
     """Store the undecided excess cards of a round that has ended."""
     undecided = {alert.data.id for alert in context.state.alerts}
     faces = [card.face for card in round_.excess if card.alert in undecided]
-    record = find_result(context, round_.number)
+    record = find_result(context, round_.number) or find_lost_round(context, round_.number)
     if record is not None and None not in faces:
         record.excess = tuple(filter(None, faces))
+
+
+def store_corrected_cards(context: TableContext, round_: RoundState) -> None:
+    """
+    Store the cards of a round that are taken off the table, as corrections have left them.
+
+    A result that was removed still has the cards of before.
+    """
+    faces = [card.face for card in round_.cards]
+    record = find_result(context, round_.number) or find_lost_round(context, round_.number)
+    if record is None or round_.partial or not round_.relaid or None in faces:
+        return
+    record.dealt, record.excess = tuple(filter(None, faces)), ()
+    store_excess_cards(context, round_)
 
 
 def _store_dealt_cards(context: TableContext, held: HeldResult) -> None:
@@ -149,6 +163,9 @@ def store_unfinished_round(
     shoe, held = context.state.shoe, find_held_result(context, number)
     if held is not None:
         context.state.held.remove(held)  # a correction has removed its result
+    lost = find_lost_round(context, number)
+    if shoe is not None and lost is not None:
+        shoe.played.remove(lost)  # likewise, after it was published
     if shoe is not None:
         shoe.unfinished.append(UnfinishedRound(number, context.at, cause))
         del shoe.unfinished[:-MAX_PLAYED_ROUNDS]
@@ -199,10 +216,16 @@ def find_result(context: TableContext, number: int) -> PlayedRound | HeldResult 
     return find_held_result(context, number) or find_played_round(context, number)
 
 
-def find_lost_round(context: TableContext, number: int) -> PlayedRound | None:
-    """Return a round of this shoe that lost its result by a correction."""
-    for played in _rounds_numbered(context, number):
-        if played.lost:
+def find_lost_round(context: TableContext, number: int | None) -> PlayedRound | None:
+    """
+    Return a round of this shoe that lost its result by a correction; the latest if no number
+    is given.
+    """
+    shoe = context.state.shoe
+    for played in reversed(shoe.played if shoe is not None else []):
+        if number is not None and played.number < number:
+            break  # the list is in the order of the numbers
+        if played.lost and number in {None, played.number}:
             return played
     return None
 
@@ -273,6 +296,12 @@ def void_played_round(context: TableContext, played: PlayedRound) -> None:
     played.voided = True
     _count_result(shoe, played.data, -1)
     update_last_result(context)
+
+
+def void_lost_round(context: TableContext, number: int) -> None:
+    """Void a round that lost its result by a correction."""
+    context.emit(events.RoundVoided(None, None, context.operator, context.reason), number)
+    store_unfinished_round(context, number, None)
 
 
 def void_held_result(context: TableContext, held: HeldResult) -> None:

@@ -1,0 +1,173 @@
+"""A second mistake, or a second decision, after a first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shoe_daemon.game.cards import Card
+from shoe_daemon.game.coup import Slot
+from tests.misdeals.supervised_table import SupervisedTable
+from tests.table.dealer import NATURAL, SIX, RoundEnd, of_type, one, types
+
+BANKER_NATURAL = "P1 7H, B1 5H, P2 10C, B2 3H"
+"""7 against 8. With a queen as B1 the Banker has 3 and lacks a card."""
+
+
+def button(text: str, outcome: str, **options: Any) -> SupervisedTable:  # noqa: ANN401 - of the options
+    """Deal a round without slots, up to its button."""
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, **options)
+    pit.deal(text, slots=False)
+    pit.result(outcome)
+    return pit
+
+
+def correct(pit: SupervisedTable, slot: str, face: str, number: int = 1) -> list[Any]:
+    """Correct a card of a round."""
+    return pit.cmd("correct_card", slot=Slot(slot), card=face, round=number)
+
+
+def next_round(pit: SupervisedTable, text: str = NATURAL, outcome: str = "player") -> None:
+    """Deal another round."""
+    pit.deal(text, slots=False)
+    pit.result(outcome)
+
+
+class TestCorrectedOnTheTableAndAgainLater:
+    """The first correction is made while the cards lie on the table, the next one later."""
+
+    def test_the_first_correction_counts_in_the_second(self) -> None:
+        pit = button(BANKER_NATURAL, "banker")
+        correct(pit, "B1", "QS")
+        next_round(pit)
+        said = correct(pit, "B2", "2H")  # 2: the Banker still lacks a card
+        assert of_type(said, "result_revised") == []
+        assert pit.open_kinds() == ["missing_draw"]
+        shoe = pit.table.state.shoe
+        assert shoe is not None
+        assert [shoe.seen[Card(face).index] for face in ("5H", "QS", "3H", "2H")] == [0, 1, 0, 2]
+
+    def test_it_may_be_taken_back(self) -> None:
+        pit = button(BANKER_NATURAL, "banker")
+        (before,) = pit.finished()
+        correct(pit, "B1", "QS")
+        next_round(pit)
+        said = correct(pit, "B1", "5H")
+        assert one(said, "card_corrected").before == "QS"
+        assert one(said, "result_revised").after == before
+        assert pit.open_kinds() == []
+
+    def test_a_card_called_too_many_was_due_after_all(self) -> None:
+        pit = button(SIX, "player")
+        (before,) = pit.finished()
+        correct(pit, "P1", "6S")
+        assert pit.open_kinds() == ["excess_card", "excess_card"]
+        next_round(pit)
+        said = correct(pit, "P1", "2S")
+        assert one(said, "result_revised").after == before
+        assert pit.open_kinds() == []
+
+    def test_of_a_result_that_is_held(self) -> None:
+        pit = button(BANKER_NATURAL, "player", hold_from=3, result_on="confirmed")
+        assert pit.table.public().held == (1,)
+        correct(pit, "B1", "QS")
+        next_round(pit)
+        said = correct(pit, "B1", "5H")
+        assert one(said, "card_corrected").before == "QS"
+        pit.cmd("acknowledge")
+        assert [each.banker.total for each in pit.finished()] == [5, 8]
+
+
+class TestIrregularityOfAnEarlierRound:
+    """An irregularity of an earlier round is open while the round on the table goes on."""
+
+    def both(self) -> tuple[SupervisedTable, int, int]:
+        pit = button(BANKER_NATURAL, "banker")
+        next_round(pit, "P1 6S, B1 2H, P2 KD, B2 3C")  # the Banker lacks a card
+        correct(pit, "B1", "QS")
+        second, first = (alert.data.id for alert in pit.table.public().alerts)
+        return pit, first, second
+
+    def test_a_correction_of_the_round_on_the_table_does_not_close_it(self) -> None:
+        pit = button(BANKER_NATURAL, "banker")
+        next_round(pit)
+        correct(pit, "B1", "QS")
+        correct(pit, "B2", "4C", 2)
+        assert pit.open_kinds() == ["missing_draw"]
+
+    def test_the_missing_card_of_the_round_on_the_table_does_not_close_it(self) -> None:
+        pit, first, second = self.both()
+        pit.cmd("rule", action="draw_now", irregularity=second)
+        pit.draw("9D")
+        assert [alert.data.id for alert in pit.table.public().alerts] == [first]
+
+    def test_play_goes_on_in_the_round_on_the_table(self) -> None:
+        pit, first, second = self.both()
+        said = pit.cmd("rule", action="continue", irregularity=first)
+        assert types(said) == ["irregularity_closed"]
+        pit.cmd("rule", action="draw_now", irregularity=second)
+        pit.draw("9D")
+        assert pit.finished()[-1].banker.cards == ("2H", "3C", "9D")
+
+    def test_its_card_cannot_be_drawn_any_more(self) -> None:
+        pit, first, _ = self.both()
+        assert "is over" in pit.refused("rule", action="draw_now", irregularity=first)
+
+    def test_a_card_too_many_now_is_another_one(self) -> None:
+        pit = SupervisedTable()
+        pit.deal(SIX)
+        pit.result("player")
+        pit.deal(NATURAL)
+        correct(pit, "P1", "6S")
+        pit.error("overdraw")
+        assert pit.open_kinds() == ["excess_card", "excess_card"]
+
+
+class TestVoidWithoutAResult:
+    """A round that lost its result by a correction is made void."""
+
+    @pytest.mark.parametrize("ended", [True, False])
+    @pytest.mark.parametrize("order", ["rule", "void_round", "void_round 2"])
+    def test_it_is_void_for_good(self, order: str, *, ended: bool) -> None:
+        pit = SupervisedTable()
+        pit.deal(NATURAL)
+        pit.result("player")
+        pit.deal(BANKER_NATURAL)
+        if ended:
+            pit.result("banker")
+        correct(pit, "B1", "QS", 2)
+        if order == "rule":
+            said = pit.rule("void_round")
+        else:
+            said = pit.cmd("void_round", round=2 if order.endswith("2") else None)
+        assert [event.round for event in said if event.type == "round_voided"] == [2]
+        assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
+        pit.deal(NATURAL)
+        pit.result("player")
+        rows = pit.table.history().rounds
+        assert [(row.round, row.voided, row.aborted) for row in rows] == [
+            (1, False, None),
+            (2, True, None),
+            (3, False, None),
+        ]
+        assert "no card that was read" in pit.refused(
+            "correct_card", slot=Slot.B1, card="4S", round=2
+        )
+
+    def test_one_that_is_aborted_is_so_in_the_history(self) -> None:
+        pit = SupervisedTable()
+        pit.deal(BANKER_NATURAL)
+        correct(pit, "B1", "QS")
+        pit.deal(NATURAL)
+        pit.result("player")
+        assert [row.aborted for row in pit.table.history().rounds] == ["new_round", None]
+
+    def test_undo_restores_it(self) -> None:
+        pit = button(BANKER_NATURAL, "banker")
+        correct(pit, "B1", "QS")
+        pit.rule("void_round")
+        pit.cmd("undo")
+        assert pit.open_kinds() == ["missing_draw"]
+        pit.cmd("undo")
+        assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
