@@ -8,8 +8,9 @@ import pytest
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
+from shoe_daemon.table import observations as seen
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import NATURAL, SIX, RoundEnd, of_type, one, types
+from tests.table.dealer import NATURAL, SIX, SQUEEZE, RoundEnd, house, of_type, one, types
 
 BANKER_NATURAL = "P1 7H, B1 5H, P2 10C, B2 3H"
 """7 against 8. With a queen as B1 the Banker has 3 and lacks a card."""
@@ -171,3 +172,75 @@ class TestVoidWithoutAResult:
         assert pit.open_kinds() == ["missing_draw"]
         pit.cmd("undo")
         assert pit.counts() == {"rounds": 1, "banker": 1, "natural": 1}
+
+
+class TestCardMovedToItsPlace:
+    """A camera sees a card on the wrong place, and then where a person has moved it."""
+
+    def camera(self, pit: SupervisedTable, text: str) -> list[Any]:
+        said = []
+        for each in text.split(", "):
+            slot, face = each.split()
+            said += pit.say(seen.Placed(slot=Slot(slot), card=Card(face), source="cam"))
+        return said
+
+    @pytest.mark.parametrize("ruled", [True, False])
+    def test_it_is_the_same_card(self, *, ruled: bool) -> None:
+        pit = SupervisedTable()
+        self.camera(pit, "P1 6S, P2 2H")
+        if ruled:
+            pit.rule("restore_order")
+        assert self.camera(pit, "B1 2H") == []
+        self.camera(pit, "P2 KD, B2 QC, B3 4S")
+        pit.say(seen.TableCleared(source="cam"))
+        (data,) = pit.finished()
+        assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("2H", "QC", "4S"))
+        assert not data.partial
+        assert pit.kinds() == ["wrong_hand"]
+        assert pit.out() == 5
+
+    def test_the_other_card_of_a_swap_is_dealt(self) -> None:
+        pit = SupervisedTable()
+        self.camera(pit, "P1 6S, P2 2H, B1 KD, B2 QC, B3 4S")
+        self.camera(pit, "B1 KD, P2 2H")  # seen again, where they lie
+        pit.say(seen.TableCleared(source="cam"))
+        (data,) = pit.finished()
+        assert (data.player.cards, data.banker.cards) == (("6S", "KD"), ("2H", "QC", "4S"))
+        assert pit.kinds() == ["wrong_hand"]
+        assert pit.out() == 5
+
+    def test_beside_a_shoe(self) -> None:
+        pit = SupervisedTable(round_end=RoundEnd.BUTTON)
+        for face, slots in (("6S", "P1"), ("2H", "P2 B1"), ("KD", "B1 P2"), ("QC", "B2")):
+            pit.say(seen.CardDrawn(card=Card(face), source="shoe"))
+            for slot in slots.split():
+                self.camera(pit, f"{slot} {face}")
+        assert pit.out() == 4
+        assert pit.kinds() == ["wrong_hand"]
+
+    @pytest.mark.parametrize("moves", ["B1 2H, P2 KD", "P2 KD, B1 2H"])
+    def test_both_of_two(self, moves: str) -> None:
+        pit = SupervisedTable()
+        self.camera(pit, "P1 6S, P2 2H, B1 KD, B2 QC")
+        assert self.camera(pit, moves) == []
+        assert pit.kinds() == ["wrong_hand"]
+        assert pit.out() == 4
+
+    def test_the_third_card_of_a_player_who_stands(self) -> None:
+        pit = SupervisedTable(round_end=RoundEnd.BUTTON)
+        self.camera(pit, "P1 6S, B1 2H, P2 KD, B2 3C, P3 9D")
+        pit.rule("reassign_to_banker")
+        assert self.camera(pit, "B3 9D") == []
+        pit.result("player")
+        assert pit.finished()[0].banker.cards == ("2H", "3C", "9D")
+        assert pit.kinds() == ["player_third_unauthorised"]
+        assert pit.out() == 5
+
+    def test_whose_face_is_seen_only_there(self) -> None:
+        pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
+        pit.deal("P1 6S, P2 2H")
+        said = self.camera(pit, "B1 2H")
+        assert [(each.slot, each.card) for each in of_type(said, "card_disclosed")] == [
+            ("B1", "2H")
+        ]
+        assert pit.out() == 2

@@ -229,20 +229,33 @@ def apply_placed_card(
         # The round lacks a card, but this card was laid after the table was cleared.
         lifecycle.end_or_abort_round(context, round_)
         round_ = None
-    placed_card = None if round_ is None else round_.spots[DEALING_ORDER.index(slot)]
-    if round_ is not None and placed_card is not None and placed_card.face in {None, face}:
+    lying_card = None if round_ is None else _lying_card(round_, slot, face)
+    if round_ is not None and lying_card is not None and lying_card.face in {None, face}:
+        lying_card.declared = slot  # perhaps it was moved to its own place
         disclose_face(context, slot, face)
     elif alone and not _is_previous_card(context, slot, face):
-        if (
-            round_ is not None
-            and placed_card is not None
-            and not _is_next_first_card(round_, slot)
-        ):
+        if round_ is not None and lying_card is not None and not _is_next_first_card(round_, slot):
             _raise_conflict(context, slot)
         else:
             card_draw.apply_drawn_card(context, DrawnCard(face, slot))
     elif round_ is not None:
         _compare_slot(context, round_, slot, face)
+
+
+def _lying_card(round_: RoundState, slot: Slot, face: Card) -> DrawnCard | None:
+    """
+    Return the card that lies on a slot, or that has its own place there, if that is this face.
+
+    A card that was laid on another place lies there until a person moves it.
+    """
+    own = round_.spots[DEALING_ORDER.index(slot)]
+    lying = [card for card in round_.cards if slot is (card.declared or card.slot)]
+    for card in lying:
+        if card.face in {None, face}:
+            return card
+    if own is not None and (own.face is face or (own.face is None and not lying)):
+        return own
+    return lying[0] if lying else None
 
 
 def _is_previous_card(context: TableContext, slot: Slot, face: Card) -> bool:
