@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
@@ -34,6 +36,9 @@ class CommandHandler(NamedTuple):
     may_show_faces: Callable[[TableContext, Command], bool] = lambda _context, _command: False
 
 
+_ALERT_COMMANDS: Final = frozenset({"acknowledge", "rule"})
+
+
 def command_refusal(context: TableContext, command: Command) -> str | None:
     """Return the reason to refuse a command at this moment; None accepts it."""
     handler = COMMANDS.get(command.name)
@@ -52,6 +57,9 @@ def apply_command(context: TableContext, command: Command) -> None:
     """Apply a command; a refused one changes nothing."""
     if command.refused is not None or command_refusal(context, command) is not None:
         return
+    if command.name in _ALERT_COMMANDS and (alert := _chosen_alert(context, command)) is not None:
+        # An undo applies the command again, perhaps where another irregularity is open.
+        command = replace(command, irregularity=alert.data.id)
     context.operator, context.reason = command.operator, command.reason
     try:
         undo.run_command(context, command, COMMANDS[command.name].run)
