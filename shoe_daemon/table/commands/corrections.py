@@ -85,13 +85,14 @@ def correct_card(context: TableContext, command: Command) -> None:
     )
     number = 0 if found is None else found.number
     replace_face(context, number, command.slot, command.card)
-    _close_conflict(context, number)
+    _close_conflict(context, number, command.slot)
 
 
-def _close_conflict(context: TableContext, number: int) -> None:
+def _close_conflict(context: TableContext, number: int, slot: Slot) -> None:
     # Readers differed, and a person was to name the card: that is done.
     for alert in list(context.state.alerts):
         conflict = alert.data.kind == IrregularityKind.SOURCE_CONFLICT
+        conflict = conflict and alert.data.slot in {None, slot}
         if conflict and alert.chosen is not None and alert.after == number:
             alerts.close_alert(
                 context, alert, alert.chosen, context.reason or "a person said what it is"
@@ -140,10 +141,13 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
         return
     if round_.unread_result:
         round_.partial = False  # no card is missing; one was not read
+    was_missing = round_.missing
     checks_under_hidden_faces.correct_third_cards(context, round_)
     if round_.finished:
         update_result(context, round_)
     elif not round_.ended:
+        if was_missing and not round_.missing:
+            round_result.compare_with_cards(context, round_)
         if next_card.has_known_hidden_face(round_):
             # Decide again, by the faces known now, whether the quiet gap ends the round.
             round_.over, context.state.quiet_at = False, None

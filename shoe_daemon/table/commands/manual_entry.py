@@ -44,12 +44,15 @@ def _cards_refusal(round_: RoundState) -> str | None:
 
 def enter_result(context: TableContext, command: Command) -> None:
     """Enter the result of a round that no reader has observed completely."""
+    last = context.state.round
+    # With `rules` only the cards of a coup show its end, and those of a void one are kept apart.
+    in_rest = last is not None and last.owns_rest and context.mode is not RoundEnd.RULES
     round_ = next_card.round_in_progress(context) or lifecycle.begin_round(context, partial=True)
     whole, round_.partial = not round_.partial, True
     context.state.seed = None  # a carried card lies among the unobserved cards
     data = round_result.result_as_declared(round_, command.outcome)
     data = corrections.with_pairs(data, (command.player_pair, command.banker_pair))
-    lifecycle.enter_round_result(context, round_, data, whole=whole)
+    lifecycle.enter_round_result(context, round_, data, whole=whole, in_rest=in_rest)
 
 
 def _unread_card(context: TableContext, command: Command) -> DrawnCard | None:

@@ -16,6 +16,7 @@ from shoe_daemon.table.rounds import (
     lifecycle,
     next_card,
     placement,
+    round_result,
 )
 from shoe_daemon.table.rounds.placement import SPOT_OF_SLOT
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState, ShoeState
@@ -230,6 +231,7 @@ def raise_unread_card(context: TableContext, card: DrawnCard) -> None:
 
 def _close_missing_draw(context: TableContext, round_: RoundState) -> None:
     round_.missing = round_.draw_ordered = False
+    round_result.forget_early_result(context, round_)
     alert = alerts.find_open_alert(context, IrregularityKind.MISSING_DRAW)
     if alert is not None:
         alerts.close_alert(context, alert, "draw_now", "the missing card was drawn")

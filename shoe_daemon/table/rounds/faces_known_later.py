@@ -202,7 +202,7 @@ def _raise_conflict(context: TableContext, slot: Slot) -> None:
     round_ = next_card.round_in_progress(context)
     if context.state.unsynced or (round_ is not None and round_.partial):
         return  # either card may belong to another round
-    if alerts.find_open_alert(context, IrregularityKind.SOURCE_CONFLICT) is None:
+    if alerts.find_open_alert(context, IrregularityKind.SOURCE_CONFLICT, slot, None) is None:
         alerts.raise_alert(
             context,
             IrregularityKind.SOURCE_CONFLICT,

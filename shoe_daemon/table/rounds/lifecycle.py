@@ -190,12 +190,24 @@ def end_round(context: TableContext, round_: RoundState, declared: Outcome | Non
 
 
 def enter_round_result(
-    context: TableContext, round_: RoundState, data: events.RoundFinished, *, whole: bool
+    context: TableContext,
+    round_: RoundState,
+    data: events.RoundFinished,
+    *,
+    whole: bool,
+    in_rest: bool,
 ) -> None:
-    """End a round with a result entered by a person; `whole` as in `may_cards_follow`."""
+    """
+    End a round with a result entered by a person; `whole` as in `may_cards_follow`.
+
+    `in_rest`: cards of a coup whose round was made void may still follow.
+    """
+    round_result.forget_early_result(context, round_)
     round_.finished = round_.declared = True
     result_publication.publish_or_hold(context, round_.number, data, entered=True)
-    round_.owns_rest = cards_after_early_end.may_cards_follow(context, round_, whole=whole)
+    round_.owns_rest = in_rest or cards_after_early_end.may_cards_follow(
+        context, round_, whole=whole
+    )
     _close_round(context, round_)
 
 

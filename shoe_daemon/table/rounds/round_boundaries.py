@@ -53,6 +53,8 @@ def _apply_declared_result(context: TableContext, round_: RoundState, obs: Resul
     place_unread_card(context, round_)
     due = next_card.known_due(round_)
     if not round_.partial and due.known and due.spot is not None:
+        # Compared if a correction shows that no card is missing.
+        round_result.store_declared_result(context, round_, obs)
         checker_comparison.resync_at_boundary(context)
         lifecycle.raise_missing_draw(context, round_, "missing_at_result")
         placement.publish_due(context, round_, repeat=False)

@@ -99,11 +99,22 @@ def _partial_hand_result(round_: RoundState, side: int) -> events.HandResult:
 def record_declared_result(context: TableContext, round_: RoundState, obs: Result) -> None:
     """Store the declared result of a round, and compare it with the cards."""
     round_.declared = True
-    if context.state.shoe is None or round_.torn:
-        return  # its cards may be those of two rounds
-    said = DeclaredResult(declared_winner(obs), obs.player_pair, obs.banker_pair)
-    context.state.shoe.declared[round_.number] = said
-    compare_with_cards(context, round_)
+    store_declared_result(context, round_, obs)
+    if not round_.torn:
+        compare_with_cards(context, round_)
+
+
+def store_declared_result(context: TableContext, round_: RoundState, obs: Result) -> None:
+    """Store the declared result of a round; not if its cards may be those of two rounds."""
+    if context.state.shoe is not None and not round_.torn:
+        said = DeclaredResult(declared_winner(obs), obs.player_pair, obs.banker_pair)
+        context.state.shoe.declared[round_.number] = said
+
+
+def forget_early_result(context: TableContext, round_: RoundState) -> None:
+    """Forget a result that was declared while a draw was missing."""
+    if context.state.shoe is not None and not round_.declared:
+        context.state.shoe.declared.pop(round_.number, None)
 
 
 def declared_winner(obs: Result) -> Outcome | None:
