@@ -244,3 +244,106 @@ class TestCardMovedToItsPlace:
             ("B1", "2H")
         ]
         assert pit.out() == 2
+
+
+def test_undo_is_refused_after_a_decision_about_what_followed() -> None:
+    pit = button(BANKER_NATURAL, "player", hold_from=3, result_on="confirmed")
+    assert pit.open_kinds() == ["result_mismatch"]
+    correct(pit, "B1", "QS")
+    assert pit.open_kinds() == ["missing_draw"]
+    pit.cmd("acknowledge")  # without an id: only the missing draw is open
+    assert "was decided" in pit.refused("undo")
+
+
+def test_the_declared_winner_is_compared_where_a_misread_card_hid_it() -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3, result_on="confirmed")
+    pit.deal("P1 5S, B1 2H, P2 KD, B2 3C", slots=False)  # the five is a nine
+    pit.result("banker")
+    assert pit.open_kinds() == ["missing_draw"]
+    correct(pit, "P1", "9S")
+    assert pit.open_kinds() == ["result_mismatch"]
+    assert pit.finished() == []
+    pit.cmd("acknowledge")
+    assert [each.outcome for each in pit.finished()] == ["player"]
+
+
+def test_the_winner_declared_before_the_missing_card_is_not_compared() -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3)
+    pit.deal("P1 6S, B1 2H, P2 KD, B2 3C", slots=False)
+    pit.result("player")
+    pit.rule("draw_now")
+    pit.draw("4D")
+    assert [each.outcome for each in pit.finished()] == ["banker"]
+    correct(pit, "B3", "3D")
+    assert pit.kinds() == ["missing_draw"]
+
+
+@pytest.mark.parametrize("slots", [True, False])
+def test_a_result_entered_for_a_void_coup_owns_its_rest_too(*, slots: bool) -> None:
+    pit = SupervisedTable(round_end=RoundEnd.DEVICE if slots else RoundEnd.BUTTON)
+    first, rest = SIX[: SIX.index(", P3")], SIX[SIX.index("P3") :]
+    pit.deal(first, slots=slots)
+    pit.cmd("void_round")
+    pit.cmd("enter_result", outcome="banker")
+    pit.deal(rest, slots=slots)
+    pit.result("banker")
+    pit.deal(NATURAL, slots=slots)
+    pit.result("player")
+    rows = pit.table.history().rounds
+    assert [(row.round, row.voided, row.entered, row.outcome) for row in rows] == [
+        (1, True, False, None),
+        (2, False, True, "banker"),
+        (3, False, False, "player"),
+    ]
+    assert pit.kinds() == ["manual_void"]
+    assert pit.out() == 10
+
+
+@pytest.mark.parametrize("kind", ["face_up_in_shoe", "double_feed", "premature_draw"])
+def test_a_card_in_play_is_not_burned(kind: str) -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, least_gap=0.5)
+    if kind == "premature_draw":
+        pit.say(seen.BettingOpen())
+    pit.draw("9S")
+    if kind == "double_feed":
+        pit.draw("2H", after=0.1)
+    elif kind == "face_up_in_shoe":
+        pit.cmd("hold", kind=kind)
+    assert pit.open_kinds() == [kind]
+    assert "in play already" in pit.refused("rule", action="burn_card")
+
+
+def test_a_second_card_on_another_place_is_a_conflict_of_its_own() -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 9S, B1 3C", slots=False)
+    for slot, face in (("P1", "8S"), ("B1", "4C"), ("P1", "8S")):
+        pit.say(seen.Placed(slot=Slot(slot), card=Card(face), source="cam"))
+    assert [alert.data.slot for alert in pit.table.public().alerts] == ["P1", "B1"]
+    for alert in pit.table.public().alerts:
+        pit.cmd("rule", action="manual_entry", irregularity=alert.data.id)
+    correct(pit, "P1", "8S")
+    assert [alert.data.slot for alert in pit.table.public().alerts] == ["B1"]
+
+
+def test_a_card_with_the_wrong_hand_after_the_order_was_restored() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 6S, P2 2H")
+    pit.rule("restore_order")
+    pit.deal("P2 KD, B2 QC, P3 4S")
+    assert pit.kinds() == ["wrong_hand", "player_third_unauthorised"]
+
+
+def test_a_card_that_had_been_with_the_wrong_hand_is_one_too_many() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 2S, B1 7H, P2 3D, B2 QC, B3 4S")
+    pit.rule("restore_order")
+    correct(pit, "P1", "6S")
+    assert pit.kinds() == ["wrong_hand", "excess_card"]
+
+
+def test_what_was_put_right_is_not_raised_again_by_a_correction() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 2S, B1 2H, P2 3D, B2 QC, B3 4S, P3 5D")
+    pit.rule("restore_order")
+    correct(pit, "P1", "AS")
+    assert pit.kinds() == ["wrong_hand"]

@@ -55,6 +55,7 @@ ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
 """The irregularities for which an action can be chosen; None for all."""
 
 _CARD_ACTIONS: Final = {
+    Action.BURN_CARD,
     Action.CARRY_TO_NEXT_HAND,
     Action.CARRY_AS_DUMMY_HAND,
     Action.BURN_CARD_PLUS_VALUE,
@@ -71,7 +72,11 @@ def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> s
         return "it belongs to no round"
     if action is Action.DRAW_NOW and _round_of_missing_draw(context, alert) is None:
         return "its round is over: void it, or correct a card"
-    return _card_refusal(context, alert, action) if action in _CARD_ACTIONS else None
+    # The reader may report an excess card that it has not read.
+    unseen = action is Action.BURN_CARD and alert.data.kind == IrregularityKind.EXCESS_CARD
+    return (
+        _card_refusal(context, alert, action) if action in _CARD_ACTIONS and not unseen else None
+    )
 
 
 def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
@@ -80,6 +85,8 @@ def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> st
         return "the card too many has not been seen by the reader, or is in play already"
     if action is Action.BURN_CARD_PLUS_VALUE:
         return "the value of the card is not known" if card.face is None else None
+    if action is Action.BURN_CARD:
+        return None
     if context.state.seed is not None:
         return "another card is carried to the next hand already"
     return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last_round(shoe) else None
@@ -182,6 +189,17 @@ def _order_draw(context: TableContext, alert: OpenAlert) -> None:
         round_.draw_ordered = True
 
 
+def _restore_order(context: TableContext, alert: OpenAlert) -> None:
+    """Tell a later card with the wrong hand from those that a person has put right."""
+    round_ = next_card.round_in_progress(context)
+    if round_ is None or alert.round != round_.number:
+        return
+    round_.misplaced = False
+    for card in round_.cards:
+        if card.declared not in {None, card.slot}:
+            card.alert = card.alert or alert.data.id
+
+
 def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:
     shoe = context.state.shoe
     if shoe is None or shoe.finished:
@@ -197,6 +215,7 @@ _RULING_ACTIONS: Final[dict[Action, Callable[[TableContext, OpenAlert], None]]] 
     Action.CARRY_TO_NEXT_HAND: _carry_card,
     Action.CARRY_AS_DUMMY_HAND: _carry_as_dummy,
     Action.BURN_CARD_PLUS_VALUE: _burn_plus_value,
+    Action.RESTORE_ORDER: _restore_order,
     Action.VOID_ROUND: _void_alert_round,
     Action.STOP_SHOE: _stop_shoe,
 }

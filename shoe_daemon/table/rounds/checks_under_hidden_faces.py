@@ -121,7 +121,7 @@ def correct_third_cards(context: TableContext, round_: RoundState) -> None:
     """Place the third cards again after a correction: any of them may be due, or in excess."""
     round_.unchecked = len(round_.cards) > FOUR_CARDS
     round_.relaid = True
-    place_third_cards(context, round_)
+    place_third_cards(context, round_, corrected=True)
     _close_wrong_slots(context, round_)
     raise_staff_alerts(context, round_)
     restore_excess_cards(context, round_)
@@ -204,8 +204,14 @@ def expel_hidden_excess(context: TableContext, round_: RoundState | None) -> Non
             return
 
 
-def place_third_cards(context: TableContext, round_: RoundState) -> None:
-    """Place third cards by the public faces, in the order out of the shoe; expel excess cards."""
+def place_third_cards(
+    context: TableContext, round_: RoundState, *, corrected: bool = False
+) -> None:
+    """
+    Place third cards by the public faces, in the order out of the shoe; expel excess cards.
+
+    `corrected`: a person has just changed a face.
+    """
     if not round_.unchecked or round_.partial:
         return
     if next_card.HIDDEN_POINTS in next_card.public_points(round_.spots)[:FOUR_CARDS]:
@@ -219,6 +225,8 @@ def place_third_cards(context: TableContext, round_: RoundState) -> None:
             round_.unchecked = True
             placement.put_on_spot(round_, card, next_card.B3_SPOT)
         elif due.spot is None:
+            if corrected and all(each.data.id != card.alert for each in context.state.alerts):
+                card.alert = None  # it was decided for another reason
             _expel_card(context, round_, card)
         else:
             placement.put_on_spot(round_, card, due.spot)
