@@ -79,6 +79,14 @@ class TestCorrectedOnTheTableAndAgainLater:
         pit.cmd("acknowledge")
         assert [each.banker.total for each in pit.finished()] == [5, 8]
 
+    def test_of_a_result_that_is_held_again(self) -> None:
+        pit = button("P1 JS, B1 10S, P2 7C, B2 3D, B3 2C", "player", hold_from=3)
+        next_round(pit)
+        correct(pit, "B2", "7D")
+        assert pit.open_kinds() == ["excess_card", "result_mismatch"]
+        correct(pit, "P2", "9D")  # a natural: the third card is still one too many
+        assert pit.open_kinds() == ["excess_card"]
+
 
 class TestIrregularityOfAnEarlierRound:
     """An irregularity of an earlier round is open while the round on the table goes on."""
@@ -333,12 +341,15 @@ def test_a_card_with_the_wrong_hand_after_the_order_was_restored() -> None:
     assert pit.kinds() == ["wrong_hand", "player_third_unauthorised"]
 
 
-def test_a_card_that_had_been_with_the_wrong_hand_is_one_too_many() -> None:
+@pytest.mark.parametrize("restored", [True, False])
+def test_a_card_that_had_been_with_the_wrong_hand_is_one_too_many(*, restored: bool) -> None:
     pit = SupervisedTable()
     pit.deal("P1 2S, B1 7H, P2 3D, B2 QC, B3 4S")
-    pit.rule("restore_order")
+    if restored:
+        pit.rule("restore_order")
     correct(pit, "P1", "6S")
     assert pit.kinds() == ["wrong_hand", "excess_card"]
+    assert pit.open_kinds() == ["excess_card"]
 
 
 def test_what_was_put_right_is_not_raised_again_by_a_correction() -> None:

@@ -225,14 +225,24 @@ def place_third_cards(
             round_.unchecked = True
             placement.put_on_spot(round_, card, next_card.B3_SPOT)
         elif due.spot is None:
-            if corrected and all(each.data.id != card.alert for each in context.state.alerts):
-                card.alert = None  # it was decided for another reason
+            if corrected:
+                _end_earlier_alert(context, card)
             _expel_card(context, round_, card)
         else:
             placement.put_on_spot(round_, card, due.spot)
             problem = placement.compare_slots(round_, card)
             if problem is not None:
                 placement.raise_misplaced_card(context, card, problem)
+
+
+def _end_earlier_alert(context: TableContext, card: DrawnCard) -> None:
+    # It lay with the wrong hand; now it belongs to neither.
+    alert = next((each for each in context.state.alerts if each.data.id == card.alert), None)
+    if alert is not None and alert.data.kind in _WRONG_SLOTS and not alert.staff_only:
+        alerts.close_as_corrected(context, alert, "the card belongs to no hand")
+        alert = None
+    if alert is None:
+        card.alert = None
 
 
 def _expel_card(context: TableContext, round_: RoundState, card: DrawnCard) -> None:

@@ -43,7 +43,11 @@ def publish_or_hold(
     if holding is None:
         publish_result(context, number, data, entered=entered)
         return
-    context.state.held.append(HeldResult(number, data, entered, at=context.at))
+    held = HeldResult(number, data, entered, at=context.at)
+    before = find_lost_round(context, number)
+    if before is not None:  # it was published before a correction
+        held.dealt, held.excess = before.dealt, before.excess
+    context.state.held.append(held)
     reason = _IRREGULARITY_REASON if holding else _ON_HOLD_REASON
     context.emit(events.RoundHeld(public_ids(context, holding), None, reason), number)
 
