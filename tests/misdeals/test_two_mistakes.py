@@ -358,3 +358,32 @@ def test_what_was_put_right_is_not_raised_again_by_a_correction() -> None:
     pit.rule("restore_order")
     correct(pit, "P1", "AS")
     assert pit.kinds() == ["wrong_hand"]
+
+
+@pytest.mark.parametrize("later", [True, False])
+@pytest.mark.parametrize(
+    ("dealt", "fixed", "kind"),
+    [
+        ("P1 6S, B1 2H, P2 KD, B2 3C, P3 9D", ("P1", "5S"), "player_third_unauthorised"),
+        ("P1 5S, B1 2H, P2 KD, B2 3C, B3 AD", ("P1", "6S"), "wrong_hand"),
+    ],
+)
+def test_a_misread_card_let_a_third_card_lie_with_the_wrong_hand(
+    dealt: str, fixed: tuple[str, str], kind: str, *, later: bool
+) -> None:
+    pit = SupervisedTable()
+    pit.deal(dealt)
+    pit.result()
+    if later:
+        pit.deal(NATURAL)
+        pit.result("player")
+    assert pit.open_kinds() == [kind]
+    correct(pit, *fixed)
+    assert kind not in pit.open_kinds()
+
+
+def test_a_second_card_on_the_players_third_place() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 2S, B1 2H, P2 3D, B2 QC, P3 4S, P3 5D")
+    assert pit.kinds() == ["wrong_hand"]
+    assert "P3" in one(pit.events, "irregularity").detail

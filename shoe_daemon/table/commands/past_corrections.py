@@ -100,6 +100,8 @@ def correct_face(
         for alert in excess_alerts:
             alerts.close_as_corrected(context, alert, "the card was due")
     _update_alerts(context, record.number, over, lacks=coup is None)
+    if coup is not None:
+        _close_wrong_thirds(context, record.number, coup)
     _replace_result(context, record, result)
 
 
@@ -150,6 +152,19 @@ def _update_alerts(context: TableContext, number: int, over: list[Card], *, lack
     elif lacks and not missing:
         detail = make_detail("missing_by_correction", round=number)
         alerts.raise_alert(context, _MISSING_DRAW, detail, number=number)
+
+
+def _close_wrong_thirds(context: TableContext, number: int, coup: Coup) -> None:
+    """Close a third card with the wrong hand that lay with its own by the corrected cards."""
+    # The fifth card out of the shoe.
+    drawn = Slot.P3 if len(coup.player.cards) > FIRST_CARDS else Slot.B3
+    for alert in _round_alerts(context, number, IrregularityKind.PLAYER_THIRD_UNAUTHORISED):
+        if drawn is Slot.P3:
+            alerts.close_as_corrected(context, alert)
+    for alert in _round_alerts(context, number, IrregularityKind.WRONG_HAND):
+        laid = alert.data.detail_values.get("laid")
+        if alert.data.slot is Slot.P3 and laid == drawn == Slot.B3 and coup.banker.cards[2:]:
+            alerts.close_as_corrected(context, alert)
 
 
 def _round_alerts(context: TableContext, number: int, kind: IrregularityKind) -> list[OpenAlert]:

@@ -120,7 +120,12 @@ def slot_problem(
     """Return the irregularity of a card that was reported on another slot than this one."""
     if card.declared is None or card.declared is slot or round_.misplaced:
         return None
-    if slot is Slot.B3 and card.declared is Slot.P3:
+    player_third = round_.spots[next_card.P3_SPOT]
+    if (
+        slot is Slot.B3
+        and card.declared is Slot.P3
+        and (player_third is None or player_third is card)
+    ):
         return IrregularityKind.PLAYER_THIRD_UNAUTHORISED
     return IrregularityKind.WRONG_HAND
 
