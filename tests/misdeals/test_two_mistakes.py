@@ -387,3 +387,27 @@ def test_a_second_card_on_the_players_third_place() -> None:
     pit.deal("P1 2S, B1 2H, P2 3D, B2 QC, P3 4S, P3 5D")
     assert pit.kinds() == ["wrong_hand"]
     assert "P3" in one(pit.events, "irregularity").detail
+
+
+def test_of_two_too_many_one_was_due_by_a_later_correction() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 10H, B1 2S, P2 KH, B2 5H, P3 7S, B3 KD, P3 7D")  # the five is a queen
+    first, second = (alert.data for alert in pit.table.public().alerts)
+    assert (first.card, second.card) == ("KD", "7D")
+    pit.result()
+    pit.deal(NATURAL)
+    pit.result("player")
+    said = correct(pit, "B2", "QS")
+    assert one(said, "irregularity_closed").id == first.id
+    assert one(said, "result_revised").after.banker.cards == ("2S", "QS", "KD")
+
+
+def test_a_wrong_third_card_of_a_past_round_is_one_too_many() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 2S, B1 7H, P2 3D, B2 QC, B3 4S")
+    pit.result()
+    pit.deal(NATURAL)
+    pit.result("player")
+    assert pit.open_kinds() == ["wrong_hand"]
+    correct(pit, "P1", "6S")
+    assert pit.open_kinds() == ["excess_card"]

@@ -26,6 +26,8 @@ from shoe_daemon.table.table_state import OpenAlert
 
 _EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
 _MISSING_DRAW: Final = IrregularityKind.MISSING_DRAW
+_PLAYER_THIRD: Final = IrregularityKind.PLAYER_THIRD_UNAUTHORISED
+_WRONG_HAND: Final = IrregularityKind.WRONG_HAND
 
 
 def find_record(context: TableContext, number: int | None) -> PlayedRound | HeldResult | None:
@@ -96,9 +98,9 @@ def correct_face(
             result = replace(changed, wagers=())  # as declared, which the cards do not confirm
         _replace_result(context, record, result)
         return
-    if coup is None:
-        for alert in excess_alerts:
-            alerts.close_as_corrected(context, alert, "the card was due")
+    drawn = [alert for alert in excess_alerts if "card" in alert.evidence]
+    for alert in drawn[: max(len(drawn) - len(over), 0)]:
+        alerts.close_as_corrected(context, alert, "the card was due")
     _update_alerts(context, record.number, over, lacks=coup is None)
     if coup is not None:
         _close_wrong_thirds(context, record.number, coup)
@@ -155,15 +157,24 @@ def _update_alerts(context: TableContext, number: int, over: list[Card], *, lack
 
 
 def _close_wrong_thirds(context: TableContext, number: int, coup: Coup) -> None:
-    """Close a third card with the wrong hand that lay with its own by the corrected cards."""
-    # The fifth card out of the shoe.
-    drawn = Slot.P3 if len(coup.player.cards) > FIRST_CARDS else Slot.B3
-    for alert in _round_alerts(context, number, IrregularityKind.PLAYER_THIRD_UNAUTHORISED):
-        if drawn is Slot.P3:
-            alerts.close_as_corrected(context, alert)
-    for alert in _round_alerts(context, number, IrregularityKind.WRONG_HAND):
-        laid = alert.data.detail_values.get("laid")
-        if alert.data.slot is Slot.P3 and laid == drawn == Slot.B3 and coup.banker.cards[2:]:
+    """Close a third card with the wrong hand that lies right, or in no hand, after all."""
+    fifth = None  # the slot of the fifth card out of the shoe
+    if len(coup.player.cards) > FIRST_CARDS:
+        fifth = Slot.P3
+    elif len(coup.banker.cards) > FIRST_CARDS:
+        fifth = Slot.B3
+    wrong = [
+        *((each, Slot.P3) for each in _round_alerts(context, number, _PLAYER_THIRD)),
+        *((each, Slot.B3) for each in _round_alerts(context, number, _WRONG_HAND)),
+    ]
+    for alert, laid in wrong:
+        if alert.data.kind == _WRONG_HAND and (
+            alert.data.slot is not Slot.P3 or alert.data.detail_values.get("laid") != laid
+        ):
+            continue  # it is about one of the first four cards, or about the sixth
+        if fifth is None:
+            alerts.close_as_corrected(context, alert, "the card belongs to no hand")
+        elif fifth is laid:
             alerts.close_as_corrected(context, alert)
 
 
