@@ -411,3 +411,24 @@ def test_a_wrong_third_card_of_a_past_round_is_one_too_many() -> None:
     assert pit.open_kinds() == ["wrong_hand"]
     correct(pit, "P1", "6S")
     assert pit.open_kinds() == ["excess_card"]
+
+
+def test_an_unread_card_too_many_is_not_disproved_by_a_correction() -> None:
+    pit = SupervisedTable()
+    pit.deal(NATURAL)
+    pit.draw(None, "P3")
+    pit.result("player")
+    pit.deal(NATURAL)
+    pit.result("player")
+    correct(pit, "B1", "2D")
+    assert pit.open_kinds() == ["excess_card"]
+
+
+def test_a_card_drawn_after_the_end_was_due_by_a_later_correction() -> None:
+    pit = button(BANKER_NATURAL, "player")
+    pit.cmd("acknowledge")
+    pit.outside("QH")
+    next_round(pit)
+    said = correct(pit, "B1", "QS")
+    assert one(said, "result_revised").after.banker.cards == ("QS", "3H", "QH")
+    assert pit.open_kinds() == []

@@ -24,6 +24,8 @@ from shoe_daemon.table.shoe_state import HeldResult, PlayedRound
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
 
+_KNOWN_CARD: Final = "known card"
+"""Evidence of an excess card that is among the cards of its round."""
 _EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
 _MISSING_DRAW: Final = IrregularityKind.MISSING_DRAW
 _PLAYER_THIRD: Final = IrregularityKind.PLAYER_THIRD_UNAUTHORISED
@@ -84,9 +86,11 @@ def correct_face(
         return
     dealt = list(record.dealt or _in_dealing_order(data))
     dealt[index] = after
-    excess_alerts = _round_alerts(context, record.number, _EXCESS_CARD) if record.excess else []
-    if excess_alerts:
+    if record.excess and (excess := _round_alerts(context, record.number, _EXCESS_CARD)):
         dealt, record.excess = [*dealt, *record.excess], ()
+        for alert in excess:
+            if "card" in alert.evidence:  # else the reader reports a card that it has not read
+                alert.evidence.append(_KNOWN_CARD)
     record.dealt = tuple(dealt)
     coup = _deal_coup(record.dealt)
     over = [] if coup is None else dealt[len(coup.player.cards) + len(coup.banker.cards) :]
@@ -98,9 +102,6 @@ def correct_face(
             result = replace(changed, wagers=())  # as declared, which the cards do not confirm
         _replace_result(context, record, result)
         return
-    drawn = [alert for alert in excess_alerts if "card" in alert.evidence]
-    for alert in drawn[: max(len(drawn) - len(over), 0)]:
-        alerts.close_as_corrected(context, alert, "the card was due")
     _update_alerts(context, record.number, over, lacks=coup is None)
     if coup is not None:
         _close_wrong_thirds(context, record.number, coup)
@@ -144,16 +145,21 @@ def _replace_result(
 
 
 def _update_alerts(context: TableContext, number: int, over: list[Card], *, lacks: bool) -> None:
-    excess = _round_alerts(context, number, _EXCESS_CARD)
+    """Raise or close what the cards as corrected show; `over` are excess cards."""
+    excess = [a for a in _round_alerts(context, number, _EXCESS_CARD) if _KNOWN_CARD in a.evidence]
     missing = _round_alerts(context, number, _MISSING_DRAW)
-    for alert in [*([] if over or lacks else excess), *([] if lacks else missing)]:
-        alerts.close_as_corrected(context, alert)
+    for alert in excess[: max(len(excess) - len(over), 0)]:
+        alerts.close_as_corrected(context, alert, "the card was due")
     if over and not excess:
         detail = make_detail("excess_by_correction", card=over[0], round=number)
         alerts.raise_alert(context, _EXCESS_CARD, detail, card=over[0], number=number)
-    elif lacks and not missing:
+        context.state.alerts[-1].evidence.append(_KNOWN_CARD)
+    if lacks and not missing:
         detail = make_detail("missing_by_correction", round=number)
         alerts.raise_alert(context, _MISSING_DRAW, detail, number=number)
+    elif not lacks:
+        for alert in missing:
+            alerts.close_as_corrected(context, alert)
 
 
 def _close_wrong_thirds(context: TableContext, number: int, coup: Coup) -> None:

@@ -44,7 +44,7 @@ def begin_round(context: TableContext, *, partial: bool) -> RoundState:
             context, announced=shoe is not None, overrun=shoe is not None
         )
     if state.round is not None:
-        result_publication.store_corrected_cards(context, state.round)
+        result_publication.store_cards(context, state.round)
     round_ = RoundState(shoe.begun + 1, state.next_kind, partial=partial)
     state.round, state.quiet_at, state.next_kind = round_, None, _NORMAL_KIND
     state.unread_pending = False

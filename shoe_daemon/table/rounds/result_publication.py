@@ -130,12 +130,14 @@ def store_excess_cards(context: TableContext, round_: RoundState) -> None:
         record.excess = tuple(filter(None, faces))
 
 
-def store_corrected_cards(context: TableContext, round_: RoundState) -> None:
+def store_cards(context: TableContext, round_: RoundState) -> None:
     """
     Store the cards of a round that are taken off the table, as corrections have left them.
 
     A result that was removed still has the cards of before.
     """
+    if round_.excess:
+        store_excess_cards(context, round_)  # some were drawn after its end
     faces = [card.face for card in round_.cards]
     record = find_result(context, round_.number) or find_lost_round(context, round_.number)
     if record is None or round_.partial or not round_.relaid or None in faces:
