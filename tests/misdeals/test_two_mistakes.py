@@ -318,7 +318,22 @@ def test_a_card_in_play_is_not_burned(kind: str) -> None:
     elif kind == "face_up_in_shoe":
         pit.cmd("hold", kind=kind)
     assert pit.open_kinds() == [kind]
-    assert "in play already" in pit.refused("rule", action="burn_card")
+    assert "is dealt to a hand" in pit.refused("rule", action="burn_card")
+
+
+def test_a_card_that_lies_face_up_in_the_shoe_is_burned_next() -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    pit.cmd("hold", kind="face_up_in_shoe")
+    pit.rule("burn_card")
+    pit.draw("5D")
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    pit.cmd("resume")
+    first, second = pit.finished()
+    assert first.player.cards == second.player.cards
+    assert pit.out() == 9
 
 
 def test_a_second_card_on_another_place_is_a_conflict_of_its_own() -> None:

@@ -55,7 +55,6 @@ ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
 """The irregularities for which an action can be chosen; None for all."""
 
 _CARD_ACTIONS: Final = {
-    Action.BURN_CARD,
     Action.CARRY_TO_NEXT_HAND,
     Action.CARRY_AS_DUMMY_HAND,
     Action.BURN_CARD_PLUS_VALUE,
@@ -72,11 +71,23 @@ def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> s
         return "it belongs to no round"
     if action is Action.DRAW_NOW and _round_of_missing_draw(context, alert) is None:
         return "its round is over: void it, or correct a card"
+    if action is Action.BURN_CARD:
+        return _burn_refusal(context, alert)
+    return _card_refusal(context, alert, action) if action in _CARD_ACTIONS else None
+
+
+def _burn_refusal(context: TableContext, alert: OpenAlert) -> str | None:
     # The reader may report an excess card that it has not read.
-    unseen = action is Action.BURN_CARD and alert.data.kind == IrregularityKind.EXCESS_CARD
-    return (
-        _card_refusal(context, alert, action) if action in _CARD_ACTIONS and not unseen else None
-    )
+    is_excess = alert.data.kind == IrregularityKind.EXCESS_CARD
+    if is_excess or _excess_card(context, alert) or _is_in_shoe(context, alert):
+        return None
+    return "the card is dealt to a hand: void the round if it is taken away"
+
+
+def _is_in_shoe(context: TableContext, alert: OpenAlert) -> bool:
+    """Return whether the card that an irregularity is about is the next one out of the shoe."""
+    is_seen = alert.data.kind == IrregularityKind.FACE_UP_IN_SHOE
+    return is_seen and next_card.round_in_progress(context) is None
 
 
 def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
@@ -85,8 +96,6 @@ def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> st
         return "the card too many has not been seen by the reader, or is in play already"
     if action is Action.BURN_CARD_PLUS_VALUE:
         return "the value of the card is not known" if card.face is None else None
-    if action is Action.BURN_CARD:
-        return None
     if context.state.seed is not None:
         return "another card is carried to the next hand already"
     return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last_round(shoe) else None
@@ -135,6 +144,11 @@ def _carry_card(context: TableContext, alert: OpenAlert) -> None:
 def _carry_as_dummy(context: TableContext, alert: OpenAlert) -> None:
     _carry_card(context, alert)
     context.state.next_kind = Kind.DUMMY
+
+
+def _burn(context: TableContext, alert: OpenAlert) -> None:
+    if _is_in_shoe(context, alert):
+        context.state.burn_due += 1
 
 
 def _burn_plus_value(context: TableContext, alert: OpenAlert) -> None:
@@ -212,6 +226,7 @@ def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:
 _RULING_ACTIONS: Final[dict[Action, Callable[[TableContext, OpenAlert], None]]] = {
     Action.CONTINUE: _continue_play,
     Action.DRAW_NOW: _order_draw,
+    Action.BURN_CARD: _burn,
     Action.CARRY_TO_NEXT_HAND: _carry_card,
     Action.CARRY_AS_DUMMY_HAND: _carry_as_dummy,
     Action.BURN_CARD_PLUS_VALUE: _burn_plus_value,
