@@ -243,6 +243,20 @@ class TestWithoutSlots:
         dealer.deal(NATURAL, slots=False)
         assert dealer.finished()[-1].partial is False
 
+    @GAPS
+    def test_silence_before_a_gap_is_no_silence_after_it(self, detail: str) -> None:
+        dealer = Dealer(round_end=RoundEnd.QUIET)
+        dealer.deal(NATURAL, slots=False)
+        dealer.wait(7)
+        dealer.gap(detail)
+        dealer.wait(3)
+        # Cards of this round may have been dealt before the gap.
+        dealer.deal(NATURAL, slots=False)
+        assert len(dealer.finished()) == 1
+        dealer.wait(10)
+        dealer.deal(NATURAL, slots=False)
+        assert dealer.finished()[-1].partial is False
+
     def test_a_gap_before_a_first_card_with_a_slot_puts_no_end_to_its_round(self) -> None:
         dealer = Dealer(round_end=RoundEnd.QUIET)
         dealer.gap()

@@ -297,8 +297,8 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     else:
         reader_status.update_reader(context, obs.source, partial=True)
         context.state.unsynced = True
-    if context.state.quiet_at is None:
-        reader_status.start_quiet_timer(context)
+    # A quiet gap that began before this one proves nothing: cards may have been dealt in it.
+    reader_status.start_quiet_timer(context)
 
 
 def _mark_round_torn(context: TableContext, *, torn: bool = True, restarted: bool = False) -> None:
