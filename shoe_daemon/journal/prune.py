@@ -29,6 +29,9 @@ _LAST_EVENT: Final = """
     SELECT seq, observation, hash FROM event WHERE seq < ? AND observation <= ?
     ORDER BY seq DESC LIMIT 1
 """
+_UNUSED_SEQ: Final = """
+    SELECT max(body ->> '$.next_seq') - 1 FROM observation WHERE type = 'gap' AND id <= ?
+"""
 _LAST_CAPTURE: Final = """
     SELECT capture FROM observation WHERE id <= ? AND capture IS NOT NULL ORDER BY id DESC LIMIT 1
 """
@@ -109,7 +112,8 @@ def _remove(connection: sqlite3.Connection, before: str, at: str) -> Iterator[in
             _remove_up_to(connection, anchor)
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:  # on a full disk SQLite has ended it
+                connection.execute("ROLLBACK")
             raise
         yield shoe
 
@@ -133,6 +137,9 @@ def _anchor_before(
         "SELECT hash FROM checkpoint WHERE observation = ?", (last,)
     ).fetchone()
     digest = digest if checkpoint is None else checkpoint[0]
+    # A restored journal skips numbers, and the gap that says so may be removed.
+    (unused,) = connection.execute(_UNUSED_SEQ, (last,)).fetchone()
+    event = max(event, unused or 0)
     return Anchor(_last_capture(connection, last), last, event, shoe, at, digest)
 
 

@@ -28,6 +28,7 @@ from shoe_daemon.service.journal_retention import JournalRetention
 from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.journal.signing_keys import write_key
+from tests.journal.test_full_disk import files_no_bigger_than
 from tests.service.daemon_process import configure
 
 BEGIN = to_microseconds("2026-01-01T12:00:00Z")
@@ -264,6 +265,34 @@ def test_a_backup_of_a_pruned_journal_is_valid(hall: Hall, tmp_path: Path) -> No
     assert journal("verify", tmp_path / "new.db", "--key", hall.public).exit_code == 0
 
 
+class ByHand(Hall):
+    """A table without a reader: each start is followed by a shoe, without an event between."""
+
+    def play(self, shoes: int, *, acknowledged: bool = False) -> None:
+        del acknowledged
+        for _ in range(shoes):
+            core = self.begin()
+            core.judge(Command(name="new_shoe", operator="ann", claimed=False))
+            self._now += DAY
+            core.close()
+
+
+def test_numbers_that_a_restored_journal_skips_are_proved_too(tmp_path: Path) -> None:
+    hall = ByHand(configure(tmp_path / "table"))
+    hall.play(2)
+    assert journal("backup", hall.path, tmp_path / "copy.db").exit_code == 0
+    hall.path.unlink()
+    done = journal("restore", tmp_path / "copy.db", hall.path, "--published", 9)
+    assert done.exit_code == 0, done.output
+    hall.play(3)
+    for _ in range(2):
+        prune.remove_oldest_shoe(hall.path, "2099-01-01T00:00:00.000Z", NOW)
+    done = journal("verify", hall.path, "--refold")
+    assert done.exit_code == 0, done.output
+    hall.play(1)
+    assert journal("verify", hall.path, "--refold").exit_code == 0
+
+
 def test_a_running_table_removes_old_shoes_one_at_a_time(hall: Hall) -> None:
     expected = lines(hall.path, 4)
     core = hall.begin()
@@ -303,4 +332,15 @@ def test_a_shoe_that_cannot_be_removed_stays_whole(
     core.judge(Command(name="new_shoe", operator="ann", claimed=False))
     core.close()
     assert "its oldest shoe cannot be removed: database or disk is full" in log[0]["reason"]
+    assert lines(hall.path, 1) == before
+
+
+def test_a_full_disk_is_named_where_a_shoe_cannot_be_removed(hall: Hall) -> None:
+    before = lines(hall.path, 1)
+    core = hall.begin()
+    wal = hall.path.with_name("journal.db-wal").stat().st_size
+    with files_no_bigger_than(wal + 8192), pytest.raises(UserError) as told:
+        prune.remove_oldest_shoe(hall.path, NOW, NOW)
+    core.close()
+    assert "its oldest shoe cannot be removed: the disk" in str(told.value)
     assert lines(hall.path, 1) == before
