@@ -50,7 +50,8 @@ class WriterLock:
 
     def close(self) -> None:
         """Release the lock and delete its file."""
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that is read-only by now: the lock ends all the same
+            self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 

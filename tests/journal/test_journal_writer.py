@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from pathlib import Path
 
@@ -228,3 +229,17 @@ def test_events_are_told_by_their_type(path: Path) -> None:
     made(path, 3)
     with JournalReader(path) as reader:
         assert {event.type for event in reader.events(1)} >= {RoundStarted.type}
+
+
+def test_a_disk_that_became_read_only_spoils_no_close(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = open_journal(path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    journal.close()
+    monkeypatch.undo()
+    open_journal(path).close()
