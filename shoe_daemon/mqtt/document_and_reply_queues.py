@@ -177,10 +177,12 @@ class EventReplay:
     def _read(self) -> None:
         limit = min(BATCH_SIZE, self._until - self._last_read)
         try:
-            batch = self._source.events(self._last_read, limit)
+            found = self._source.events(self._last_read, limit)
+            # Numbers may be unused: the next event may lie beyond the end.
+            batch = [each for each in found if each.seq <= self._until]
         except Exception as error:  # noqa: BLE001 - live events are sent in any case
             self._on_error("journal_not_readable_for_replay", error)
-            batch = ()
+            batch = []
         self._ready.extend(
             QueuedMessage(self._topic_of(each.type), each.body, each.seq) for each in batch
         )

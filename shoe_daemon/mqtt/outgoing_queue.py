@@ -161,7 +161,8 @@ class EventQueue:
         except Exception as error:  # noqa: BLE001 - displays are served in any case
             self._on_error("journal_not_readable", error)
             return False
-        self._journal_failed = False
+        # After a restore, the numbers up to the announced one may be unused.
+        self._journal_failed = not batch and self.head > self._last_read
         if batch:
             self._ready.extend(batch)
             self._last_read = batch[-1].seq

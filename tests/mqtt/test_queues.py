@@ -304,6 +304,32 @@ def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     assert bench.outgoing.is_drained
 
 
+def test_numbers_that_a_restored_journal_skips_hold_up_no_document() -> None:
+    bench = Bench(5, cursor=5)
+    bench.events.head = 1004
+    bench.documents.put("state", b"{}", 1004)
+    assert [each.suffix for each in bench.send()] == ["state"]
+    bench.answer_all()
+    assert bench.events.retry_at > bench.now
+    bench.now = bench.events.retry_at
+    bench.journal.all += [Stored(seq, "card_dealt", b"{}") for seq in range(6, 1006)]
+    assert seqs(bench.send())[0] == 6
+
+
+def test_a_replay_over_unused_numbers_goes_no_further() -> None:
+    class Restored(Journal):
+        def events(self, after_seq: int, limit: int) -> list[Stored]:
+            return [each for each in self.all if each.seq > after_seq][:limit]
+
+    bench = Bench()
+    restored = Restored()
+    restored.all = [Stored(seq, "card_dealt", b"{}") for seq in (1, 2, *range(60, 90))]
+    bench.replay._source = restored  # noqa: SLF001 - the journal of this test
+    bench.replay.start(2, 61)
+    assert [each.seq for each in queued_of(bench.send())] == [2, 60, 61]
+    assert not bench.replay.is_running
+
+
 def test_a_replay_sends_all_once_and_moves_no_cursor() -> None:
     bench = Bench(200, cursor=200)
     bench.replay.start(11, 180)
