@@ -215,9 +215,4 @@ class BrokerSession:
     def _is_all_sent(self, now: float) -> bool:
         """Return whether there is nothing left for which a stop waits."""
         outgoing = self._context.outgoing
-        # A stop does not wait for refused messages.
-        return (
-            outgoing.is_drained
-            or outgoing.is_refused
-            or (outgoing.skip_events and outgoing.documents_sent(now))
-        )
+        return outgoing.is_drained or (outgoing.skip_events and outgoing.documents_sent(now))

@@ -250,18 +250,14 @@ class OutgoingQueue:
 
     @property
     def is_drained(self) -> bool:
-        """True if everything was sent and acknowledged."""
+        """True if everything was acknowledged, except messages that the broker refuses."""
+        events_left = self.events.unacknowledged and not self.events.is_refused
         return not (
             self._in_flight
-            or self.events.unacknowledged
-            or len(self.documents)
+            or events_left
             or len(self.replies)
+            or any(suffix not in self._refusals for suffix, _ in self.documents.unsent())
         )
-
-    @property
-    def is_refused(self) -> bool:
-        """True if the broker has refused a message and not accepted it since."""
-        return self.events.is_refused or bool(self._refusals)
 
     def documents_sent(self, now: float) -> bool:
         """True if every document was sent that the broker accepts."""

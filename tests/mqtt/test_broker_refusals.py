@@ -144,6 +144,27 @@ def test_a_refused_document_is_tried_again(strict: Strict) -> None:
         listener.wait("/device/shoe")
 
 
+def test_a_stop_waits_for_all_that_is_not_refused(strict: Strict) -> None:
+    strict.allow(f"user table-7\ntopic write {ROOT}/#\ntopic deny {ROOT}/history\n")
+    strict.broker.signal(signal.SIGHUP)
+    journal = Journal()
+    with (
+        board(strict) as listener,
+        publishing(strict.broker.port, journal, **strict.papers) as publisher,
+    ):
+        publisher.retain("history", b"{}", 0)
+        wait_for(lambda: publisher.health.last_error, "a refusal")
+        listener.wait("/status")
+        for _ in range(100):
+            journal.add()
+        publisher.retain("state", b'{"seq":100}', 100)
+        publisher.notify(100)
+        publisher.stop()
+        assert listener.wait("/status", 3)[-1].json["state"] == "offline"
+        assert [each.json["seq"] for each in listener.of("/card_dealt")] == list(range(1, 101))
+        assert [each.json["seq"] for each in listener.of("/state")] == [100]
+
+
 def test_wrong_papers_are_told_and_right_ones_are_taken_up(strict: Strict) -> None:
     strict.allow(WRITE_ALL)
     strict.broker.signal(signal.SIGHUP)
