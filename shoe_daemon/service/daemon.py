@@ -72,8 +72,10 @@ _WRITE_RETRY_S: Final = 1.0
 """Between two attempts to write to an unwritable journal."""
 
 _READER_PUT_TIMEOUT_S: Final = 0.5
-_READER_STOP_TIMEOUT_S: Final = 2.0
-_FORWARD_STOP_TIMEOUT_S: Final = 1.0
+_READERS_STOP_TIMEOUT_S: Final = 2.0
+"""For all of them together: systemd waits 15 s for the whole stop."""
+
+_FORWARDS_STOP_TIMEOUT_S: Final = 1.0
 _LAST_INPUTS_TIMEOUT_S: Final = 2.0
 _READY_TIMEOUT_S: Final = 2.0
 
@@ -444,13 +446,15 @@ class Daemon:
         notify_systemd("STOPPING=1")
         for reader in self.readers:
             reader.stop()
+        until = time.monotonic() + _READERS_STOP_TIMEOUT_S
         for reader in self.readers:
             if reader.alive:
-                reader.join(_READER_STOP_TIMEOUT_S)
+                reader.join(max(0.0, until - time.monotonic()))
         for forward in self._forwards.values():
             forward.stop()
+        until = time.monotonic() + _FORWARDS_STOP_TIMEOUT_S
         for forward in self._forwards.values():
-            forward.join(_FORWARD_STOP_TIMEOUT_S)
+            forward.join(max(0.0, until - time.monotonic()))
         if self._witnesses is not None:
             self._witnesses.stop()
 

@@ -6,14 +6,17 @@ disk and readers do.
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from drivers.driver_interface import Frame, FrameKind
-from shoe_daemon.config import set_up
+from drivers import Reader, ReaderEnvironment
+from drivers.driver_interface import Frame, FrameKind, LineSettings, Transport
+from drivers.transport import LineError
+from shoe_daemon.config import load_config, set_up
 from shoe_daemon.config_sections import Config, JournalSettings
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Outcome
@@ -275,3 +278,36 @@ def test_a_start_that_was_not_written_writes_nothing(tmp_path: Path) -> None:
     journal = stop_while_unwritable(tmp_path, "record_start", call=1)
     with JournalReader(journal) as reader:
         assert reader.head().observation == 0
+
+
+def test_readers_that_hang_share_the_time_of_a_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configure(tmp_path / "table")
+    readers = [
+        f'[[reader]]\nid = "r{each}"\ndriver = "bee-tek"\nport = "socket://h:{each}"\n'
+        for each in range(1, 9)
+    ]
+    config.write_text(config.read_text() + "".join(readers))
+    ended, waits = threading.Event(), list[float]()
+    join = Reader.join
+
+    def note_wait(reader: Reader, timeout: float | None = None) -> bool:
+        waits.append(timeout or 0.0)
+        return join(reader, timeout)
+
+    def hang(_url: str, _line: LineSettings) -> Transport:
+        ended.wait()
+        raise LineError("too late")
+
+    monkeypatch.setattr("shoe_daemon.service.daemon._READERS_STOP_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(Reader, "join", note_wait)
+    daemon = Daemon(load_config(config), environment=ReaderEnvironment(open_line=hang))
+    core = threading.Thread(target=daemon.run)
+    core.start()
+    wait_for(lambda: all(each.alive for each in daemon.readers), "the readers")
+    daemon.stop()
+    core.join(PATIENCE)
+    ended.set()
+    assert len(waits) == 8
+    assert sum(waits) < 0.6
