@@ -53,6 +53,13 @@ class Clock:
         self._last = max(self._last, moment // 1000 * 1000)
         return from_microseconds(self._last)
 
+    def wall_us(self) -> int:
+        """
+        Return the wall clock's time, in microseconds since 1970, for comparison with the clocks
+        of other computers: where it was set back, `at` is later.
+        """
+        return self._wall()
+
     def until(self, moment: int) -> float:
         """Return the seconds until a time, in microseconds since 1970; 0 if past."""
         now = int(self._monotonic() * 1_000_000) + self._offset

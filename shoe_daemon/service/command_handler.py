@@ -31,7 +31,7 @@ from shoe_daemon.mqtt.document_contents import (
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table import COMMANDS, Command, Event, from_microseconds, to_microseconds
+from shoe_daemon.table import COMMANDS, Command, Event, from_microseconds
 
 _log = structlog.get_logger(__name__)
 
@@ -241,7 +241,7 @@ class CommandHandler:
         if pending.refused is not None:
             return pending.refused
         expires_us = pending.expires_us
-        if expires_us is not None and expires_us < to_microseconds(self._core.clock.at()):
+        if expires_us is not None and expires_us < self._core.clock.wall_us():
             return f"it expired at {from_microseconds(expires_us)}"
         return self._replay_refusal(pending.command)
 

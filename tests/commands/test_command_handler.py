@@ -162,6 +162,21 @@ def test_an_order_that_expires_while_it_waits(bench: Bench) -> None:
     assert bench.refused == ["it expired at 2027-01-15T08:00:05.000Z"]
 
 
+def test_an_order_expires_by_the_wall_clock_though_the_tables_time_is_ahead(bench: Bench) -> None:
+    # The computer's clock was an hour ahead, and was set back: the table's time stands still.
+    time = bench.time
+    bench.core.clock = Clock(
+        "2027-01-15T09:00:00Z",
+        wall=lambda: int(time.now * 1_000_000),
+        monotonic=lambda: time.now,
+    )
+    bench.receive("a", expires_at="2027-01-15T08:00:30Z")
+    bench.judge_all()
+    bench.receive("b", "resume", expires_at="2027-01-15T07:59:59Z")
+    bench.judge_all()
+    assert bench.refused == [None, "it expired at 2027-01-15T07:59:59.000Z"]
+
+
 def test_a_thousand_ids_are_known_again(bench: Bench) -> None:
     for number in range(1005):
         bench.receive(f"n{number}", "resume")
