@@ -99,6 +99,7 @@ class BrokerSession:
                 self._receiving_queued = False
             case SubscriptionRefused():
                 context.last_error = f"orders cannot be received: {event.reason}"
+                context.orders_refusal = f"orders: {event.reason}"
                 context.log.error("subscription_refused", reason=event.reason)
             case Disconnected():
                 raise ConnectionLostError(event.reason, taken_over=event.taken_over)
@@ -109,6 +110,7 @@ class BrokerSession:
         self.accepted_at = self._progress_at = time.monotonic()
         self.session_present = self._receiving_queued = connected.session_present
         self._heartbeat_at = self.accepted_at + context.settings.heartbeat
+        context.orders_refusal = None
         self._connection.subscribe(context.topics.commands)
         context.outgoing.restart(connected.receive_maximum)
         context.outgoing.documents.requeue()
@@ -125,6 +127,8 @@ class BrokerSession:
             return
         if answer.reason >= REFUSED:
             context.last_error = f"{message.topic}: {answer.text}"
+            if message.queued is None:
+                context.last_refusal = context.last_error
             if context.may_log(message.topic, now):
                 context.log.error("publish_refused", topic=message.topic, reason=answer.text)
         elif message.payload is self._offline:

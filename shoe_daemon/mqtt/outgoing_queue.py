@@ -259,6 +259,11 @@ class OutgoingQueue:
             or any(suffix not in self._refusals for suffix, _ in self.documents.unsent())
         )
 
+    @property
+    def is_refused(self) -> bool:
+        """True if the broker has refused an event or a document and not accepted it since."""
+        return self.events.is_refused or bool(self._refusals)
+
     def documents_sent(self, now: float) -> bool:
         """True if every document was sent that the broker accepts."""
         return not any(self._may_send(suffix, now) for suffix, _ in self.documents.unsent())

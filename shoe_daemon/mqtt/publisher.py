@@ -52,6 +52,8 @@ class Health(Struct, frozen=True):
         has_subscribers: Whether a client receives the events; None if unknown.
         queued: Events that are not acknowledged.
         since: When it was connected or disconnected (monotonic).
+        refusal: What the broker refuses at present: a topic with its reason, or orders; None if
+            nothing. Replies do not count.
     """
 
     alive: bool
@@ -63,6 +65,7 @@ class Health(Struct, frozen=True):
     has_subscribers: bool | None
     queued: int
     since: float
+    refusal: str | None = None
 
 
 class Publisher:
@@ -220,6 +223,8 @@ class Publisher:
             has_subscribers=context.outgoing.has_subscribers,
             queued=context.outgoing.events.unacknowledged,
             since=self._disconnected_at if accepted_at is None else accepted_at,
+            refusal=context.orders_refusal
+            or (context.last_refusal if context.outgoing.is_refused else None),
         )
 
     def _run(self) -> None:

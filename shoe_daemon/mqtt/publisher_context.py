@@ -37,6 +37,9 @@ class PublisherContext:
     Attributes:
         stop_by: When a stop must have ended (monotonic); None while none is requested.
         last_error: The last error; None before the first.
+        last_refusal: The last topic that the broker refused to write, and its reason.
+        orders_refusal: Why no order can be received; None while the broker accepts the
+            subscription.
     """
 
     def __init__(  # noqa: PLR0913 - everything that outlives a connection
@@ -68,6 +71,8 @@ class PublisherContext:
         self.may_log = LogRateLimit()
         self.stop_by: float | None = None
         self.last_error: str | None = None
+        self.last_refusal: str | None = None
+        self.orders_refusal: str | None = None
         self._on_acknowledged, self._on_command = on_acknowledged, on_command
         self._chain_head = chain_head
         self._reported_cursor = cursor

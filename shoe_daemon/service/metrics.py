@@ -249,7 +249,7 @@ def health_json(figures: Figures) -> bytes:
             "connected": broker.connected,
             "queued": broker.queued,
             "in_flight": broker.in_flight,
-            "error": None if broker.connected else broker.last_error,
+            "error": broker.refusal if broker.connected else broker.last_error,
         },
         "held": figures.held,
         "lamps": figures.lamps,

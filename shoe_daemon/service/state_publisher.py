@@ -227,6 +227,8 @@ class StatePublisher:
             down = int(time.monotonic() - health.since)
             reason = f": {health.last_error}" if health.last_error else ""
             parts.append(f"broker down {down} s, {health.queued} waiting{reason}")
+        elif health is not None and health.refusal is not None:
+            parts.append(f"broker refuses {health.refusal}, {health.queued} waiting")
         return ", ".join([*parts, *self.notes]) or "no reader"
 
 

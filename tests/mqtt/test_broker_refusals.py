@@ -96,7 +96,8 @@ def test_a_refused_event_moves_no_cursor_and_comes_when_it_may(strict: Strict) -
         assert listener.wait("/status")[0].json["state"] == "online"
         wait_for(lambda: publisher.health.in_flight == 0, "all answers")
         assert (journal.cursor, publisher.health.queued) == (0, 30)
-        assert publisher.health.last_error == f"{ROOT}/event/card_dealt: Not authorized"
+        refusal = f"{ROOT}/event/card_dealt: Not authorized"
+        assert (publisher.health.last_error, publisher.health.refusal) == (refusal, refusal)
         refusals = [log for log in logs if log["event"] == "publish_refused"]
         assert [log["log_level"] for log in refusals] == ["error"]
 
@@ -104,6 +105,7 @@ def test_a_refused_event_moves_no_cursor_and_comes_when_it_may(strict: Strict) -
         strict.broker.signal(signal.SIGHUP)
         wait_for(lambda: journal.cursor == 30, "the cursor")
         listener.wait("/card_dealt", 30)
+        assert publisher.health.refusal is None
         assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 31))
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from shoe_daemon.mqtt.document_and_reply_queues import Document
-from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
 from tests.game.reference_roads import reference_roads
@@ -24,6 +24,7 @@ class RecordingPublisher:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
+        self.health: Health | None = None
 
     def retain(self, suffix: str, document: Document, _seq: int) -> None:
         """Record a document as it would be sent."""
@@ -154,3 +155,31 @@ def test_other_conventions_hold_from_the_next_start(tmp_path: Path) -> None:
     assert told["options"]["leading_ties"] == "own_column"
     assert [cell["column"] for cell in told["big"]] == [0, 1]
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("refusal", "summary"),
+    [
+        (None, "no reader"),
+        ("event/card_dealt: Not authorized", "broker refuses event/card_dealt: Not authorized"),
+    ],
+)
+def test_a_refusal_of_the_broker_is_in_the_status(
+    tmp_path: Path, refusal: str | None, summary: str
+) -> None:
+    hall = Hall(configure(tmp_path / "table"))
+    hall.publisher.health = Health(
+        alive=True,
+        connected=True,
+        cursor=0,
+        last_loop=0.0,
+        in_flight=0,
+        last_error="an error of before",
+        has_subscribers=True,
+        queued=30,
+        since=0.0,
+        refusal=refusal,
+    )
+    said = hall.bulletin.summary
+    hall.close()
+    assert said == (summary if refusal is None else f"{summary}, 30 waiting")
