@@ -14,12 +14,15 @@ from shoe_daemon.mqtt.publisher import Publisher
 
 _log = structlog.get_logger(__name__)
 
-_INTERVAL_S: Final = 86_400.0
+_LOG_INTERVAL_S: Final = 86_400.0
+
+_CHECK_INTERVAL_S: Final = 60.0
+"""A certificate that was replaced is no alert any longer."""
 
 
 class CertificateWatch:
     """
-    Checks the broker's files and certificate at the start, once a day, and when the broker shows
+    Checks the broker's files and certificate at the start, once a minute, and when the broker shows
     another certificate.
 
     Attributes:
@@ -30,22 +33,28 @@ class CertificateWatch:
         self.alerts: list[str] = []
         self._settings = settings
         self._publisher = publisher
-        self._logged_at = float("-inf")
+        self._checked_at = self._logged_at = float("-inf")
         self._broker_certificate: bytes | None = None
 
     def check(self) -> None:
         """Check if it is time to, and log each alert: once a day, and new ones at once."""
         if self._settings is None or self._publisher is None:
             return
-        is_day_over = time.monotonic() - self._logged_at >= _INTERVAL_S
-        shown = self._publisher.broker_certificate
-        if not is_day_over and shown in {None, self._broker_certificate}:
+        now, shown = time.monotonic(), self._publisher.broker_certificate
+        is_due = now - self._checked_at >= _CHECK_INTERVAL_S
+        if not is_due and shown in {None, self._broker_certificate}:
             return
-        self._broker_certificate = shown
-        before = [] if is_day_over else self.alerts
+        self._checked_at, self._broker_certificate = now, shown
+        is_day_over = now - self._logged_at >= _LOG_INTERVAL_S
+        logged = set() if is_day_over else set(map(_without_days, self.alerts))
         self.alerts = certificate_alerts(self._settings, shown, dt.datetime.now(dt.UTC))
         for alert in self.alerts:
-            if alert not in before:
+            if _without_days(alert) not in logged:
                 _log.warning("certificate_alert", reason=alert)
         if is_day_over:
-            self._logged_at = time.monotonic()
+            self._logged_at = now
+
+
+def _without_days(alert: str) -> str:
+    """Return an alert without its number of days, which changes every day."""
+    return alert.rpartition(", in ")[0] or alert

@@ -10,9 +10,11 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
+from typing import NamedTuple, cast
 
 import pytest
+import structlog
 from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -24,6 +26,8 @@ from shoe_daemon.installation import certificates
 from shoe_daemon.installation.certificates import KeyPair, make_authority, make_server_certificate
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts, not_after
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.service.certificate_watch import CertificateWatch
 from tests.brokers import Mosquitto, wait_for
 from tests.chaos import journal_checks
 from tests.journal.signing_keys import write_key
@@ -425,3 +429,25 @@ def test_an_alert_begins_thirty_days_before_the_end(tmp_path: Path, papers: Pape
     assert soon.endswith(", in 29 days")
     (late,) = certificate_alerts(settings, None, now + dt.timedelta(days=41))
     assert " expired on " in late
+
+
+def test_an_alert_ends_when_the_certificate_is_replaced(
+    tmp_path: Path, papers: Papers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "own", certificate(papers.ours, 20))
+    settings = MqttSettings(
+        tls=TlsSettings(cert_file=str(tmp_path / "own.pem"), key_file=str(tmp_path / "own.key"))
+    )
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    publisher = cast("Publisher", SimpleNamespace(broker_certificate=None))
+    watch = CertificateWatch(settings, publisher)
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            watch.check()
+            now += 61
+            assert [each.endswith(", in 20 days") for each in watch.alerts] == [True]
+        write(tmp_path, "own", certificate(papers.ours, 400))
+        watch.check()
+    assert watch.alerts == []
+    assert len(logs) == 1
