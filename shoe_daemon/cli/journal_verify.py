@@ -70,24 +70,36 @@ def verify_journal(  # noqa: PLR0913 - the options of the command
     is_valid = None if key is None else _public_key(key)
     with open_read_only(file) as reader:
         journal_database.check_integrity(reader.connection, file, thorough=True)
-        with progress_display("verifying the chain") as progress:
-            verdict = verify(reader, find=wanted, progress=progress)
-        signed = _signatures(reader, verdict, is_valid)
-        again = None
-        if refold and not verdict.broken:
-            with progress_display("decoding and folding again") as progress:
-                again = check_again(reader, _decoder_of, progress=progress)
-        videos = None
-        if clips is not None and not verdict.broken:
-            with os_errors_at(f"--clips {clips}"):
-                videos = check_clips(clip_records(reader), clips, first_kept(reader))
-    found = _Found(verdict, signed, again, videos)
+        with reader.snapshot():  # the daemon may remove a shoe meanwhile
+            found = _compare(reader, wanted, is_valid, clips, refold=refold)
     good = found.is_good(head_wanted=wanted is not None)
     if as_json:
         click.echo(_json(found, good=good))
     else:
         click.echo("\n".join(_lines(file, found, head)))
     return 0 if good else 1
+
+
+def _compare(
+    reader: JournalReader,
+    wanted: bytes | None,
+    is_valid: Callable[[Signature], bool] | None,
+    clips: Path | None,
+    *,
+    refold: bool,
+) -> _Found:
+    with progress_display("verifying the chain") as progress:
+        verdict = verify(reader, find=wanted, progress=progress)
+    signed = _signatures(reader, verdict, is_valid)
+    again = None
+    if refold and not verdict.broken:
+        with progress_display("decoding and folding again") as progress:
+            again = check_again(reader, _decoder_of, progress=progress)
+    videos = None
+    if clips is not None and not verdict.broken:
+        with os_errors_at(f"--clips {clips}"):
+            videos = check_clips(clip_records(reader), clips, first_kept(reader))
+    return _Found(verdict, signed, again, videos)
 
 
 def _public_key(path: Path) -> Callable[[Signature], bool]:

@@ -74,6 +74,21 @@ class JournalReader:
                 self.connection.close()
                 raise
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """
+        Read the same state of the journal throughout, whatever its daemon writes or removes;
+        within another snapshot, that one.
+        """
+        if self.connection.in_transaction:
+            yield
+            return
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.execute("COMMIT")
+
     def events(self, after_seq: int, limit: int = _PAGE) -> list[StoredEvent]:
         """Return at most `limit` events after `after_seq`."""
         rows = self.connection.execute(

@@ -82,11 +82,10 @@ def verify(
     connection = reader.connection
     factories = connection.text_factory, connection.row_factory
     connection.text_factory, connection.row_factory = bytes, sqlite3.Row
-    connection.execute("BEGIN")
     try:
-        return _Walk(connection, reader.identity, find, progress).run()
+        with reader.snapshot():
+            return _Walk(connection, reader.identity, find, progress).run()
     finally:
-        connection.execute("COMMIT")
         connection.text_factory, connection.row_factory = factories
 
 

@@ -19,7 +19,7 @@ from shoe_daemon.config import Setup, load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.journal import JournalReader, prune
+from shoe_daemon.journal import JournalReader, journal_reader, prune, refold_check
 from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.journal.start_after_pruning import Anchor
 from shoe_daemon.never_backwards_clock import Clock
@@ -344,3 +344,23 @@ def test_a_full_disk_is_named_where_a_shoe_cannot_be_removed(hall: Hall) -> None
     core.close()
     assert "its oldest shoe cannot be removed: the disk" in str(told.value)
     assert lines(hall.path, 1) == before
+
+
+def test_a_shoe_that_is_removed_during_a_verification_breaks_nothing(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, removed = refold_check._Refold._begin, list[int | None]()  # noqa: SLF001 - its first step
+
+    def remove_and_begin(*arguments: Any) -> None:  # noqa: ANN401 - as they come
+        if not removed:
+            removed.append(prune.remove_oldest_shoe(hall.path, NOW, NOW))
+        begin(*arguments)
+
+    monkeypatch.setattr(journal_reader, "_PAGE", 5)
+    monkeypatch.setattr(refold_check._Refold, "_begin", remove_and_begin)  # noqa: SLF001
+    core = hall.begin()
+    done = journal("verify", hall.path, "--refold", "--key", hall.public)
+    core.close()
+    assert removed == [1]
+    assert done.exit_code == 0, done.output
+    assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
