@@ -71,7 +71,12 @@ def verify_journal(  # noqa: PLR0913 - the options of the command
     with open_read_only(file) as reader:
         journal_database.check_integrity(reader.connection, file, thorough=True)
         with reader.snapshot():  # the daemon may remove a shoe meanwhile
-            found = _compare(reader, wanted, is_valid, clips, refold=refold)
+            found = _compare(reader, wanted, is_valid, refold=refold)
+        if clips is not None and not found.chain.broken:
+            # In a later state: a clip may have got its name meanwhile.
+            with os_errors_at(f"--clips {clips}"):
+                videos = check_clips(clip_records(reader), clips, first_kept(reader))
+            found = found._replace(clips=videos)
     good = found.is_good(head_wanted=wanted is not None)
     if as_json:
         click.echo(_json(found, good=good))
@@ -84,7 +89,6 @@ def _compare(
     reader: JournalReader,
     wanted: bytes | None,
     is_valid: Callable[[Signature], bool] | None,
-    clips: Path | None,
     *,
     refold: bool,
 ) -> _Found:
@@ -95,11 +99,7 @@ def _compare(
     if refold and not verdict.broken:
         with progress_display("decoding and folding again") as progress:
             again = check_again(reader, _decoder_of, progress=progress)
-    videos = None
-    if clips is not None and not verdict.broken:
-        with os_errors_at(f"--clips {clips}"):
-            videos = check_clips(clip_records(reader), clips, first_kept(reader))
-    return _Found(verdict, signed, again, videos)
+    return _Found(verdict, signed, again, None)
 
 
 def _public_key(path: Path) -> Callable[[Signature], bool]:

@@ -22,8 +22,8 @@ _CHECK_INTERVAL_S: Final = 60.0
 
 class CertificateWatch:
     """
-    Checks the broker's files and certificate at the start, once a minute, and when the broker shows
-    another certificate.
+    Checks the broker's files and certificate once a minute, and when the broker shows another
+    certificate.
 
     Attributes:
         alerts: One sentence for each fault; for the unit's status.
