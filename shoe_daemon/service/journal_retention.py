@@ -17,6 +17,9 @@ _log = structlog.get_logger(__name__)
 _INTERVAL_S: Final = 3600.0
 """Between two looks for old shoes."""
 
+_FIRST_S: Final = 600.0
+"""After a start: the computer's clock may be wrong until a time server has set it."""
+
 _PAUSE_S: Final = 1.0
 """Between two removals, of some 8 ms each: a card must never wait for many."""
 
@@ -27,14 +30,15 @@ class JournalRetention:
     """
     Removes shoes that ended more than `days` ago, one at a time, between two rounds.
 
-    Days are counted by the table's time, which never goes back. A shoe that cannot be removed
-    is logged, and tried again in an hour: no card waits for it.
+    Days are counted by the table's time, which never goes back, or by the wall clock if that is
+    earlier: a clock that was ahead for a moment must not remove the shoes of yesterday. A shoe
+    that cannot be removed is logged, and tried again in an hour: no card waits for it.
     """
 
     def __init__(self, core: Core, days: int | None) -> None:
         self._core = core
         self._days = days
-        self._due = float("-inf")
+        self._due = time.monotonic() + _FIRST_S
 
     def check(self) -> None:
         """Remove a shoe if it is time to."""
@@ -46,8 +50,10 @@ class JournalRetention:
         self._due = time.monotonic() + (_PAUSE_S if self._remove(self._days) else _INTERVAL_S)
 
     def _remove(self, days: int) -> bool:
-        now = self._core.clock.at()
-        before = from_microseconds(to_microseconds(now) - days * _DAY_US)
+        clock = self._core.clock
+        now = clock.at()
+        today = min(to_microseconds(now), clock.wall_us())
+        before = from_microseconds(today - days * _DAY_US)
         try:
             shoe = remove_oldest_shoe(self._core.journal.path, before, now)
         except JournalUnwritable as error:

@@ -297,6 +297,8 @@ def test_a_running_table_removes_old_shoes_one_at_a_time(hall: Hall) -> None:
     expected = lines(hall.path, 4)
     core = hall.begin()
     retention = JournalRetention(core, days=2)
+    retention.check()
+    assert lines(hall.path, 1), "the clock may still be wrong"
     for _ in range(SHOES):
         retention._due = 0.0  # noqa: SLF001 - the hour is over
         retention.check()
@@ -308,12 +310,33 @@ def test_a_running_table_removes_old_shoes_one_at_a_time(hall: Hall) -> None:
     assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
 
 
+def retention_is_due(core: Core, days: int | None) -> None:
+    retention = JournalRetention(core, days)
+    retention._due = 0.0  # noqa: SLF001 - the hour is over
+    retention.check()
+
+
+def test_a_clock_that_was_ahead_removes_no_shoe_of_yesterday(hall: Hall) -> None:
+    core = hall.begin()
+    right, monotonic = hall._now, hall._monotonic()  # noqa: SLF001 - the test's own
+    clock = Clock(core.table.state.now, wall=lambda: hall._now, monotonic=lambda: monotonic)  # noqa: SLF001
+    core.clock = clock
+    hall._now = right + 1000 * DAY  # noqa: SLF001
+    clock.set()
+    core.judge(Command(name="new_shoe", operator="ann", claimed=False))
+    hall._now = right  # noqa: SLF001
+    clock.set()
+    retention_is_due(core, 400)
+    core.close()
+    assert lines(hall.path, 1)
+
+
 def test_a_running_table_removes_nothing_in_a_round_nor_by_default(hall: Hall) -> None:
     before = lines(hall.path, 1)
     core = hall.begin()
-    JournalRetention(core, days=None).check()
+    retention_is_due(core, None)
     hall._see(core, CardDrawn(slot=Slot.P1, card=Card("9S")))  # noqa: SLF001 - the test's own
-    JournalRetention(core, days=1).check()
+    retention_is_due(core, 1)
     core.close()
     assert lines(hall.path, 1) == before
 
@@ -328,7 +351,7 @@ def test_a_shoe_that_cannot_be_removed_stays_whole(
     core = hall.begin()
     monkeypatch.setattr(prune, "_remove_up_to", fail)
     with structlog.testing.capture_logs() as log:
-        JournalRetention(core, days=1).check()
+        retention_is_due(core, 1)
     core.judge(Command(name="new_shoe", operator="ann", claimed=False))
     core.close()
     assert "its oldest shoe cannot be removed: database or disk is full" in log[0]["reason"]
