@@ -586,6 +586,18 @@ class TestDealer:
         table.order("acknowledge", operator="Kim")
         say(':not([data-say="stop"])')
 
+    def test_a_reader_that_is_lost_takes_the_place_of_the_due_card(
+        self, table: Table, screen: Watched, say: Callable[[str], str]
+    ) -> None:
+        table.deal("P1:2S", "B1:2H", "P2:3D", "B2:3C")
+        say('[data-say="draw"]')
+        table.shoe.unplug()
+        assert "disconnected" in say('[data-say="stale"]')
+        assert screen.page.inner_text("#more") == "Call the supervisor"
+        table.shoe.plug()
+        say(':not([data-say="stale"])')
+        screen.assert_clean()
+
     def test_nothing_is_cut_off(
         self, table: Table, screen: Watched, say: Callable[[str], str]
     ) -> None:

@@ -56,13 +56,21 @@
       last.round === state.round.number ? last : null;
   }
 
+  /* Readers that read nothing at present, as sentences. */
+  function deadReaders(state) {
+    return state.readers.filter(function (reader) {
+      return reader.link === "down" || reader.state === "fault" || reader.state === "locked";
+    }).map(function (reader) {
+      return Shoe.format.event({ type: "reader_status", data: reader }).text;
+    });
+  }
+
   /* {say, hand, main, more}: what the dealer must know first. */
   function now() {
     var state = row.state;
     var alert = stopping();
-    var round = state && state.round;
-    var result = state && resultOf(state);
-    var text;
+    var dead = state ? deadReaders(state) : [];
+    var found;
     if (lost || row.fresh.is !== "live" || !state) {
       return { say: "stale", main: Shoe.word("dealer_not_seen"),
         more: lost ? Shoe.word("fresh_lost") : Shoe.format.freshness(row.fresh) };
@@ -75,6 +83,20 @@
       return { say: "stop", main: Shoe.format.kind(alert.data.kind),
         more: Shoe.format.alert(alert).text + " " + Shoe.word("dealer_leave") };
     }
+    if (dead.length && dead.length === state.readers.length) {
+      return { say: "stale", main: dead.join(" · "), more: Shoe.word("dealer_call") };
+    }
+    found = course(state);
+    // Cards may be seen by another reader: the game may go on.
+    found.more = dead.concat(found.more || []).join(" · ");
+    return found;
+  }
+
+  /* The course of the game, where all is well. */
+  function course(state) {
+    var round = state.round;
+    var result = resultOf(state);
+    var text;
     if (state.on_hold) {
       return { say: "wait", main: Shoe.word("on_hold"), more: Shoe.word("supervisor_decides") };
     }
