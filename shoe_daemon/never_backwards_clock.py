@@ -10,6 +10,9 @@ from shoe_daemon.table import from_microseconds, to_microseconds
 
 _MAX_OFFSET_US: Final = 1_000_000
 
+_MAX_ADVANCE_US: Final = 5_000_000
+"""From one reading to the next, where the wall clock is behind: spans up to here are exact."""
+
 
 class Clock:
     """
@@ -31,20 +34,22 @@ class Clock:
         self._wall = wall
         self._monotonic = monotonic
         self._last = to_microseconds(after) if after else 0
-        self._offset = 0
+        self._offset = self._last - int(monotonic() * 1_000_000)
         self.set()
 
     def set(self) -> None:
         """
         Adjust to the wall clock if it differs by more than a second.
 
-        Call it while no deadline is pending. Where the wall clock was set back,
-        the time stands still until it has caught up.
+        Call it while no deadline is pending. Where the wall clock was set back, the
+        time advances by at most five seconds from one reading to the next, until the
+        wall clock has caught up.
         """
         monotonic = int(self._monotonic() * 1_000_000)
         ahead = self._wall() - monotonic
         if abs(ahead - self._offset) > _MAX_OFFSET_US:
-            self._offset = max(ahead, self._last - monotonic)
+            latest = self._last + _MAX_ADVANCE_US - monotonic
+            self._offset = max(ahead, min(self._offset, latest))
 
     def at(self, received: float | None = None) -> str:
         """Return the time of a reading of the monotonic clock; None for now."""

@@ -260,8 +260,7 @@ class Core:
         """Process the deadlines that have passed by now."""
         deadline = self.table.deadline
         if deadline is None:
-            # Without a deadline the clock may be set: time need not stand still any
-            # longer where the wall clock was put back.
+            # Without a deadline the clock may be set.
             self.clock.set()
             return []
         now = self.clock.at()

@@ -52,18 +52,32 @@ def test_frames_that_overtake_one_another_do_not_turn_time_back(times: Times) ->
     assert clock.at(1000.5) == late
 
 
-def test_put_back_it_stands_until_the_wall_clock_has_caught_up(times: Times) -> None:
+def test_put_back_it_waits_until_the_wall_clock_has_caught_up(times: Times) -> None:
     clock = times.clock()
-    before = clock.at()
+    before = to_microseconds(clock.at())
     times.wall -= 60 * SECOND
     for _ in range(59):
         times.pass_by(1)
         clock.set()
-    assert clock.at() == before
+    assert to_microseconds(clock.at()) - before == 5 * SECOND
     for _ in range(11):
         times.pass_by(1)
         clock.set()
     assert abs(to_microseconds(clock.at()) - times.wall) <= SECOND
+
+
+@pytest.mark.parametrize("after", ["", "2026-11-21T13:00:00Z"])
+def test_a_short_span_is_exact_while_the_wall_clock_is_behind(times: Times, after: str) -> None:
+    clock = times.clock(after)
+    before = to_microseconds(clock.at())
+    times.wall -= HOUR
+    for seconds in (3, 1, 4):
+        for _ in range(seconds):
+            times.pass_by(1)
+            clock.set()
+        now = to_microseconds(clock.at())
+        assert now - before == seconds * SECOND
+        before = now
 
 
 def test_put_forward_it_follows(times: Times) -> None:
