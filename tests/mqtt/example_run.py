@@ -119,6 +119,9 @@ class _ScriptsClock(Clock):
     def at(self, received: float | None = None) -> str:
         return from_microseconds(self.moment)
 
+    def wall_us(self) -> int:
+        return self.moment
+
     def until(self, moment: int) -> float:
         return max(0.0, (moment - self.moment) / 1_000_000)
 
