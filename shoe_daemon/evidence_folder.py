@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -42,14 +43,22 @@ class _StoredFile(NamedTuple):
 class EvidenceFolder:
     """
     A folder of files with a maximum age, and a maximum size of all. It is created when it is
-    needed; files of other names are not touched.
+    needed; files of other names are not touched, nor those that `unfinished` names.
     """
 
-    def __init__(self, path: Path, names: re.Pattern[str], days: float, megabytes: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        names: re.Pattern[str],
+        days: float,
+        megabytes: float,
+        unfinished: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
         self.path = path
         self._names = names
         self._max_age_s = days * _DAY_S
         self._max_bytes = int(megabytes * 1_000_000)
+        self._unfinished = unfinished
         self._used_bytes = 0
 
     @property
@@ -79,7 +88,10 @@ class EvidenceFolder:
 
     def clean_up(self) -> None:
         """Remove files that are too old, and the oldest if all are too large."""
-        kept = sorted(each for each in self._stored_files() if not _is_being_written(each))
+        stored, needed = self._stored_files(), set(self._unfinished())
+        kept = sorted(
+            each for each in stored if each.path.name not in needed and not _is_being_written(each)
+        )
         total = sum(each.size for each in kept)
         room, oldest = self._allowed_bytes(total), time.time() - self._max_age_s
         for each in kept:

@@ -142,7 +142,12 @@ class Witness(WakeableThread):
         self._settings = settings
         self._label = f"{label}  {settings.id}"
         self._folder = EvidenceFolder(
-            folder, clip_names(settings.id), settings.days, settings.megabytes
+            folder,
+            clip_names(settings.id),
+            settings.days,
+            settings.megabytes,
+            # The journal may take long, as on a full disk.
+            lambda: [clip.path.name for clip in list(self._unnamed.values())],
         )
         self._record = record
         self._environment = environment
@@ -177,12 +182,13 @@ class Witness(WakeableThread):
 
     def recorded(self, line: bytes) -> None:
         """Give a clip its name: the journal has its line. Any thread may call it."""
-        clip = self._unnamed.pop(line, None)
+        clip = self._unnamed.get(line)
         if clip is not None:
             try:
                 clip.path.rename(clip.path.with_name(clip.file))
             except OSError as error:
                 _log.warning("clip_not_named", file=clip.file, reason=one_line(error))
+            self._unnamed.pop(line, None)
 
     @property
     def alert(self) -> str | None:

@@ -37,6 +37,7 @@ class ScriptedCamera:
 
     Attributes:
         statements: What the witness put into the journal.
+        lines: The same, as bytes.
         now: Seconds since the start.
         records: Whether the journal takes what it is given.
     """
@@ -54,6 +55,7 @@ class ScriptedCamera:
     ) -> None:
         self.now = 0.0
         self.statements: list[dict[str, Any]] = []
+        self.lines: list[bytes] = []
         self._gone, self._full = gone, full
         self._opens_after_s = opens_after_s
         self._script: list[tuple[float, Callable[[], None]]] = []
@@ -85,6 +87,7 @@ class ScriptedCamera:
         if self._full():
             raise queue.Full
         self.statements.append(json.loads(line))
+        self.lines.append(line)
         if self.records:
             self.witness.recorded(line)
 

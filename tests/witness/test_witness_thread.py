@@ -417,6 +417,25 @@ def test_an_unfinished_clip_is_named_at_the_next_start(tmp_path: Path) -> None:
     assert len(shades(tmp_path / clip["file"])) > 20
 
 
+def test_a_clip_waits_for_its_line_however_old_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(witness_thread, "_CLEANUP_INTERVAL_S", 5)
+    camera = ScriptedCamera(tmp_path)
+    camera.records = False
+    camera.at(20, CLOSED)
+    (clip,) = camera.run(40)
+    (half,) = tmp_path.glob(".*.webm")
+    moment = half.stat().st_mtime - 3600  # the computer was off for an hour
+    os.utime(half, (moment, moment))
+    again = ScriptedCamera(tmp_path)
+    again.records = False  # the journal is slow
+    again.call(20, lambda: again.witness.recorded(again.lines[0]))
+    again.run(40)
+    (name,) = clips(tmp_path)
+    assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == clip["sha256"]
+
+
 def test_what_the_journal_cannot_take_yet_waits(tmp_path: Path) -> None:
     full = [True]
     camera = ScriptedCamera(tmp_path, full=lambda: full[0])
