@@ -133,6 +133,50 @@ def test_later_cards_wait_for_a_face_down_card(
     assert table.show(Scene(both), 1) == [placed("P1", "8S"), placed("B1", "5C")]
 
 
+def test_a_card_that_is_replaced_during_a_squeeze_is_reported_too(table: Watched) -> None:
+    down = on("P1", None)
+    assert table.show(Scene((down, on("B1", "5C"))), 1) == []
+    assert table.show(Scene((down,)), 1) == []
+    # The second card on one place ends the wait for the face-down card.
+    assert table.show(Scene((down, on("B1", "6D"))), 1) == [
+        ("unreadable", "P1", None),
+        placed("B1", "5C"),
+        placed("B1", "6D"),
+    ]
+    assert table.show(Scene((down, on("B1", "6D"))), 5) == []
+    assert table.show(Scene((on("P1", "8S"), on("B1", "6D"))), 1) == [placed("P1", "8S")]
+
+
+def test_a_card_that_is_swapped_under_a_hand_during_a_squeeze_is_reported_too(
+    table: Watched,
+) -> None:
+    down = on("P1", None)
+    assert table.show(Scene((down, on("B1", "5C"))), 1) == []
+    table.show(Scene((down,), hands=(CENTRES["B1"][:2],)), 0.5)
+    assert table.show(Scene((down, on("B1", "6D"))), 1) == []
+    turned = (on("P1", "8S"), on("B1", "6D"))
+    assert table.show(Scene(turned), 1) == [
+        placed("P1", "8S"),
+        placed("B1", "5C"),
+        placed("B1", "6D"),
+    ]
+
+
+def test_a_forgotten_face_down_card_withholds_no_second_round(table: Watched) -> None:
+    down = on("P3", None)
+    table.show(Scene((down,)), 1)
+    for laid in ((on("P1", "AS"),), (on("P1", "AS"), on("B1", "5C")), ()):
+        assert table.show(Scene((down, *laid)), 1) == []
+    assert table.show(Scene((down, on("P1", "KD"))), 1) == [
+        ("unreadable", "P3", None),
+        placed("P1", "AS"),
+        placed("B1", "5C"),
+        placed("P1", "KD"),
+    ]
+    next_round = (down, on("P1", "KD"), on("B1", "9H"))
+    assert table.show(Scene(next_round), 1) == [placed("B1", "9H")]
+
+
 def test_removed_face_down_cards_are_reported_unreadable(table: Watched) -> None:
     table.show(Scene((on("P1", None), on("B1", "5C"))), 1)
     assert table.show(Scene(), 1.5) == [

@@ -68,10 +68,34 @@ class DealOrder:
         return bool(self._pending)
 
     def add(self, slot: Slot, since: float) -> DealtCard:
-        """Add a card on a place, unless it is pending already; return it."""
-        for card in self._pending:
+        """Add a card on a place, unless one is pending already; return the last one there."""
+        for card in reversed(self._pending):
             if card.slot is slot:
                 return card
+        return self._append(slot, since)
+
+    def add_read(self, slot: Slot, since: float, sighting: Sighting) -> DealtCard:
+        """
+        Add the sighting to report of a card on a place; return the card.
+
+        Another card than the pending one that was read there is a second one: the first was taken
+        off. Nothing before it is waited for any more: unread cards are reported as such.
+        """
+        card = self.add(slot, since)
+        before = card.sighting
+        if (
+            before is not None
+            and before.kind is SightingKind.FACE
+            and before.card is not sighting.card
+            and card.since != since
+        ):
+            for earlier in self._pending[: self._pending.index(card)]:
+                earlier.sighting = earlier.sighting or Sighting(SightingKind.UNSURE)
+            card = self._append(slot, since)
+        card.sighting = sighting
+        return card
+
+    def _append(self, slot: Slot, since: float) -> DealtCard:
         card = DealtCard(slot, since)
         self._pending.append(card)
         # Cards that appear together are in dealing order.
@@ -214,10 +238,12 @@ class OverheadStation(CheckedStation):
         ignored = sighting.kind is SightingKind.NOTHING or place.reported_unreadable
         if reportable is None and ignored:
             return []
-        card = self._deal_order.add(watched.slot, place.since)
-        card.is_face_down |= place.state is SlotState.DOWN
         if reportable is not None:
-            card.sighting, card.read_at, card.delay_ms = reportable, at, late
+            card = self._deal_order.add_read(watched.slot, place.since, reportable)
+            card.read_at, card.delay_ms = at, late
+        else:
+            card = self._deal_order.add(watched.slot, place.since)
+            card.is_face_down |= place.state is SlotState.DOWN
         return []
 
     def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
@@ -235,8 +261,12 @@ class OverheadStation(CheckedStation):
     def _report(self, card: DealtCard) -> Statement:
         sighting = card.sighting or Sighting(SightingKind.UNSURE)
         for watched in self._slots:
-            if watched.slot is card.slot and watched.tracker.state is SlotState.READ:
-                watched.tracker.mark_reported()
+            place = watched.tracker
+            if watched.slot is card.slot and place.state is SlotState.READ:
+                place.mark_reported()
+            elif watched.slot is card.slot and sighting.kind is not SightingKind.FACE:
+                # A card that still lies face down is not waited for a second time.
+                place.reported_unreadable |= card.is_face_down or card.since == place.since
         return self._statement(card.slot, sighting, card.delay_ms)
 
     def _statement(self, slot: Slot, sighting: Sighting, late: int) -> Statement:

@@ -298,4 +298,5 @@ class SlotTracker:
     def mark_reported(self) -> None:
         """Mark the card as reported."""
         self.state = SlotState.HELD
-        self._read_count = _MIN_CHANGED_READS + 1  # nothing to look at until something moves
+        if self._votes:  # nothing has moved since it was read
+            self._read_count = _MIN_CHANGED_READS + 1
