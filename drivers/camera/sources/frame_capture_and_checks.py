@@ -31,7 +31,7 @@ _MIN_GREY_SPREAD: Final = 1.5
 """Standard deviation of grey values below which a frame is of one colour."""
 
 _MAX_BLIND_S: Final = 1.0
-"""Time for which black or plain frames are tolerated."""
+"""Time for which black or plain frames are tolerated; many cameras begin with some."""
 
 _CHANNELS: Final = 3
 _DIMENSIONS: Final = 3
@@ -101,13 +101,19 @@ class FrameCheck:
         self._blind_since: float | None = None
         self._has_frames = False
 
-    def check(self, image: Any, at: float) -> None:  # noqa: ANN401 - whatever OpenCV gives
-        """Check the next frame; a fault is a `LineError`."""
+    def check(self, image: Any, at: float) -> bool:  # noqa: ANN401 - whatever OpenCV gives
+        """
+        Check the next frame; a fault is a `LineError`.
+
+        Returns:
+            False for a black or plain frame with which a camera begins: it is no sign of life.
+        """
         self._check_form(image)
         self._check_light(image, at)
         if self._frozen_after is not None:
             self._check_change(image, at, self._frozen_after)
-        self._has_frames = True
+        self._has_frames |= self._blind_since is None
+        return self._has_frames
 
     def _check_form(self, image: Any) -> None:  # noqa: ANN401 - as above
         if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
@@ -138,8 +144,7 @@ class FrameCheck:
             return
         if self._blind_since is None:
             self._blind_since = at
-        # A camera whose first frame is black is rejected at once.
-        if not self._has_frames or at - self._blind_since >= _MAX_BLIND_S:
+        if at - self._blind_since >= _MAX_BLIND_S:
             raise LineError(f"{self._name}: {wrong}")
 
     def _check_change(self, image: Image, at: float, limit: float) -> None:
@@ -314,7 +319,8 @@ class CaptureThread:
             image, moment = source.read()
             self.newest_at = now = time.monotonic()
             at = now if moment is None or self._pace.live else moment
-            self._frame_check.check(image, at)
+            if not self._frame_check.check(image, at):
+                continue
             began = now - at if began is None else began
             if not self._pace.live and self._pace.real_time:
                 self._wait_for_time(began + at - now)
