@@ -227,7 +227,9 @@ def _summary(found: _Found, head: str | None) -> str:
     if signed and signed.fault:
         return f"NOT PROVED: {signed.fault}"
     if found.clips and not found.clips.is_good:
-        return "the chain is good; clips were changed, or are none of this journal (below)"
+        return (
+            "the chain is good; clips were changed or deleted, or are none of this journal (below)"
+        )
     if again and again.other_versions:
         return "the chain is good; another version of the program wrote other events (below)"
     return "good"
@@ -239,6 +241,7 @@ def _clip_rows(videos: ClipVerdict) -> Iterator[tuple[str, str]]:
     yield "clips", f"{videos.good:,} are as they were recorded{gone}{older}"
     yield from (("changed", name) for name in videos.altered)
     yield from (("unknown", f"{name} is not in the journal") for name in videos.unknown)
+    yield from (("deleted", f"{name}; older ones are there") for name in videos.deleted)
     if videos.missing:
         yield "no clip", f"{videos.missing:,} times a clip could not be recorded"
 

@@ -23,6 +23,7 @@ WITNESS_PREFIX: Final = "witness/"
 
 _CLIP_SUFFIX: Final = ".webm"
 _AS_IN_NAMES: Final = str.maketrans({"T": "-", "-": "", ":": "", "Z": ""})
+_TIME_DIGITS: Final = len("20261123-214500.250")
 _CLIPS: Final = "SELECT bytes FROM capture WHERE source LIKE 'witness/%' ORDER BY id"
 
 
@@ -76,6 +77,8 @@ class ClipVerdict(Struct, frozen=True):
         missing: Causes without a clip, by the journal.
         altered: Names of clips with another content.
         unknown: Names of clips that the journal does not have.
+        deleted: Names of clips that are gone, though an older one of their witness is still
+            there: the daemon removes the oldest first. They are among `removed`.
         older: Clips from before the first shoe that the journal still has.
     """
 
@@ -85,11 +88,12 @@ class ClipVerdict(Struct, frozen=True):
     older: int
     altered: tuple[str, ...]
     unknown: tuple[str, ...]
+    deleted: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
-        """True if every clip in the folder is as it was recorded."""
-        return not self.altered and not self.unknown
+        """True if every clip in the folder is as it was recorded, and only old ones are gone."""
+        return not (self.altered or self.unknown or self.deleted)
 
 
 def is_witness(source: str | None) -> bool:
@@ -152,7 +156,26 @@ def check_clips(
         older=len(older),
         altered=altered,
         unknown=tuple(name for name in unknown if name not in older),
+        deleted=tuple(_deleted(folder, [name for name in hashes if name not in digests], known)),
     )
+
+
+def _deleted(folder: Path, gone: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+    """Yield the clips that are gone though an older one of the same witness is there."""
+    oldest: dict[str, str] = {}
+    for name in sorted(known, reverse=True):
+        oldest[_witness(name)] = name
+    for name in gone:
+        witness = _witness(name)
+        if oldest.get(witness, name) >= name or (folder / name).exists():
+            continue
+        # A clip that is about to get its name has a hidden one.
+        if not any(folder.glob(f".{name[:_TIME_DIGITS]}-{witness}*{_CLIP_SUFFIX}")):
+            yield name
+
+
+def _witness(name: str) -> str:
+    return name[_TIME_DIGITS + 1 :].rsplit("-", 2)[0]
 
 
 def _sha256(path: Path) -> str | None:

@@ -32,6 +32,22 @@ def test_a_folder_is_compared_with_the_journal(tmp_path: Path) -> None:
     assert not verdict.is_good
 
 
+def test_a_clip_that_is_gone_before_older_ones_was_deleted(tmp_path: Path) -> None:
+    first, second, third = (clip(tmp_path, f"20261123-2145{n}0.000") for n in range(3))
+    other = ClipRecord("clip", file="20261123-214530.000-bar-8s-0.webm", sha256=HASH)
+    records = [first, second, third, other]  # the other witness has another folder
+    assert check_clips(records, tmp_path).is_good
+    (tmp_path / str(second.file)).unlink()
+    verdict = check_clips(records, tmp_path)
+    assert (verdict.removed, verdict.deleted) == (2, (second.file,))
+    assert not verdict.is_good
+    (tmp_path / str(first.file)).unlink()  # the oldest ones are removed because of their age
+    assert check_clips(records, tmp_path).is_good
+    (tmp_path / str(third.file)).rename(tmp_path / ".20261123-214520.000-pit.webm")
+    clip(tmp_path, "20261123-214510.000")
+    assert check_clips(records, tmp_path).deleted == ()  # it is about to get its name
+
+
 def test_a_journal_says_nothing_of_clips_before_its_first_shoe(tmp_path: Path) -> None:
     clip(tmp_path, "20261123-214459.999")
     later = clip(tmp_path, "20261123-214500.000")
