@@ -177,6 +177,16 @@ def test_a_forgotten_face_down_card_withholds_no_second_round(table: Watched) ->
     assert table.show(Scene(next_round), 1) == [placed("B1", "9H")]
 
 
+def test_a_card_that_was_taken_off_unread_withholds_no_others(table: Watched) -> None:
+    x, y, _ = CENTRES["P3"]
+    covered = Scene((on("P3", "6D"),), chips=((x - 30, y + 22), (x + 30, y - 22)))
+    assert table.show(covered, 0.7) == []
+    dealt = Scene((on("P1", "AS"),))
+    assert table.show(dealt, 2) == []
+    assert table.show(dealt, 2) == [("unreadable", "P3", None), placed("P1", "AS")]
+    assert table.show(dealt.but(cards=(*dealt.cards, on("B1", "5C"))), 1) == [placed("B1", "5C")]
+
+
 def test_removed_face_down_cards_are_reported_unreadable(table: Watched) -> None:
     table.show(Scene((on("P1", None), on("B1", "5C"))), 1)
     assert table.show(Scene(), 1.5) == [

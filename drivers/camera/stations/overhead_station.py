@@ -38,6 +38,10 @@ _SAME_TIME_STEP_S: Final = 0.03
 """Offset per place: cards that appear within it are in dealing order."""
 
 
+_MAX_GONE_WAIT_S: Final = 3.0
+"""Time for which later cards wait for one that was taken off before it could be read."""
+
+
 class DealtCard(Struct):
     """
     A card that was dealt.
@@ -48,6 +52,7 @@ class DealtCard(Struct):
         read_at: When it was read.
         delay_ms: Milliseconds for which it had been still by then.
         is_face_down: Whether it showed its back.
+        gone_since: Since when its place is empty, if it was not read.
     """
 
     slot: Slot
@@ -56,6 +61,7 @@ class DealtCard(Struct):
     read_at: float = 0.0
     delay_ms: int = 0
     is_face_down: bool = False
+    gone_since: float | None = None
 
 
 class DealOrder:
@@ -114,6 +120,16 @@ class DealOrder:
             for card in self._pending
             if card.slot is not slot or card.sighting or card.is_face_down
         ]
+
+    def give_up_gone(self, is_empty: Callable[[Slot], bool], at: float) -> None:
+        """Report cards that were taken off unread as unreadable, unless they come back soon."""
+        for card in self._pending:
+            if card.sighting or card.is_face_down or not is_empty(card.slot):
+                card.gone_since = None
+            elif card.gone_since is None:
+                card.gone_since = at
+            elif at - card.gone_since >= _MAX_GONE_WAIT_S:
+                card.sighting = Sighting(SightingKind.UNSURE)
 
     def take_due(self, waits: Callable[[DealtCard], bool]) -> list[DealtCard]:
         """
@@ -196,6 +212,7 @@ class OverheadStation(CheckedStation):
             # A place is read only where the camera has not moved since it came to rest.
             if self._pose.confirm(image, at, watched.tracker.still_since):
                 statements += self._read_slot(watched, image, at, light.gain)
+        self._deal_order.give_up_gone(self._is_empty, at)
         due = self._deal_order.take_due(lambda card: self._waits_for_earlier(card, at))
         statements += map(self._report, due)
         return statements + self._check_cleared(image, at)
@@ -245,6 +262,13 @@ class OverheadStation(CheckedStation):
             card = self._deal_order.add(watched.slot, place.since)
             card.is_face_down |= place.state is SlotState.DOWN
         return []
+
+    def _is_empty(self, slot: Slot) -> bool:
+        return all(
+            watched.tracker.state is SlotState.EMPTY
+            for watched in self._slots
+            if watched.slot is slot
+        )
 
     def _waits_for_earlier(self, card: DealtCard, at: float) -> bool:
         """True if an object that appeared earlier may be a card under a hand."""
