@@ -103,7 +103,8 @@ _DRIVER_BUFFERS: Final = 2
 cameras then send every second frame only."""
 
 _MODE_ADVICE: Final = (
-    "as its profile or --mode says: set the camera back, or calibrate it in this mode"
+    "as its profile, --mode or the size of its [[witness]] says: set the camera back, or change "
+    "that: calibrate it in this mode, or give the witness this size"
 )
 
 _log = structlog.get_logger(__name__)
