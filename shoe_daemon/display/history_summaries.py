@@ -146,6 +146,7 @@ _MARKS: Final = {
     "round_held": RoundMark.HELD,
     "round_voided": RoundMark.VOID,
 }
+_WITHOUT_RESULT: Final = RoundMark.VOID | RoundMark.ABORTED
 _ENDS: Final = ("round_finished", "round_voided", "round_aborted")
 
 
@@ -162,7 +163,11 @@ class _RoundFold:
         if event.type in _ENDS and self.summary.ended is None:
             self.summary.ended = event.at
         match event.type:
-            case "card_dealt" | "card_disclosed":
+            case "card_dealt":
+                # A void or an abortion is over as soon as the round goes on: an undo took it back.
+                self.summary.marks &= ~_WITHOUT_RESULT
+                self._set_card(data.get("slot"), data.get("card"))
+            case "card_disclosed":
                 self._set_card(data.get("slot"), data.get("card"))
             case "card_corrected":
                 self._set_card(data.get("slot"), data.get("after"))
@@ -176,13 +181,14 @@ class _RoundFold:
                 self._result = data.get("before") or self._result
             case "round_held":
                 # What was published is taken back; the result follows again.
+                self.summary.marks &= ~_WITHOUT_RESULT
                 self._result = None
 
     def finish(self) -> RoundSummary:
         found, result = self.summary, self._result
         found.player, found.banker = self._hand("P", result), self._hand("B", result)
         if result is not None:
-            if not found.marks & (RoundMark.VOID | RoundMark.ABORTED):
+            if not found.marks & _WITHOUT_RESULT:
                 found.outcome = result.get("outcome")
             found.player_total = _total(result.get("player"))
             found.banker_total = _total(result.get("banker"))
@@ -196,9 +202,9 @@ class _RoundFold:
             self._dealt[slot] = card or self._dealt.get(slot, UNREAD)
 
     def _set_result(self, result: dict[str, Any] | None) -> None:
-        # A result after a void is the undo of the void.
+        # A result after a void or an abortion is the undo of what led to it.
         if result is not None:
-            self.summary.marks &= ~RoundMark.VOID
+            self.summary.marks &= ~_WITHOUT_RESULT
         self._result = result
         self._corrected.clear()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from statistics import median
@@ -23,6 +23,9 @@ class RoundFold:
 
     def __init__(self) -> None:
         self.rounds: dict[int, RoundLine] = {}
+        self._results: defaultdict[int, list[tuple[RoundFinished, Person | None]]] = defaultdict(
+            list
+        )
         self._latest = 0
 
     def take(self, caused: CausedEvent) -> None:
@@ -36,15 +39,20 @@ class RoundFold:
             case events.RoundFinished() as data:
                 _put(self._end(event, "finished"), data)
                 self._note_entry(caused)
+                self._note_result(event, data)
             case events.RoundAborted(cause=cause):
                 self._end(event, "aborted").cause = cause
             case events.RoundHeld():
                 self._line(event).status = "held"
                 self._note_entry(caused)
+            case events.RoundReleased():
+                self._release(caused)
+            case events.CardDealt() if self._line(event).status == "void":
+                self._line(event).status = "open"  # an undo took the void back
             case events.RoundVoided():
                 self._end(event, "void")
             case events.ResultRevised() as data:
-                self._revise(event, data)
+                self._revise(caused, data)
             case events.CardCorrected():
                 self._line(event).corrected += 1
             case events.Irregularity() as data:
@@ -83,13 +91,30 @@ class RoundFold:
             entered = Person(order.operator, order.claimed, order.reason)
             self._line(caused.event).entered = entered
 
-    def _revise(self, event: Event, data: events.ResultRevised) -> None:
+    def _note_result(self, event: Event, data: RoundFinished) -> None:
+        line = self._line(event)
+        self._results[line.number].append((data, line.entered))
+
+    def _release(self, caused: CausedEvent) -> None:
+        line = self._line(caused.event)
+        if line.status == "held":
+            line.status = "withdrawn"  # unless its result follows
+        if _is_undo(caused):
+            line.entered = None
+
+    def _revise(self, caused: CausedEvent, data: events.ResultRevised) -> None:
+        event = caused.event
         line = self._line(event)
         line.revised = True
+        if _is_undo(caused):
+            # The result before the undone order may have been entered too; no other one was.
+            known = reversed(self._results[line.number])
+            line.entered = next((entered for told, entered in known if told == data.after), None)
         if data.after is None:
             line.status = "withdrawn"
         else:
             _put(line, data.after)
+            self._note_result(event, data.after)
             line.status = "finished"
             if data.before is None:  # the first result of this round
                 line.ended_at = line.ended_at or event.at
@@ -100,6 +125,10 @@ class RoundFold:
             number = self._latest
         if number in self.rounds:
             self.rounds[number].irregularities.append(data.id)
+
+
+def _is_undo(caused: CausedEvent) -> bool:
+    return caused.order is not None and caused.order.name == "undo"
 
 
 def _put(line: RoundLine, data: RoundFinished) -> None:

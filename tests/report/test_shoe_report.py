@@ -133,6 +133,39 @@ def test_what_people_changed_is_told_with_before_and_after(tmp_path: Path) -> No
     assert report.composition.read["2C"] == 0
 
 
+def test_a_round_whose_entry_was_undone_is_not_marked_as_entered(tmp_path: Path) -> None:
+    with Writer(tmp_path / "journal") as writer:
+        writer.session("seven-feathers", round_end=RoundEnd.DEVICE)
+        writer.order("new_shoe")
+        for slot, face in (("P1", "9H"), ("B1", "KD"), ("P2", "KS"), ("B2", "2C")):
+            writer.say(CardDrawn(card=Card(face), slot=Slot(slot)), after=1)
+            if slot == "P2":
+                writer.order("enter_result", 1, outcome=Outcome.TIE)
+        writer.order("undo", 2)
+        writer.order("confirm_result", 1)
+        writer.order("enter_result", 5, outcome=Outcome.TIE)
+        writer.order("void_round", 2)
+        writer.order("undo", 2)
+    report = read_shoe(tmp_path / "journal", None)
+    first, second = report.rounds
+    assert (first.status, first.outcome, first.entered) == ("finished", "player", None)
+    assert second.entered is not None
+    assert report.counts.entered == 1
+
+
+def test_a_held_entry_that_was_undone_is_held_no_more(tmp_path: Path) -> None:
+    with Writer(tmp_path / "journal") as writer:
+        writer.session("seven-feathers", round_end=RoundEnd.DEVICE, hold_from=3)
+        writer.order("new_shoe")
+        writer.order("hold", kind="card_off_table")
+        writer.order("enter_result", 1, outcome=Outcome.TIE)
+        assert writer.table.public().held
+        writer.order("undo", 2)
+        assert not writer.table.public().held
+    (line,) = read_shoe(tmp_path / "journal", None).rounds
+    assert (line.status, line.entered, line.counts) == ("withdrawn", None, False)
+
+
 def test_an_unread_card_that_somebody_enters_is_one_card(tmp_path: Path) -> None:
     with Writer(tmp_path / "journal") as writer:
         writer.session("seven-feathers", round_end=RoundEnd.DEVICE)
