@@ -191,6 +191,7 @@ class Decisions:
         known = states or {}
         self.states = {name: known.get(name) or RecipientState() for name in self._rules}
         self._open: dict[tuple[str, str], tuple[OpenAlert, ...]] = {}
+        self._complete: set[tuple[str, str]] = set()
 
     def set_alerts(
         self, site: str, table: str, alerts: Iterable[OpenAlert], *, complete: bool = True
@@ -201,8 +202,10 @@ class Decisions:
         They are not `complete` if the table has left some out: these may still be open.
         """
         self._open[site, table] = tuple(alerts)
+        self._complete.discard((site, table))
         if not complete:
             return
+        self._complete.add((site, table))
         keys = {each.key for each in self._open[site, table]}
         for state in self.states.values():
             for key in [each for each in state.sent if each.startswith(f"{site}/{table}/")]:
@@ -217,6 +220,7 @@ class Decisions:
     def forget_open(self) -> None:
         """Forget what is open, but not what was sent: the broker will send it again."""
         self._open.clear()
+        self._complete.clear()
 
     @property
     def open_count(self) -> int:
@@ -273,7 +277,9 @@ class Decisions:
         state.accepted += 1
         still_open = {each.key for alerts in self._open.values() for each in alerts}
         for alert, repeat in notification.alerts:
-            if alert.key in still_open:
+            # While the broker is away it may still be open: it must not be sent as new then.
+            is_over = (alert.site, alert.table) in self._complete and alert.key not in still_open
+            if not is_over:
                 state.sent[alert.key] = Sent(repeat + 1, at)
 
 

@@ -263,3 +263,25 @@ def _is_due(last: float | None, rules: RecipientRules, now: dt.datetime) -> bool
     if last is None:
         return True
     return rules.repeat_every > 0 and now.timestamp() - last >= rules.repeat_every
+
+
+def test_a_message_accepted_while_the_broker_is_away_is_not_sent_as_new() -> None:
+    decisions = deciding(open_alert(1), repeat_every=300)
+    notification = decisions.take("floor", NOON)
+    assert notification is not None
+    decisions.forget_open()
+    decisions.finish(notification, after(5), None)
+    decisions.set_alerts("casino", "table-7", [open_alert(1)])
+    assert sent(decisions, after(6)) == []
+    again = decisions.take("floor", after(305))
+    assert again is not None
+    assert again.alerts[0].repeat == 1
+
+
+def test_a_message_accepted_after_the_end_is_forgotten() -> None:
+    decisions = deciding(open_alert(1), repeat_every=300)
+    notification = decisions.take("floor", NOON)
+    assert notification is not None
+    decisions.set_alerts("casino", "table-7", ())
+    decisions.finish(notification, after(5), None)
+    assert not decisions.states["floor"].sent
