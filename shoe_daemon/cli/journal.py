@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,7 @@ import msgspec
 
 from shoe_daemon.cli.shared_options import COUNT, EXISTING_FOLDER, FILE, FOLDER, JSON_OBJECT, PATH
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
-from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.errors import UserError, one_line, os_errors_at
 
 if TYPE_CHECKING:
     from shoe_daemon.journal.journal_summary import Summary
@@ -92,9 +93,12 @@ def keygen(folder: Path) -> None:
 )
 @click.option("--shoe", type=COUNT, metavar="N", help="Only this shoe.")
 @click.option(
-    "--out", type=click.File("wb", atomic=True), default="-", help="Where to, not stdout."
+    "--out",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default="-",
+    help="Where to, not stdout.",
 )
-def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
+def export(file: Path, what: str, shoe: int | None, out: Path) -> None:
     """
     Print events or observations as they are stored, one a line.
 
@@ -104,8 +108,19 @@ def export(file: Path, what: str, shoe: int | None, out: IO[bytes]) -> None:
 
     with open_read_only(file) as reader:
         lines = reader.observation_lines if what == "observations" else reader.event_lines
-        out.writelines(line + b"\n" for line in lines(shoe))
-        out.flush()
+        with _output(out) as output:
+            output.writelines(line + b"\n" for line in lines(shoe))
+            output.flush()
+
+
+@contextmanager
+def _output(path: Path) -> Iterator[IO[bytes]]:
+    """Open stdout for ``-``, or a file that replaces `path` only if everything was written."""
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        return
+    with _replacing(path) as descriptor, os.fdopen(descriptor, "wb") as file:
+        yield file
 
 
 @command.command()
@@ -180,16 +195,30 @@ def _red(found: re.Match[str]) -> str:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page atomically, without access for other users, as the journal."""
+    with _replacing(path) as descriptor, os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[int]:
+    """
+    Open a new file, which replaces `path` unless an error comes; others cannot read it. A link is
+    followed, and a device or a pipe is written, not replaced.
+    """
+    path = path.resolve() if path.is_symlink() and path.is_file() else path
+    if path.exists() and not path.is_file():
+        with os_errors_at(f"{path}: cannot be written"):
+            yield os.open(path, os.O_WRONLY)
+        return
     new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(page)
+        yield os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
         new.replace(path)
     except OSError as error:
+        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
+    finally:
         with suppress(OSError):
             new.unlink()
-        raise UserError(f"{path}: cannot be written: {one_line(error)}") from error
 
 
 @command.command()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -99,6 +101,43 @@ def test_export_prints_the_stored_bytes(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     assert run("export", path, "--observations", "--out", out).stdout == ""
     assert out.read_bytes() == observations
+
+
+def test_a_failed_export_keeps_the_old_file(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_text("an earlier export")
+    before = set(tmp_path.iterdir())
+    assert run("export", path, "--shoe", "99", "--out", out).exit_code == 2
+    assert out.read_text() == "an earlier export"
+    folder = run("export", path, "--out", tmp_path)
+    assert (folder.exit_code, isinstance(folder.exception, SystemExit)) == (2, True)
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_an_export_is_not_for_everybody(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert run("export", path, "--out", out).exit_code == 0
+    assert out.stat().st_mode & 0o7 == 0
+
+
+@pytest.mark.parametrize("command", [("export", "--out"), ("shoe", "--html")])
+def test_a_link_or_a_pipe_is_never_replaced(
+    path: Path, tmp_path: Path, command: tuple[str, str]
+) -> None:
+    name, option = command
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.touch()
+    link.symlink_to(target)
+    assert run(name, path, option, link).exit_code == 0
+    assert link.is_symlink()
+    assert (size := target.stat().st_size) > 0
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True).start()
+    assert run(name, path, option, pipe).exit_code == 0
+    assert pipe.is_fifo()
+    assert size > 0
 
 
 def test_export_gives_one_shoe(path: Path) -> None:
