@@ -63,6 +63,8 @@ _LAST_STATES: Final = (
     "SELECT max(id) FROM event WHERE id >= ? AND id < ? AND type = 'reader_status'"
     " GROUP BY data ->> '$.source'"
 )
+_OTHER_JOURNALS: Final = "SELECT id FROM journal WHERE site = ? AND name = ? AND id <> ?"
+_COUNT: Final = "SELECT count(*) FROM event WHERE id >= ? AND id < ?"
 _LAST_EVENT: Final = "SELECT at FROM event WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1"
 
 _FORMATS: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
@@ -140,11 +142,36 @@ def read_shift_from_log(path: Path, period: Period, wanted: Sequence[str] = ()) 
             log = _TableLog(connection, journal, period)
             if missing := log.missing(head):
                 gaps.append(f"{missing:,} events of {site}/{table} that the log lacks")
+            if earlier := _in_earlier_journals(connection, journal, (site, table), period):
+                gaps.append(f"{earlier:,} events of {site}/{table} in a journal before its newest")
             events = TableEvents(site, table, log.events(), log.silences())
             tables.append(fold_table_events(events, period))
         if unknown := [each for each in wanted if each not in known]:
             raise UserError(f"table {unknown[0]}: the log has no such table")
         return report_on_shift(tables, period, source="log", not_included=gaps)
+
+
+def _in_earlier_journals(
+    connection: sqlite3.Connection, newest: int, name: tuple[str, str], period: Period
+) -> int:
+    """Return how many events of the shift are in other journals of a table."""
+    others = connection.execute(_OTHER_JOURNALS, (*name, newest)).fetchall()
+    return sum(
+        connection.execute(_COUNT, _span(connection, journal, period)).fetchone()[0]
+        for (journal,) in others
+    )
+
+
+def _span(connection: sqlite3.Connection, journal: int, period: Period) -> tuple[int, int]:
+    """Return the keys of a journal's first event in a shift, and of the first one after it."""
+    low, high = event_id(journal, 0), event_id(journal, MAX_SEQ)
+
+    def event_from(key: int) -> tuple[int, int] | None:
+        row: tuple[int, int] | None = connection.execute(_EVENT_FROM, (key, high)).fetchone()
+        return row
+
+    first, end = (first_event_at(event_from, low, high, at) for at in (period.start, period.end))
+    return first, end
 
 
 class _TableLog:
@@ -154,10 +181,7 @@ class _TableLog:
         self._execute, self._connection = connection.execute, connection
         self._journal, self._period = journal, period
         self._low, self._high = event_id(journal, 0), event_id(journal, MAX_SEQ)
-        self._first, self._end = (
-            first_event_at(self._event_from, self._low, self._high, at)
-            for at in (period.start, period.end)
-        )
+        self._first, self._end = _span(connection, journal, period)
         back = max(self._low, self._first - _SHOE_EVENTS)
         (start,) = self._execute(_SHOE_START, (back, self._first)).fetchone()
         self._start = start or self._first

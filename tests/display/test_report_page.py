@@ -22,6 +22,7 @@ from shoe_daemon.cli.journals_into_log import import_journal
 from shoe_daemon.display.history_store import HistoryStore
 from shoe_daemon.display.report_page import MAX_DAYS, read_shift_from_log
 from shoe_daemon.errors import UserError
+from shoe_daemon.game.coup import Outcome
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.report.shift_report_model import ShiftReport
@@ -158,6 +159,29 @@ def test_missing_events_are_told(folder: Path, tmp_path: Path) -> None:
         connection.execute("UPDATE coverage SET last = last - 50")
     report = read_shift_from_log(path, Period(START, START + 20_000 * SECOND, UTC))
     assert report.not_included == ("50 events of casino-north/table-7 that the log lacks",)
+
+
+def test_events_of_an_earlier_journal_are_told(tmp_path: Path) -> None:
+    for name, start, rounds in (("old", 0, 3), ("new", 3600, 2)):
+        with Writer(tmp_path / name) as writer:
+            writer.now = START + start * SECOND
+            writer.session()
+            writer.order("new_shoe")
+            for _ in range(rounds):
+                writer.order("enter_result", 30, outcome=Outcome.TIE)
+    path = tmp_path / "history.db"
+    with HistoryStore(path) as store:
+        import_journal(store, tmp_path / "old", lambda *_: None)
+        events = import_journal(store, tmp_path / "new", lambda *_: None).events
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        earlier = connection.execute("SELECT count(*) FROM event").fetchone()[0] - events
+    report = read_shift_from_log(path, Period(START, START + 7200 * SECOND, UTC))
+    assert report.all.rounds.begun == 2
+    assert report.not_included == (
+        f"{earlier} events of casino-north/table-7 in a journal before its newest",
+    )
+    later = read_shift_from_log(path, Period(START + 3600 * SECOND, START + 7200 * SECOND, UTC))
+    assert later.not_included == ()
 
 
 def test_a_display_without_a_log_says_so(tmp_path: Path) -> None:
