@@ -36,6 +36,18 @@ class RoundFold:
         match event.data:
             case events.RoundStarted():
                 self._line(event)
+            case events.CardDealt() if self._line(event).status == "void":
+                self._line(event).status = "open"  # an undo took the void back
+            case events.CardCorrected():
+                self._line(event).corrected += 1
+            case events.Irregularity() as data:
+                self._irregular(event, data)
+            case _:
+                self._take_result(caused)
+
+    def _take_result(self, caused: CausedEvent) -> None:
+        event = caused.event
+        match event.data:
             case events.RoundFinished() as data:
                 _put(self._end(event, "finished"), data)
                 self._note_entry(caused)
@@ -47,16 +59,10 @@ class RoundFold:
                 self._note_entry(caused)
             case events.RoundReleased():
                 self._release(caused)
-            case events.CardDealt() if self._line(event).status == "void":
-                self._line(event).status = "open"  # an undo took the void back
             case events.RoundVoided():
                 self._end(event, "void")
             case events.ResultRevised() as data:
                 self._revise(caused, data)
-            case events.CardCorrected():
-                self._line(event).corrected += 1
-            case events.Irregularity() as data:
-                self._irregular(event, data)
 
     def finish(self, cards: list[DrawnCard]) -> list[RoundLine]:
         """Return all rounds; rounds without a result get their cards from `cards`."""
