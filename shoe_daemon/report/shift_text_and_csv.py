@@ -167,17 +167,21 @@ def shift_csv(report: ShiftReport) -> str:
 
     The columns are always the same.
     """
-    out = StringIO()
-    writer = csv.DictWriter(out, list(_csv_row("", "", report.all, (), None)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerow(_csv_row("all", "", report.all, report.expectations, report.availability))
+    rows = [_csv_row("all", "", report.all, report.expectations, report.availability)]
     for each in report.tables:
         name = f"{each.site}/{each.table}"
-        writer.writerow(
-            _csv_row("table", name, each.figures, each.expectations, each.availability)
-        )
-    for dealer in report.dealers:
-        writer.writerow(_csv_row("dealer", dealer.dealer or "", dealer.figures, (), None))
+        rows.append(_csv_row("table", name, each.figures, each.expectations, each.availability))
+    rows += [
+        _csv_row("dealer", dealer.dealer or "", dealer.figures, (), None)
+        for dealer in report.dealers
+    ]
+    if report.source == "log":
+        for row in rows:
+            row["results_entered"] = None  # not known without the orders
+    out = StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return out.getvalue()
 
 

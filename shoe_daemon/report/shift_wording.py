@@ -41,7 +41,8 @@ READERS: Final = (
 )
 LOG: Final = (
     "the log of a display, with public events only. It has no hash chain, and does not know"
-    " whether a name was authenticated; the command shoe-daemon report shift reads the journals."
+    " whether a name was authenticated or a result was entered by hand; the command shoe-daemon"
+    " report shift reads the journals."
 )
 NOBODY: Final = "nobody signed on"
 MAX_LISTED: Final = 200

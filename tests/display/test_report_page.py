@@ -26,6 +26,7 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.report.shift_report_model import ShiftReport
+from shoe_daemon.report.shift_text_and_csv import shift_csv
 from shoe_daemon.table.observations import Gap, GapDetail, Link
 from tests.brokers import free_port
 from tests.browser.chrome import browse, watch
@@ -180,6 +181,10 @@ def test_events_of_an_earlier_journal_are_told(tmp_path: Path) -> None:
     assert report.not_included == (
         f"{earlier} events of casino-north/table-7 in a journal before its newest",
     )
+    # All results were entered by hand, which no event says.
+    assert {row["results_entered"] for row in csv.DictReader(shift_csv(report).splitlines())} == {
+        ""
+    }
     later = read_shift_from_log(path, Period(START + 3600 * SECOND, START + 7200 * SECOND, UTC))
     assert later.not_included == ()
 
