@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import Result
 from shoe_daemon.table import observations
-from shoe_daemon.table.commands import dispatch, undo
+from shoe_daemon.table.commands import corrections, dispatch, undo
 from shoe_daemon.table.event_envelope import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_document_types import (
@@ -260,6 +260,13 @@ def _apply_played_card(context: TableContext, obs: observations.CardDrawn) -> No
         reader_faults.apply_card_after_errors(context, card, obs.source, reader)
 
 
+def _apply_disclosed_face(context: TableContext, obs: observations.Disclosed) -> None:
+    round_ = faces_known_later.disclose_face(context, obs.slot, obs.card)
+    # Faces that come one by one after the result revise it once.
+    if round_ is not None and round_.finished and all(card.face for card in round_.cards):
+        corrections.update_result(context, round_)
+
+
 def _apply_link(context: TableContext, obs: observations.Link) -> None:
     reader_faults.apply_link(context, obs.source, up=obs.up)
     if obs.up:
@@ -290,9 +297,7 @@ def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> No
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Session: _apply_session,
     observations.CardDrawn: _apply_card,
-    observations.Disclosed: lambda context, obs: faces_known_later.disclose_face(
-        context, obs.slot, obs.card
-    ),
+    observations.Disclosed: _apply_disclosed_face,
     observations.Withdrawn: reader_faults.apply_withdrawn_card,
     observations.Carried: reader_faults.apply_carried_card,
     observations.Unreadable: reader_faults.apply_unreadable_card,

@@ -180,6 +180,7 @@ def update_result(context: TableContext, round_: RoundState) -> None:
     elif not next_card.is_complete(round_):
         if result is not None:
             result_publication.replace_result(context, result, None)
+        _store_lost_cards(context, round_)
         _raise_missing_card(context, round_)
     else:
         own = round_result.result_from_cards(context, round_)
@@ -187,6 +188,16 @@ def update_result(context: TableContext, round_: RoundState) -> None:
             result_publication.replace_result(context, result, own)
         else:
             result_publication.publish_or_hold(context, round_.number, own)
+
+
+def _store_lost_cards(context: TableContext, round_: RoundState) -> None:
+    # Its result still has the cards of before; a later correction counts from these.
+    number = round_.number
+    record = result_publication.find_result(context, number)
+    record = record or result_publication.find_lost_round(context, number)
+    if record is not None and all(card.public for card in round_.cards):
+        cards = round_result.result_as_declared(round_, None)
+        record.data = replace(cards, partial=False)
 
 
 def _partial_result(

@@ -29,12 +29,15 @@ from shoe_daemon.table.table_context import TableContext
 _P1 = Slot.P1
 
 
-def disclose_face(context: TableContext, slot: Slot, face: Card) -> None:
-    """Apply the face of a card that was drawn before."""
+def disclose_face(context: TableContext, slot: Slot, face: Card) -> RoundState | None:
+    """
+    Apply the face of a card that was drawn before.
+
+    Return the round that has ended and has this face only now; its result may change.
+    """
     round_ = next_card.round_in_progress(context)
     if round_ is None:
-        _disclose_after_round(context, slot, face)
-        return
+        return _disclose_after_round(context, slot, face)
     card = _card_on_slot(round_, slot, face)
     if card is None:
         if not _set_excess_face(context, round_, slot, face) and not _are_all_copies_out(
@@ -46,6 +49,7 @@ def disclose_face(context: TableContext, slot: Slot, face: Card) -> None:
         _raise_conflict(context, slot)
     elif not card.public:
         _turn_card_over(context, round_, card, face)
+    return None
 
 
 def _turn_card_over(
@@ -110,38 +114,50 @@ def set_unread_face(
     _advance_after_face(context, round_)
 
 
-def set_late_face(context: TableContext, round_: RoundState, card: DrawnCard, face: Card) -> None:
+def set_late_face(
+    context: TableContext,
+    round_: RoundState,
+    card: DrawnCard,
+    face: Card,
+    *,
+    disclosed: bool = False,
+) -> None:
     """
-    Set the face of a card of a round that is finished or has ended.
+    Set the face of a card of a round that is finished or has ended; `disclosed` by the reader.
 
     The cards of an aborted round may never have been public.
     """
     card.face = face
-    card.public = round_.finished or placement.is_public_at_draw(context, round_, card.slot)
+    card.public = (
+        disclosed or round_.finished or placement.is_public_at_draw(context, round_, card.slot)
+    )
     round_.hidden -= card.public
-    if not card.public:
+    if disclosed and round_.finished:
+        player, banker = next_card.public_totals(round_.spots)
+        shown = events.CardDisclosed(banker, face, player, card.slot)
+        context.emit(shown, round_.number)
+    elif disclosed or not card.public:
         context.emit(events.StaffCardDealt(face, card.slot), round_.number)
     _count_disclosed_card(context, card)
+    if context.state.checks:
+        checker_comparison.compare_disclosed_faces(context, round_)
     checks_under_hidden_faces.publish_staff_alerts(context, round_)
 
 
-def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None:
+def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> RoundState | None:
     # The card may still lie on the table. Otherwise a
     # round has begun unobserved.
     if cards_after_early_end.set_rest_face(context, slot, face):
-        return
+        return None
     last = context.state.round
     card = None if last is None or context.state.unsynced else _card_on_slot(last, slot, face)
-    if card is None or card.face not in {None, face}:
-        if _are_all_copies_out(context, face):
-            return
-        card_draw.apply_drawn_card(context, DrawnCard(face, slot), joined=True)
+    if last is None or card is None or card.face not in {None, face}:
+        if not _are_all_copies_out(context, face):
+            card_draw.apply_drawn_card(context, DrawnCard(face, slot), joined=True)
     elif card.face is None:
-        card.face = face
-        if context.state.shoe is not None:
-            shoe_lifecycle.count_card(
-                context, context.state.shoe, DrawnCard(face, slot=slot, public=True)
-            )
+        set_late_face(context, last, card, face, disclosed=True)
+        return last
+    return None
 
 
 def _are_all_copies_out(context: TableContext, face: Card) -> bool:

@@ -1,0 +1,100 @@
+"""Faces that come after the end of their round: from the reader, or entered by a person."""
+
+from __future__ import annotations
+
+import pytest
+
+from shoe_daemon.game.coup import Slot
+from shoe_daemon.table import observations as seen
+from tests.misdeals.supervised_table import SupervisedTable
+from tests.table.dealer import (
+    NATURAL,
+    SIX,
+    SQUEEZE,
+    TUCKED,
+    DealingStyle,
+    RoundEnd,
+    cards,
+    house,
+    of_type,
+    one,
+    types,
+)
+
+LATE = pytest.mark.parametrize("style", [SQUEEZE, TUCKED])
+
+
+@LATE
+def test_the_reader_discloses_an_unread_card_after_the_result(style: DealingStyle) -> None:
+    pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.DEVICE, hold_from=3)
+    pit.deal("P1 9S, B1 2H, P2 KD")
+    pit.say(seen.Unreadable(slot=Slot.B2))
+    pit.result("player")
+    assert pit.open_kinds() == ["unreadable_card"]
+    pit.disclose("B2 3C")
+    assert pit.open_kinds() == []
+    finished = one(pit.events, "round_finished")
+    assert (finished.banker.cards, finished.partial) == (cards("2H 3C"), False)
+
+
+@LATE
+def test_faces_after_the_result_complete_the_round_at_once(style: DealingStyle) -> None:
+    pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.DEVICE)
+    pit.deal(SIX, hidden=True)
+    pit.result("player")
+    pit.disclose(SIX)
+    revised = one(pit.events, "result_revised")
+    assert (revised.before.partial, revised.after.partial) == (True, False)
+    assert [data.card for data in of_type(pit.events, "card_disclosed")] == list(
+        cards("2S 2H 3D QC 4S 5D")
+    )
+    assert all(view.card for view in pit.table.public().round.cards)  # type: ignore[union-attr]
+
+
+def test_a_late_face_is_compared_with_the_declared_winner() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.DEVICE, hold_from=3)
+    pit.deal(NATURAL, hidden=True)
+    pit.result("banker")
+    pit.disclose(NATURAL)
+    assert pit.kinds() == ["result_mismatch"]
+    assert [each.after for each in of_type(pit.events, "result_revised")] == [None]
+    assert pit.table.public().held == (1,)
+
+
+def test_a_late_face_of_a_void_round_shows_nothing() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.DEVICE)
+    pit.deal(NATURAL, hidden=True)
+    pit.cmd("void_round")
+    told = len(pit.events)
+    pit.disclose(NATURAL)
+    assert set(types(pit.events[told:])) == {"staff_card_dealt"}
+
+
+def test_a_face_that_is_entered_late_is_compared_with_the_checking_reader() -> None:
+    pit = SupervisedTable(house(), round_end=RoundEnd.BUTTON, checkers=("scanner",))
+    for shoe, scanner in (("9S", "9S"), ("2H", "2H"), (None, "KD"), ("3C", "3C")):
+        for source, face in (("shoe", shoe), ("scanner", scanner)):
+            if face is None:
+                pit.say(seen.Unreadable(source=source))
+            else:
+                pit.say(seen.CardDrawn(card=cards(face)[0], source=source))
+    pit.result("player")
+    pit.cmd("enter_card", slot=Slot.P2, card="QD")
+    assert pit.kinds() == ["unreadable_card", "source_conflict"]
+
+
+def test_a_round_that_lacks_a_card_keeps_the_one_that_was_entered() -> None:
+    # The Player's ace was a six: then the unread card completes the round.
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON, hold_from=3)
+    pit.deal("P1 AD, B1 2D, P2 AS", slots=False)
+    pit.say(seen.Unreadable())
+    pit.deal("P3 6H", slots=False)
+    pit.result("tie")
+    pit.cmd("enter_card", slot=Slot.B2, card="9S")
+    assert pit.kinds() == ["unreadable_card", "missing_draw"]
+    pit.deal(NATURAL, slots=False)
+    pit.result("player")
+    pit.cmd("correct_card", slot=Slot.P2, card="6S", round=1)
+    assert pit.open_kinds() == []
+    first = pit.table.history().rounds[0]
+    assert (first.player, first.banker) == (cards("AD 6S"), cards("2D 9S 6H"))
