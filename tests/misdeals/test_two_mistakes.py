@@ -447,3 +447,17 @@ def test_a_card_drawn_after_the_end_was_due_by_a_later_correction() -> None:
     said = correct(pit, "B1", "QS")
     assert one(said, "result_revised").after.banker.cards == ("QS", "3H", "QH")
     assert pit.open_kinds() == []
+
+
+@pytest.mark.parametrize("hold_from", [None, 3])
+def test_a_void_round_has_no_wrong_result_to_decide(hold_from: int | None) -> None:
+    pit = button(NATURAL, "banker", hold_from=hold_from)
+    assert pit.open_kinds() == ["result_mismatch"]
+    pit.cmd("void_round")
+    assert pit.open_kinds() == []
+    pit.cmd("undo")
+    assert pit.open_kinds() == ["result_mismatch"]
+    next_round(pit)
+    pit.cmd("void_round", round=1)
+    assert pit.open_kinds() == []
+    assert [each.outcome for each in pit.table.results()] == ["player"]

@@ -54,6 +54,9 @@ ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
 }
 """The irregularities for which an action can be chosen; None for all."""
 
+_MOOT_KINDS: Final = {IrregularityKind.RESULT_MISMATCH, IrregularityKind.MISSING_DRAW}
+"""The irregularities that end with the result of their round."""
+
 _CARD_ACTIONS: Final = {
     Action.CARRY_TO_NEXT_HAND,
     Action.CARRY_AS_DUMMY_HAND,
@@ -173,6 +176,7 @@ def void_round(context: TableContext, number: int) -> None:
     if round_ is not None and round_.number == number and not round_.finished:
         lifecycle.void_round(context, round_)
         return
+    _close_moot_alerts(context, number)
     for held in [each for each in state.held if each.number == number]:
         state.held.remove(held)
         result_publication.void_held_result(context, held)
@@ -189,6 +193,13 @@ def _round_of_missing_draw(context: TableContext, alert: OpenAlert) -> RoundStat
     if round_ is None or not round_.missing or alert.round != round_.number:
         return None
     return round_ if alert.data.kind == IrregularityKind.MISSING_DRAW else None
+
+
+def _close_moot_alerts(context: TableContext, number: int) -> None:
+    # A void round has no result that a declared one could differ from, and lacks no card.
+    for alert in list(context.state.alerts):
+        if alert.round == number and alert.data.kind in _MOOT_KINDS:
+            alerts.close_alert(context, alert, "void_round", "the round is void")
 
 
 def _continue_play(context: TableContext, alert: OpenAlert) -> None:
