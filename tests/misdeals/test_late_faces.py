@@ -98,3 +98,41 @@ def test_a_round_that_lacks_a_card_keeps_the_one_that_was_entered() -> None:
     assert pit.open_kinds() == []
     first = pit.table.history().rounds[0]
     assert (first.player, first.banker) == (cards("AD 6S"), cards("2D 9S 6H"))
+
+
+@pytest.mark.parametrize("style", list(DealingStyle))
+def test_silence_ends_a_round_that_a_correction_completed(style: DealingStyle) -> None:
+    pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.QUIET)
+    pit.deal("P1 7S, B1 2D, P2 10C, B2 10D", slots=False)
+    if style is not DealingStyle.FACE_UP:
+        pit.cmd("reveal")
+    pit.cmd("correct_card", slot=Slot.B2, card="6C")
+    pit.say(seen.Tick(), 11)
+    pit.deal("P1 9S", slots=False)
+    assert (pit.kinds(), types(pit.events).count("round_started")) == ([], 2)
+
+
+@pytest.mark.parametrize("style", list(DealingStyle))
+def test_silence_aborts_no_round_that_lacks_a_card_by_a_correction(style: DealingStyle) -> None:
+    pit = SupervisedTable(house(dealing_style=style), round_end=RoundEnd.QUIET)
+    pit.deal("P1 7S, B1 2D, P2 10C, B2 6C", slots=False)
+    if style is not DealingStyle.FACE_UP:
+        pit.cmd("reveal")
+    pit.cmd("correct_card", slot=Slot.B2, card="10D")
+    pit.say(seen.Tick(), 20)
+    pit.deal("B3 9S", slots=False)
+    assert "round_aborted" not in types(pit.events)
+    assert len(pit.table.public().round.cards) == 5  # type: ignore[union-attr]
+
+
+def test_a_reveal_deals_the_cards_that_are_due_after_a_correction() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
+    pit.deal("P1 2S, B1 8C, P2 JH, B2 JH", slots=False)
+    pit.cmd("reveal")
+    pit.deal("P3 QS, B3 9D", slots=False)
+    assert pit.open_kinds() == ["excess_card", "excess_card"]
+    pit.cmd("correct_card", slot=Slot.B1, card="2H")
+    pit.result("player")
+    assert pit.open_kinds() == []
+    (past,) = pit.table.history().rounds
+    assert (past.player, past.banker) == (cards("2S JH QS"), cards("2H JH 9D"))

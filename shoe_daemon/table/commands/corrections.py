@@ -145,14 +145,22 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
     checks_under_hidden_faces.correct_third_cards(context, round_)
     if round_.finished:
         update_result(context, round_)
+        if not round_.ended:
+            _update_quiet_end(context, round_)
     elif not round_.ended:
         if was_missing and not round_.missing:
             round_result.compare_with_cards(context, round_)
-        if next_card.has_known_hidden_face(round_):
-            # Decide again, by the faces known now, whether the quiet gap ends the round.
-            round_.over, context.state.quiet_at = False, None
-            lifecycle.await_quiet_end(context, round_)
+        _update_quiet_end(context, round_)
         lifecycle.advance_round(context, round_, repeat=False)
+
+
+def _update_quiet_end(context: TableContext, round_: RoundState) -> None:
+    """Decide again, by the faces known now, whether the quiet gap ends the round."""
+    if next_card.has_known_hidden_face(round_):
+        round_.over, context.state.quiet_at = False, None
+        lifecycle.await_quiet_end(context, round_)
+    elif context.state.quiet_at is None or not (round_.partial or next_card.is_complete(round_)):
+        lifecycle.await_quiet_end(context, round_)
 
 
 def update_result(context: TableContext, round_: RoundState) -> None:

@@ -92,11 +92,13 @@ def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
 
 
 def await_quiet_end(context: TableContext, round_: RoundState) -> None:
-    """Start the quiet gap if it would end this round."""
-    if context.mode is _QUIET_MODE and (
-        round_.partial or next_card.is_complete(round_) or next_card.is_due_unreadable(round_)
-    ):
+    """Start the quiet gap if it would end this round; stop it while a card is due."""
+    if context.mode is not _QUIET_MODE:
+        return
+    if round_.partial or next_card.is_complete(round_) or next_card.is_due_unreadable(round_):
         reader_status.start_quiet_timer(context)
+    elif not context.state.unsynced:
+        context.state.quiet_at = None
 
 
 def reveal_faces(context: TableContext, round_: RoundState) -> None:
@@ -113,6 +115,9 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
             _show_cards(context, round_, [card])
             checks_under_hidden_faces.place_third_cards(context, round_)
     checks_under_hidden_faces.publish_staff_alerts(context, round_)
+    if round_.relaid:
+        checks_under_hidden_faces.restore_excess_cards(context, round_)
+        reveal_faces(context, round_)  # of the cards that are due after all
 
 
 def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard]) -> None:
