@@ -13,6 +13,7 @@ from tests.table.dealer import (
     SQUEEZE,
     TUCKED,
     DealingStyle,
+    ResultOn,
     RoundEnd,
     cards,
     house,
@@ -125,14 +126,21 @@ def test_silence_aborts_no_round_that_lacks_a_card_by_a_correction(style: Dealin
     assert len(pit.table.public().round.cards) == 5  # type: ignore[union-attr]
 
 
-def test_a_reveal_deals_the_cards_that_are_due_after_a_correction() -> None:
-    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.BUTTON)
+@pytest.mark.parametrize("mode", [RoundEnd.BUTTON, RoundEnd.QUIET])
+def test_a_reveal_deals_the_cards_that_are_due_after_a_correction(mode: RoundEnd) -> None:
+    rules = house(dealing_style=SQUEEZE)
+    pit = SupervisedTable(rules, round_end=mode, result_on=ResultOn.CONFIRMED)
     pit.deal("P1 2S, B1 8C, P2 JH, B2 JH", slots=False)
     pit.cmd("reveal")
     pit.deal("P3 QS, B3 9D", slots=False)
     assert pit.open_kinds() == ["excess_card", "excess_card"]
     pit.cmd("correct_card", slot=Slot.B1, card="2H")
-    pit.result("player")
+    if mode is RoundEnd.BUTTON:
+        pit.result("player")
+    else:
+        pit.cmd("reveal")
+        pit.say(seen.Tick(), 11)
     assert pit.open_kinds() == []
+    assert pit.table.state.round.ended  # type: ignore[union-attr]
     (past,) = pit.table.history().rounds
     assert (past.player, past.banker) == (cards("2S JH QS"), cards("2H JH 9D"))
