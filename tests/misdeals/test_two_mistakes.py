@@ -461,3 +461,14 @@ def test_a_void_round_has_no_wrong_result_to_decide(hold_from: int | None) -> No
     pit.cmd("void_round", round=1)
     assert pit.open_kinds() == []
     assert [each.outcome for each in pit.table.results()] == ["player"]
+
+
+def test_a_hidden_card_that_a_correction_made_due_is_compared_when_it_is_turned_over() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
+    pit.deal("P1 KC, B1 9D, P2 4H, B2 2H, P3 JS")
+    pit.say(seen.CardDrawn(card=Card("8S"), role=seen.Role.OUTSIDE))
+    pit.result("player")
+    correct(pit, "P2", "4S")
+    assert "result_mismatch" not in pit.kinds()
+    pit.deal("P1 4C")
+    assert "result_mismatch" in pit.kinds()

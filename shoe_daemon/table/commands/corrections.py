@@ -148,7 +148,8 @@ def _update_round(context: TableContext, round_: RoundState) -> None:
         if not round_.ended:
             _update_quiet_end(context, round_)
     elif not round_.ended:
-        if was_missing and not round_.missing:
+        hides = next_card.has_known_hidden_face(round_)
+        if was_missing and not round_.missing and not hides:
             round_result.compare_with_cards(context, round_)
         _update_quiet_end(context, round_)
         lifecycle.advance_round(context, round_, repeat=False)

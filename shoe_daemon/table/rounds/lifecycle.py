@@ -118,6 +118,8 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
     if round_.relaid:
         checks_under_hidden_faces.restore_excess_cards(context, round_)
         reveal_faces(context, round_)  # of the cards that are due after all
+        if not round_.missing:
+            round_result.compare_with_cards(context, round_)
         if context.state.quiet_at is None:
             await_quiet_end(context, round_)
 
