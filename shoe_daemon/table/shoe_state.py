@@ -18,7 +18,7 @@ class DrawnCard(Struct):
 
     Attributes:
         face: None while unknown.
-        declared: The slot that the reader reported.
+        declared: The slot that the reader reported, or on which a person entered the card.
         slot: The slot on which the table places it.
         public: The players have seen the face.
         unread: The reader could not read it: its face does not come by itself.
