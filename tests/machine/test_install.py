@@ -149,7 +149,12 @@ def test_all_is_back_after_a_boot(
     with VirtualMachine(disk, tmp_path / "second") as second:
         for unit in (*UNITS, *OTHERS, "mosquitto.service"):
             second.wait(f"systemctl is-active {unit}")
-        assert next_round(second)["seq"] > before["seq"]
+        after = next_round(second)
+        if after["seq"] == before["seq"]:
+            # The cut came before it was noted as acknowledged: it is sent again.
+            assert after == before
+            after = next_round(second)
+        assert after["seq"] > before["seq"]
         check_journal(second)
 
 
