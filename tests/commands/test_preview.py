@@ -42,7 +42,7 @@ from tests.table.random_observations import RandomObservations
 from tests.table.table_model import Dealing, Step, make_setup
 from tests.volume import volume
 
-SEEDS = range(volume(24, 1000))
+SEEDS = range(volume(24, 500))
 """Each gives a log with about ten commands."""
 
 SCHEMA = Draft202012Validator(json_schemas.schema_of("reply"))
