@@ -64,12 +64,19 @@ new PerformanceObserver(function (list) {
 
 HEARD = """
 window.heard = {};
+window.received = {};
 EventSource.prototype.addEventListener = function (name, action) {
   window.heard[name] = (found) => action({data: JSON.stringify(found)});
-  EventTarget.prototype.addEventListener.call(this, name, action);
+  EventTarget.prototype.addEventListener.call(this, name, function (event) {
+    window.received[name] = true;
+    action(event);
+  });
 };
 """
-"""Before any script of the page: a test gives it documents with `heard.row(found)`."""
+"""
+Before any script of the page: a test gives it documents with `heard.row(found)`, and sees in
+`received.row` that the display has sent one.
+"""
 
 
 # Of the same site as all pages, so that the process goes on; no request leaves the browser.

@@ -619,6 +619,7 @@ class TestDealer:
         page = own_kiosk.page
         page.add_init_script(HEARD)
         page.goto(f"{stage.display.url}/table/{table.name}/dealer?lang=en")
+        page.wait_for_function("() => window.received.events")
         board = page.evaluate("Shoe.page().first.board")
         seq, at = board["state"]["seq"], board["state"]["published"]
         burned = {"type": "card_burned", "seq": seq + 1, "at": at, "data": {"remaining": 3}}
