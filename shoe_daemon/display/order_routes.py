@@ -253,7 +253,7 @@ class OrderRoutes:
         return session
 
     def _check_origin(self, request: Request) -> None:
-        """A foreign page may let a browser send a request: browsers tell where it comes from."""
+        """Refuse a request that a page of another site made the browser send."""
         scheme = "https" if self._is_encrypted(request) else "http"
         own = f"{scheme}://{request.headers.get('host', '')}"
         site = request.headers.get("sec-fetch-site", "same-origin")

@@ -57,7 +57,7 @@ class WriterLock:
 
 def is_written(journal: Path) -> bool:
     """
-    Return whether a process is writing a journal; False where the system does not tell.
+    Return whether a process is writing a journal; False where the system cannot list locks.
 
     Takes no lock: even for a moment it would refuse a daemon that starts then.
     """

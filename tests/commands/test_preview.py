@@ -248,7 +248,7 @@ NATURAL = ("P1:9S", "B1:2H", "P2:KD", "B2:5C")
 
 
 def _is_published(pit: Pit, document: str, seq: int) -> bool:
-    """Return whether a document was heard that knows an event; it may come after a reply."""
+    """Return whether a document with this event was received; it may follow the reply."""
     return any(each.json["seq"] >= seq for each in pit.of(document))
 
 

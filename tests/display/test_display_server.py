@@ -484,7 +484,7 @@ def test_a_dealers_screen_knows_what_is_wrong_and_no_proposal(
 
 
 def test_a_page_follows_the_table_that_it_began_with(display: Display, table: Table) -> None:
-    """Another site's table of the same id may be the first that a restarted display hears of."""
+    """A restarted display may receive another site's table of the same id first."""
     table.begin()
     wait_for(lambda: display.health()["live"] == 1, "a live table", timeout=PATIENCE)
     for path in ("/table/table-1", "/table/table-1/dealer", "/pit/table/table-1"):

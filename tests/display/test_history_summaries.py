@@ -1,4 +1,4 @@
-"""What the log says of a round whose void or abortion an undo has taken back."""
+"""The log's entry of a round whose void or abortion was undone."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class ResetLine(TcpLine):
 
 
 class VanishingLine(TcpLine):
-    """A device server that loses its power, and tells no client."""
+    """A device server that loses its power without closing its connections."""
 
     def unplug(self) -> None:
         for client in self._clients:

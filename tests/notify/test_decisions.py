@@ -1,6 +1,6 @@
 """
-Whom the open irregularities are sent to, and when: never twice within the interval, again until
-they are closed, little in quiet hours, and never more than the rate limit.
+Recipients and times of notifications: never twice within the interval, again until the
+irregularity is closed, little in quiet hours, and never more than the rate limit.
 """
 
 from __future__ import annotations

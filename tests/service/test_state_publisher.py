@@ -51,13 +51,13 @@ class Hall(Bench):
         self.bulletin.publish()
 
     def see(self, *observations: Observation) -> list[str]:
-        """Take a frame, and tell what the table is then."""
+        """Process a frame, and publish the state after it."""
         said = super().see(*observations)
         self.bulletin.publish()
         return said
 
     def order(self, command: Command) -> None:
-        """Give an operator's order, and tell what the table is then."""
+        """Give an operator's order, and publish the state after it."""
         self.core.judge(command)
         self.bulletin.publish()
 
