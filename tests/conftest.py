@@ -35,11 +35,36 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+class _Stdout:
+    """
+    The descriptor of stdout, without the text stream of Python.
+
+    pytest reads that stream between the steps of a test; if a thread of a daemon logs to it at
+    this moment, Python 3.11 crashes.
+    """
+
+    def write(self, text: str) -> int:
+        return os.write(1, text.encode())
+
+    def flush(self) -> None:
+        pass
+
+
+def pytest_configure() -> None:
+    """Log to stdout, as structlog does without a configuration."""
+    _log_to_stdout()
+
+
 @pytest.fixture(autouse=True)
 def _logs_as_they_come() -> Iterator[None]:
     """A command that was run in this process leaves no trace in the logs of the next test."""
     yield
+    _log_to_stdout()
+
+
+def _log_to_stdout() -> None:
     structlog.reset_defaults()
+    structlog.configure(logger_factory=structlog.WriteLoggerFactory(_Stdout()))  # type: ignore[arg-type]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
