@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from string import Formatter
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ from shoe_daemon.game import IRREGULARITIES, REPORTABLE_KINDS
 DetailValue = str | int | None
 
 _TEMPLATES: Final = toml.decode(
-    resources.files(__package__).joinpath("detail_texts.toml").read_bytes(),
+    Path(__file__).with_name("detail_texts.toml").read_bytes(),
     type=dict[str, dict[str, str]],
 )
 

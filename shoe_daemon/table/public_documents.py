@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import convert
 from msgspec.structs import replace
 
-from shoe_daemon.game import House, Kind, Outcome, Policy, Result, format_sequence
+from shoe_daemon.game import Kind, Outcome, Result, format_sequence
 from shoe_daemon.table.event_envelope import SCHEMA
 from shoe_daemon.table.events import HandResult
 from shoe_daemon.table.public_document_types import (
@@ -29,8 +29,8 @@ from shoe_daemon.table.public_document_types import (
 from shoe_daemon.table.readers.reader_status import reader_status
 from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState
+from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import TableState
-from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
 MAX_PAST_SHOES: Final = 12
 """Past shoes of which a summary is kept."""
@@ -58,14 +58,14 @@ _EMPTY_ROUND: Final = PastRound(
 )
 
 
-def public_table(state: TableState, house: House, policy: Policy) -> PublicTable:
+def public_table(state: TableState, context: TableContext) -> PublicTable:
     """Return the public facts of a table."""
-    session = state.session
+    session, house = state.session, context.house
     return PublicTable(
         alerts=open_alerts(state, staff_only=False),
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
-        blind=tuple(kind.value for kind in undetectable_kinds(house, session.options)),
+        blind=context.undetectable,
         counts=_shoe_counts(state),
         curator=state.rotation.holder,
         dealer=state.dealer,
@@ -77,7 +77,7 @@ def public_table(state: TableState, house: House, policy: Policy) -> PublicTable
         name=session.options.name,
         on_hold=state.on_hold,
         policy=session.policy,
-        policy_name=policy.name,
+        policy_name=context.policy.name,
         readers=tuple(
             reader_status(source, reader) for source, reader in sorted(state.readers.items())
         ),

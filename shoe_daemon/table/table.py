@@ -149,8 +149,9 @@ class Table:
     def deadline(self) -> tuple[int, str] | None:
         """The next deadline, in microseconds since 1970, and its name; a `Tick` is due then."""
         reveal_at, quiet_at = self.state.reveal_at, self.state.quiet_at
-        deadlines = ((reveal_at, "reveal"), (quiet_at, "quiet"))
-        return min(((at, name) for at, name in deadlines if at is not None), default=None)
+        if quiet_at is not None and (reveal_at is None or quiet_at <= reveal_at):
+            return quiet_at, "quiet"
+        return None if reveal_at is None else (reveal_at, "reveal")
 
     def _meet_deadlines(self, at: str) -> None:
         now, context = to_microseconds(at), self._context
@@ -167,7 +168,7 @@ class Table:
 
     def public(self) -> PublicTable:
         """Return the public table, complete for a display."""
-        return public_table(self.state, self._context.house, self._context.policy)
+        return public_table(self.state, self._context)
 
     def staff_alerts(self) -> tuple[Alert, ...]:
         """Return the open irregularities that are for staff only."""

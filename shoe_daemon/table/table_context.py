@@ -15,6 +15,7 @@ from shoe_daemon.table.observations import Observation, Session, house_of, polic
 from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round_end
 from shoe_daemon.table.table_state import TableState
 from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
 _DRAW_WITHIN_S: Final = 60
 _DRAW_WITHIN_SQUEEZED_S: Final = 300
@@ -38,6 +39,7 @@ class TableContext:
         reason: The reason of the command being applied.
         replay: Applies further observations to a state; returns False where a command
             among them is refused.
+        undetectable: The kinds of irregularity that this table cannot detect.
     """
 
     __slots__ = (
@@ -57,6 +59,7 @@ class TableContext:
         "reason",
         "replay",
         "state",
+        "undetectable",
     )
 
     def __init__(
@@ -106,6 +109,7 @@ class TableContext:
         if within_s is None:
             within_s = _DRAW_WITHIN_SQUEEZED_S if is_squeezed else _DRAW_WITHIN_S
         self.draw_within_us = int(within_s * 1_000_000)
+        self.undetectable: tuple[str, ...] = tuple(undetectable_kinds(house, session.options))
 
     def resolve_auto_mode(self, *, slot: bool) -> None:
         """Resolve ``auto`` at the first card; `slot` if the reader named the slot of the card."""
