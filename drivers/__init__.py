@@ -12,8 +12,8 @@ Import from this package only; the modules below it may change (`docs/python.md`
   without a checksum.
 - `Transport`, `OpensLine`, `NamesFiles`, `RecordsOptions`, `StoresEvidence`: the interface of a
   driver that opens its own kind of line, or names files.
-- `create_driver`, `find_driver`, `driver_names`, `driver_version`: drivers by name;
-  `make_driver`: a driver with checked options.
+- `create_driver`, `find_driver`, `driver_names`, `driver_version`, `replacement_of`: drivers by
+  name; `make_driver`: a driver with checked options.
 - `load_capture`, `read_capture`, `write_capture`, `write_hex`, `Capture`, `CaptureLine`, `Mark`,
   `CaptureWriter`: capture files; `observations_of`, `frames_of`: their decoding.
 - `AnonymisesCards`, `AnonymisesOptions`, `Anonymiser`, `blank`, `random_permutation`: captures
@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         driver_version,
         find_driver,
         make_driver,
+        replacement_of,
     )
     from drivers.gpio_line import check_gpiod, find_free_lines, gpio_errors, load_gpiod
     from drivers.line_forward import Forward, ForwardTarget
@@ -185,6 +186,7 @@ __all__ = [
     "random_permutation",
     "read_capture",
     "redact_url",
+    "replacement_of",
     "table_hash",
     "write_capture",
     "write_hex",
@@ -211,7 +213,9 @@ _NAMES_BY_MODULE: Final = {
         LineSettings Maturity NamesFiles OpensLine RecognisesFrames RecordsOptions
         SharesFrames StoresEvidence Transport
     """,
-    "driver_registry": "create_driver driver_names driver_version find_driver make_driver",
+    "driver_registry": """
+        create_driver driver_names driver_version find_driver make_driver replacement_of
+    """,
     "gpio_line": "check_gpiod find_free_lines gpio_errors load_gpiod",
     "line_forward": "Forward ForwardTarget",
     "url_redaction_and_error_location": "raised_at redact_url",

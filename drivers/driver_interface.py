@@ -120,7 +120,7 @@ class LineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Driver(Protocol):
-    """A driver; found by an entry point of group ``shoe_daemon.drivers``."""
+    """A driver; found in `OWN_DRIVERS`, or by an entry point of group ``shoe_daemon.drivers``."""
 
     name: ClassVar[str]
     """The driver's name in a configuration: ``angel-eye-ii``."""

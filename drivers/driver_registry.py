@@ -1,8 +1,10 @@
 """
-Finds, checks and creates drivers: entry points of the group ``shoe_daemon.drivers``.
+Finds, checks and creates drivers: those of the project, and the entry points of the group
+``shoe_daemon.drivers``.
 
-Any installed package may add drivers; two of the same name are rejected. A missing or invalid
-part of the interface is reported on one line, before a line is opened.
+Any installed package may add drivers; two of the same name are rejected, and those of the project
+cannot be replaced. A missing or invalid part of the interface is reported on one line, before a
+line is opened.
 """
 
 from __future__ import annotations
@@ -10,29 +12,58 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import fields
 
 from drivers.driver_interface import Driver, LineSettings, NamesFiles
+from shoe_daemon import __version__
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.table.observations import Signal
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
 GROUP: Final = "shoe_daemon.drivers"
+
+OWN_DRIVERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "angel-eye-ii": "drivers.angel_eye_ii:AngelEyeII",
+        "bee-tek": "drivers.bee_tek:BeeTek",
+        "buttons": "drivers.buttons:Buttons",
+        "camera": "drivers.camera.camera_driver:CameraDriver",
+        "json-lines": "drivers.json_lines:JsonLines",
+        "keyboard": "drivers.keyboard:Keyboard",
+        "line-scanner": "drivers.line_scanner:LineScanner",
+        "mqtt-camera": "drivers.mqtt_camera:MqttCamera",
+    }
+)
+"""The module and the class of each driver of the project, by its name."""
 
 
 def driver_names() -> list[str]:
     """Return the names of all installed drivers, in alphabetical order."""
-    return sorted(_installed(tuple(sys.path)).names)
+    return sorted({*OWN_DRIVERS, *_installed(tuple(sys.path)).names})
+
+
+def replacement_of(name: str) -> str | None:
+    """Return the driver of another package with the name of one of the project: it is not used."""
+    own = OWN_DRIVERS.get(name)
+    others = {entry.value for entry in _installed(tuple(sys.path)).select(name=name)} - {own}
+    return min(others) if own is not None and others else None
 
 
 @cache
 def _installed(_path: tuple[str, ...]) -> EntryPoints:
-    """Return the drivers of all packages, which takes milliseconds, once for each `sys.path`."""
+    """Return the drivers of other packages, once for each `sys.path`: it takes milliseconds."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - a megabyte, and few tables need it
+
     return entry_points(group=GROUP)
 
 
@@ -44,10 +75,11 @@ def find_driver(name: str) -> type[Driver]:
         UserError: There is none, or two, or it cannot be imported, or its interface
             is incomplete.
     """
-    entry = _entry(name)
-    place = f"driver {name!r} ({entry.value})"
+    address = OWN_DRIVERS.get(name) or _entry(name).value
+    place = f"driver {name!r} ({address})"
+    module, _, attribute = address.partition(":")
     try:
-        kind = entry.load()
+        kind = attrgetter(attribute)(import_module(module))
     except Exception as error:
         # A driver of another author may raise anything.
         raise UserError(f"{place} cannot be loaded: {error}") from error
@@ -56,6 +88,8 @@ def find_driver(name: str) -> type[Driver]:
 
 def driver_version(name: str) -> str | None:
     """Return the version of a driver's package, None if it has none; raises as `find_driver`."""
+    if name in OWN_DRIVERS:
+        return __version__
     distribution = _entry(name).dist
     return None if distribution is None else distribution.version
 

@@ -39,6 +39,7 @@ from drivers import (
     open_transport,
     profile_differences,
     redact_url,
+    replacement_of,
 )
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
@@ -125,7 +126,7 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     lines_in_use = partial(_excuse_daemon, setup) if is_written(setup.journal) else _as_it_is
     for reader in setup.readers:
         yield lines_in_use(_check_reader(reader))
-        yield from _check_maturity(reader)
+        yield from _check_driver(reader)
         if reader.forward is not None:
             yield from map(lines_in_use, _check_forward(f"copy {reader.id}", reader.forward))
         yield from _check_codes(reader, setup.config.table.decks or setup.house.decks)
@@ -380,11 +381,15 @@ def maturity_text(driver: Driver) -> str | None:
     return _MATURITIES.get(getattr(driver, "maturity", Maturity.PROVEN))
 
 
-def _check_maturity(reader: Reading) -> Iterator[Finding]:
+def _check_driver(reader: Reading) -> Iterator[Finding]:
+    about, name = f"reader {reader.id}", reader.driver.name
+    other = replacement_of(name)
+    if other is not None:
+        text = f"driver {name}: {other} is not used: the name is a driver's of the project"
+        yield Finding(about, "bad", f"{text}; the other package must rename its own")
     known = maturity_text(reader.driver)
     if known is not None:
-        text = f"driver {reader.driver.name}: {known}: compare its cards with the table's"
-        yield Finding(f"reader {reader.id}", "note", text)
+        yield Finding(about, "note", f"driver {name}: {known}: compare its cards with the table's")
 
 
 def _check_codes(reader: Reading, decks: int) -> Iterator[Finding]:

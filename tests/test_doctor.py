@@ -310,6 +310,17 @@ def test_a_credential_of_the_service_is_a_note_and_no_failure(
     assert "is not tested" in text
 
 
+def test_a_package_that_takes_the_name_of_a_driver_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe_daemon.doctor.replacement_of", lambda _: "other:Driver")
+    told = findings(doctor(configured(tmp_path, "/dev/null", free_port()), "--json"))
+    assert any(
+        verdict == "bad" and "other:Driver is not used" in text
+        for verdict, text in told["reader shoe"]
+    )
+
+
 def test_it_says_which_driver_was_never_tried_on_a_real_reader(tmp_path: Path) -> None:
     file = configured(tmp_path, "/dev/null", 1)
     with file.open("a", encoding="utf-8") as text:

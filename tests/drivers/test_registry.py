@@ -54,6 +54,17 @@ def test_two_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         driver_registry.find_driver("x")
 
 
+def test_a_driver_of_the_project_cannot_be_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        driver_registry,
+        "_installed",
+        lambda _: EntryPoints([EntryPoint("angel-eye-ii", "other:Driver", driver_registry.GROUP)]),
+    )
+    assert driver_registry.find_driver("angel-eye-ii") is AngelEyeII
+    assert driver_registry.replacement_of("angel-eye-ii") == "other:Driver"
+    assert driver_registry.replacement_of("keyboard") is None
+
+
 def test_the_same_one_installed_twice_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, x="drivers.angel_eye_ii:AngelEyeII", x_="drivers.angel_eye_ii:AngelEyeII")
     assert driver_registry.find_driver("x") is AngelEyeII
