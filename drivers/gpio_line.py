@@ -34,6 +34,9 @@ _CONSUMER: Final = "shoe-daemon"
 _EVENT_BUFFER_SIZE: Final = 256
 """Edges that the kernel keeps: a button that bounces makes some dozens."""
 
+_MAX_LINES: Final = 64
+_MAX_LINE_CHARACTERS: Final = 63
+
 _INSTALL_HINT: Final = "needs gpiod: pip install 'shoe-daemon[gpio]'"
 _PERMISSION_HINT: Final = (
     "the service needs 40-gpio.conf of the samples, and the chip a group: 99-shoe-daemon.rules"
@@ -46,6 +49,28 @@ _TEXTS: Final = {
 }
 _RENAMED_ERRORS: Final = (ValueError, NotImplementedError, OverflowError)
 """The errors that libgpiod's bindings raise in place of an `OSError`, with the same arguments."""
+
+
+def parse_gpio_url(url: str) -> tuple[str, list[str]]:
+    """Return the path of the chip and the lines as they are written; a `UserError` if invalid."""
+    chip, _, listed = url.removeprefix("gpio:").rpartition(":")
+    lines = [each.strip() for each in listed.split(",")]
+    if not chip.startswith("/") or not all(lines):
+        raise UserError(
+            f"port {url!r}: expected gpio:/dev/gpiochip0:17,27 with the numbers or the names of "
+            "its lines"
+        )
+    for line in lines:
+        if not (line.isascii() and line.isprintable() and len(line) <= _MAX_LINE_CHARACTERS):
+            raise UserError(
+                f"port {url!r}: line {line!a}; expected its number, or at most "
+                f"{_MAX_LINE_CHARACTERS} ASCII characters"
+            )
+    if len({_line_of(each) for each in lines}) < len(lines) or len(lines) > _MAX_LINES:
+        raise UserError(
+            f"port {url!r}: {len(lines)} lines; expected each once, and at most {_MAX_LINES}"
+        )
+    return chip, lines
 
 
 def check_gpiod() -> None:
@@ -157,7 +182,7 @@ class GpioButtons:
         gpiod = load_gpiod()
         with gpio_errors(), gpiod.Chip(chip) as opened:
             self._device = self._chip.stat().st_rdev
-            wanted = {line_of(text): text for text in texts}
+            wanted = {_line_of(text): text for text in texts}
             found = {
                 number: wanted[line] for number, line in find_free_lines(opened, wanted).items()
             }
@@ -195,7 +220,7 @@ class GpioButtons:
             self._request.release()
 
 
-def line_of(text: str) -> int | str:
+def _line_of(text: str) -> int | str:
     """Return the number of a line, or its name."""
     return int(text) if text.isdecimal() else text
 

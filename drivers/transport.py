@@ -21,17 +21,18 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import serial
 from msgspec.structs import asdict
 
-from drivers.capture_file_and_anonymising import read_capture
 from drivers.driver_interface import LineSettings, Transport
-from drivers.gpio_line import GpioButtons, check_gpiod, line_of
-from drivers.keyboard_line import KeyboardLine
 from shoe_daemon.errors import UserError, errors_at, one_line
+
+if TYPE_CHECKING:
+    from drivers.gpio_line import GpioButtons
+    from drivers.keyboard_line import KeyboardLine
 
 READ_TIMEOUT_S: Final = 0.2
 """A read without bytes returns after this time."""
@@ -46,8 +47,6 @@ _RFC_2217: Final = "rfc2217"
 _FILE: Final = "file"
 _KEYBOARD: Final = "keyboard"
 _GPIO: Final = "gpio"
-_MAX_GPIO_LINES: Final = 64
-_MAX_GPIO_TEXT: Final = 63
 
 # Pseudo terminals have no modem lines, and some adapters cannot read theirs.
 _NO_MODEM_LINES: Final = {errno.ENOTTY, errno.EINVAL}
@@ -86,7 +85,9 @@ def check_url(url: str) -> None:
                 f"port {url!r}: expected keyboard:/dev/input/by-id/… and the device's name"
             )
     elif scheme == _GPIO:
-        _chip_and_lines(url)
+        from drivers.gpio_line import check_gpiod, parse_gpio_url  # noqa: PLC0415 - few have buttons
+
+        parse_gpio_url(url)
         with errors_at(f"port {url!r}"):
             check_gpiod()
     elif not url or (scheme and scheme != _FILE):
@@ -116,9 +117,13 @@ def open_transport(url: str, line: LineSettings) -> Transport:
     if scheme == _SOCKET:
         return _Socket(url)
     if scheme == _KEYBOARD:
+        from drivers.keyboard_line import KeyboardLine  # noqa: PLC0415 - few tables have one
+
         return _Keys(url, lambda: KeyboardLine(_keyboard_path(url), READ_TIMEOUT_S))
     if scheme == _GPIO:
-        return _Keys(url, lambda: GpioButtons(*_chip_and_lines(url), READ_TIMEOUT_S))
+        from drivers.gpio_line import GpioButtons, parse_gpio_url  # noqa: PLC0415 - as above
+
+        return _Keys(url, lambda: GpioButtons(*parse_gpio_url(url), READ_TIMEOUT_S))
     return SerialLine(url, line)
 
 
@@ -130,28 +135,6 @@ def _scheme(url: str) -> str:
 
 def _keyboard_path(url: str) -> str:
     return url.removeprefix(f"{_KEYBOARD}:")
-
-
-def _chip_and_lines(url: str) -> tuple[str, list[str]]:
-    """Return the path of the chip and the lines as they are written."""
-    chip, _, listed = url.removeprefix(f"{_GPIO}:").rpartition(":")
-    lines = [each.strip() for each in listed.split(",")]
-    if not chip.startswith("/") or not all(lines):
-        raise UserError(
-            f"port {url!r}: expected gpio:/dev/gpiochip0:17,27 with the numbers or the names of "
-            "its lines"
-        )
-    for line in lines:
-        if not (line.isascii() and line.isprintable() and len(line) <= _MAX_GPIO_TEXT):
-            raise UserError(
-                f"port {url!r}: line {line!a}; expected its number, or at most "
-                f"{_MAX_GPIO_TEXT} ASCII characters"
-            )
-    if len({line_of(each) for each in lines}) < len(lines) or len(lines) > _MAX_GPIO_LINES:
-        raise UserError(
-            f"port {url!r}: {len(lines)} lines; expected each once, and at most {_MAX_GPIO_LINES}"
-        )
-    return chip, lines
 
 
 def _host_and_port(url: str) -> tuple[str, int]:
@@ -336,6 +319,8 @@ class _Capture:
     """A capture file, read as fast as possible."""
 
     def __init__(self, path: Path) -> None:
+        from drivers.capture_file_and_anonymising import read_capture  # noqa: PLC0415 - for a replay
+
         self._path = path
         self._data = read_capture(path)
         self._position = 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import sysconfig
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def redact_url(url: str) -> str:
     return _SECRET.sub(r"\1…", _LOGIN.sub("", url))
 
 
-_STDLIB: Final = Path(sysconfig.get_path("stdlib"))
+_STDLIB: Final = Path(os.__file__).parent
 _PACKAGES: Final = ("site-packages", "dist-packages")
 
 

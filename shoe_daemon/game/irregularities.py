@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -123,7 +123,7 @@ class IrregularityFacts(Struct, frozen=True, forbid_unknown_fields=True):
 
 IRREGULARITIES: Final[Mapping[IrregularityKind, IrregularityFacts]] = MappingProxyType(
     toml.decode(
-        resources.files(__package__).joinpath("irregularities.toml").read_bytes(),
+        Path(__file__).with_name("irregularities.toml").read_bytes(),
         type=dict[IrregularityKind, IrregularityFacts],
     )
 )

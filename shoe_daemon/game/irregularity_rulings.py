@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple
 
@@ -76,7 +76,7 @@ class _Names(Struct, forbid_unknown_fields=True):
 
 
 _NAMES: Final = toml.decode(
-    resources.files(__package__).joinpath("ruling_names.toml").read_bytes(), type=_Names
+    Path(__file__).with_name("ruling_names.toml").read_bytes(), type=_Names
 )
 
 SITUATION_NAMES: Final[Mapping[Situation, DisplayName]] = MappingProxyType(_NAMES.situations)

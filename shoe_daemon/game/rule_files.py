@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -38,7 +37,7 @@ class RuleFiles(Generic[T]):
             expected = ", ".join(self._ids)
             raise UserError(f"{name}: no such {self._noun}; expected one of {expected}")
         if name not in self._loaded:
-            file = resources.files(__package__).joinpath(self._folder, f"{name}.toml")
+            file = Path(__file__).parent / self._folder / f"{name}.toml"
             mapping = tomllib.loads(file.read_text(encoding="utf-8"))
             self._loaded[name] = self.from_mapping(mapping, file.name)
         return self._loaded[name]

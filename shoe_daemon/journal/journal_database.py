@@ -12,7 +12,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -94,12 +93,8 @@ def error_reason(error: OSError | sqlite3.Error) -> str:
 
 def schemas() -> list[str]:
     """Return the schema files in order; the first one is version 1."""
-    folder = resources.files("shoe_daemon.journal") / "schema"
-    files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")),
-        key=lambda file: file.name,
-    )
-    return [file.read_text("utf-8") for file in files]
+    folder = Path(__file__).with_name("schema")
+    return [file.read_text("utf-8") for file in sorted(folder.glob("*.sql"))]
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:

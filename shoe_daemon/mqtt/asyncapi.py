@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
@@ -30,7 +30,7 @@ QOS: Final = 1
 _BINDING: Final = {"bindingVersion": "0.2.0"}
 _HEARTBEAT: Final = MqttSettings().heartbeat
 _FIXED: Final[dict[str, Any]] = tomllib.loads(
-    files("shoe_daemon.mqtt").joinpath("asyncapi.toml").read_text(encoding="utf-8")
+    Path(__file__).with_name("asyncapi.toml").read_text(encoding="utf-8")
 )
 
 

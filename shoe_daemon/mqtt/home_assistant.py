@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -64,5 +64,5 @@ def discovery_document(
 
 def _components() -> dict[str, dict[str, Any]]:
     """Return the components of every table, and of a reader; topics are suffixes."""
-    text = files("shoe_daemon.mqtt").joinpath("home_assistant.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("home_assistant.toml").read_text(encoding="utf-8")
     return tomllib.loads(text.replace("MAX_STATE", str(MAX_STATE)))

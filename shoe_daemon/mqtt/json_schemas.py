@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
@@ -56,7 +56,7 @@ def load_examples() -> dict[str, list[dict[str, Any]]]:
     Return examples of every message, by the names of their schemas: each with its
     `payload` and, where the type is not clear enough, a `summary`.
     """
-    text = files("shoe_daemon.mqtt").joinpath("examples.json").read_bytes()
+    text = Path(__file__).with_name("examples.json").read_bytes()
     return msgspec.json.decode(text, type=dict[str, list[dict[str, Any]]])
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from html import escape
-from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Final
 
@@ -35,8 +35,8 @@ class Html(str):
 @cache
 def _blocks() -> dict[str, Template]:
     """Read the blocks of the templates by name."""
-    files = resources.files(__package__)
-    texts = (files.joinpath(name).read_text(encoding="utf-8") for name in _TEMPLATES)
+    folder = Path(__file__).parent
+    texts = ((folder / name).read_text(encoding="utf-8") for name in _TEMPLATES)
     _, *parts = _BLOCK.split("".join(texts))
     names, bodies = parts[::2], parts[1::2]
     return {each: Template(body.strip("\n")) for each, body in zip(names, bodies, strict=True)}

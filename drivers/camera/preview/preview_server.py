@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from importlib import resources
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -311,7 +311,7 @@ class _Handler(LoopbackHandler):
             self._send_feed()
         elif path in _PAGE_FILES:
             name, content_type = _PAGE_FILES[path]
-            page = resources.files("drivers.camera.preview").joinpath("pages", name).read_bytes()
+            page = (Path(__file__).parent / "pages" / name).read_bytes()
             self.respond(HTTPStatus.OK, page, content_type)
         else:
             self.respond(HTTPStatus.NOT_FOUND)
