@@ -73,13 +73,10 @@ def calibrate(machine: VirtualMachine, command: str, camera: UsbCamera, table: F
 def _wait_for_question(machine: VirtualMachine, number: int) -> str:
     """Wait for a question, or for the end; return what was shown so far."""
     shown = ""
-
-    def is_asked() -> bool:
-        nonlocal shown
-        shown = machine.run(f"cat {_LOG}").output
-        return _has_ended(shown) or len(_questions(shown)) >= number
-
-    wait_for(is_asked, f"question {number}", timeout=600)
+    while not _has_ended(shown) and len(_questions(shown)) < number:
+        grown = f"test $(stat --format=%s {_LOG}) -gt {len(shown.encode())}"
+        machine.wait(grown, f"question {number} after {shown}", timeout_s=600)
+        shown = machine.check(f"cat {_LOG}")
     return shown
 
 

@@ -5,7 +5,6 @@ by the guided run, with a shoe dealt before it.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections import Counter
@@ -20,7 +19,6 @@ import pytest
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DECK, Card, Coup
-from tests.brokers import wait_for
 from tests.machine.conftest import CAMERA, CAMERA_SCENE
 from tests.machine.filmed_table import FilmedTable, encoded
 from tests.machine.guided_run import (
@@ -36,6 +34,7 @@ from tests.machine.serial_table import (
     TABLE,
     UNIT,
     events_after,
+    next_event,
     wait_for_event,
 )
 from tests.machine.usb_camera import Picture, Tear, UsbCamera
@@ -198,18 +197,7 @@ class DealtRounds:
 
     def wait_for(self, *kinds: str, **data: str) -> dict[str, Any]:
         """Wait for the next event of one of these types with these data; return its data."""
-        found: dict[str, Any] = {}
-
-        def is_there() -> bool:
-            for seq, body in events_after(self._machine, self._seq).items():
-                event = json.loads(body)
-                if event["type"] in kinds and event["data"].items() >= data.items():
-                    self._seq = seq
-                    found.update(event["data"])
-                    return True
-            return False
-
-        wait_for(is_there, f"{kinds} {data} after {self._seq}", timeout=240)
+        self._seq, found = next_event(self._machine, self._seq, *kinds, **data)
         return found
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.brokers import wait_for
 from tests.machine.conftest import Packages
-from tests.machine.serial_table import CONFIG, SITE, TABLE, UNIT, events_after, wait_for_event
+from tests.machine.serial_table import CONFIG, SITE, TABLE, UNIT, events_after, next_event
 from tests.machine.usb_gpio import UsbGpioChip
 from tests.machine.virtual_machine import VirtualMachine, later_disk
 
@@ -99,9 +99,8 @@ class Table:
 
     def wait_for(self, kind: str, link: str | None = None) -> dict[str, Any]:
         """Wait for the next event of a type; return its data."""
-        self.seq = wait_for_event(self.machine, self.seq, kind, link)
-        event: dict[str, Any] = json.loads(events_after(self.machine, self.seq - 1)[self.seq])
-        data: dict[str, Any] = event["data"]
+        wanted = {} if link is None else {"link": link}
+        self.seq, data = next_event(self.machine, self.seq, kind, **wanted)
         return data
 
     def press(self, line: int) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import secrets
+import shlex
 import shutil
 import signal
 import socket
@@ -136,7 +137,9 @@ class VirtualMachine:
 
     def wait(self, command: str, what: str = "", *, timeout_s: float = 240) -> None:
         """Wait until a shell command succeeds in the guest."""
-        wait_for(lambda: self.run(command).status == 0, what or command, timeout=timeout_s)
+        loop = f"timeout {timeout_s} bash -c {shlex.quote(f'until {command}; do sleep 0.3; done')}"
+        answer = self.run(loop, timeout_s=2 * timeout_s)
+        assert answer.status == 0, f"waited {timeout_s} s in vain: {what or command}: {answer}"
 
     def copy_in(self, source: Path, target: str) -> None:
         """Copy a file into the guest, on a disk that is taken away afterwards."""
