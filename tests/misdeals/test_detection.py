@@ -63,7 +63,7 @@ EQUIPMENT: list[tuple[Signal, ...]] = [
 
 def machines(log: IrregularityLog) -> bool:
     """Tell whether a log is one of what equipment sees, and not a person."""
-    return all(line.get("name") != "hold" for line in log.lines)
+    return not any(line.get("name") == "hold" and line.get("kind") for line in log.lines)
 
 
 @each_case("log", LOGS)
