@@ -10,7 +10,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularities import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import Action
+from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table
@@ -53,6 +53,34 @@ def test_an_action_is_taken_or_refused_with_a_reason(log: IrregularityLog, actio
     assert bool(closed) == (action not in WAIT)
     assert {(each.action, each.operator) for each in closed} <= {(action, "ann")}
     assert table.state.alerts == ([alert] if action in WAIT else [])
+
+
+_UNSEEN = "the card too many has not been seen by the reader, or is in play already"
+_DEALT = "the card is dealt to a hand: void the round if it is taken away"
+REFUSED = {
+    IrregularityKind.DOUBLE_FEED: {_UNSEEN},
+    IrregularityKind.EXCESS_CARD: {_UNSEEN},
+    IrregularityKind.FACE_UP_IN_SHOE: {_UNSEEN, _DEALT},
+    IrregularityKind.PREMATURE_DRAW: {_DEALT},
+}
+"""Why a proposal may be refused: what it needs depends on more than the kind."""
+
+
+@each_case("policy", POLICY_IDS)
+def test_what_a_policy_proposes_can_be_done(policy: str) -> None:
+    for log in LOGS:
+        table, _ = ordered(log, policy)
+        for alert in table.state.alerts:
+            for proposal in alert.data.proposals:
+                order = seen.Command(
+                    at=table.state.now,
+                    name="rule",
+                    action=proposal.action,
+                    irregularity=alert.data.id,
+                    operator="ann",
+                )
+                reason = table.refusal(order)
+                assert reason is None or reason in REFUSED.get(IrregularityKind(log.kind), set())
 
 
 def test_draw_now_waits_for_the_card() -> None:
