@@ -1,8 +1,8 @@
 """
-What is installed is what is tested: the built wheel is whole and runs on its own.
+The built wheel is complete, and runs on its own.
 
-Built and installed without a network: hatchling and the dependencies come from the
-development environment, everything of ours from the wheel alone.
+It is built and installed without a network: hatchling and the dependencies come from the
+development environment, all of the project from the wheel alone.
 """
 
 from __future__ import annotations
