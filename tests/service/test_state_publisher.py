@@ -67,7 +67,7 @@ class Hall(Bench):
         self.see(Result())
 
     def told(self) -> list[str]:
-        """Return the topics of the past that were published since the last call, and forget them."""
+        """Return the topics of the past that were published since the last call."""
         told = [suffix for suffix, _ in self.publisher.told if suffix in PAST]
         self.publisher.told = [each for each in self.publisher.told if each[0] not in PAST]
         return told
