@@ -379,10 +379,7 @@ def test_a_misdeal_is_an_alert_until_it_is_decided(
 ) -> None:
     shoe.say("S")
     shoe.draw("P1:2S", "B1:3H", "P2:3D", "B2:KD", "P3:9S", "P3:9C")
-    text = (
-        "A third card was given to the Player, who stands; the Banker is to draw, and by the order"
-        " out of the shoe it is the Banker's."
-    )
+    text = "A card was laid on P3 while B3 was due; by the order out of the shoe it is B3."
     home_assistant.wait(alert="on", held="on", alert_text=text, result="unknown")
     answer = cli("cmd", "acknowledge", "--config", table.config, "--operator", "Kim")
     assert answer.exit_code == 0, answer.output
