@@ -66,7 +66,7 @@ test-all: test
 .PHONY: test-machine
 test-machine: export TEST_MACHINE = 1
 test-machine: venv
-	$(BIN)/pytest -v -s -n 2 --dist worksteal --timeout=3600 tests/machine \
+	$(BIN)/pytest -v -s -n 4 --maxschedchunk=1 --timeout=3600 tests/machine \
 	  tests/mqtt/test_real_home_assistant.py $(ARGS)
 
 # The output for fixed logs, captures and journals, byte for byte: tests/golden/__init__.py.

@@ -40,7 +40,7 @@ cv2.setNumThreads(1)
 station = make_station(load_profile(Path(sys.argv[1])), CameraOptions(), None)
 camera = cv2.VideoCapture(sys.argv[2], cv2.CAP_V4L2)
 decoding, processing = [], []
-for number in range(12):
+for number in range(8):
     camera.grab()
     began = time.monotonic()
     image = camera.retrieve()[1]
