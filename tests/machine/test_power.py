@@ -32,8 +32,8 @@ from tests.machine.serial_table import (
 from tests.machine.virtual_machine import VirtualMachine, resumed
 from tests.machine.volatile_disk import VolatileDisk
 
-TABLES = 2
-CUTS = int(os.environ.get("POWER_CUTS", "25"))
+TABLES = 4
+CUTS = int(os.environ.get("POWER_CUTS", "13"))
 """Of each table, one after another, on the same disk."""
 CONTROL_CUTS = 10
 WRITES = (10, 120)

@@ -5,6 +5,7 @@ by the guided run, with a shoe dealt before it.
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections import Counter
@@ -113,9 +114,16 @@ def test_a_dispute_leaves_a_clip_of_this_camera(
     machine.check(f"systemctl start mosquitto {UNIT}")
     with UsbCamera(port, frame, SERIAL, fps=2):
         # The pictures are too small to read the cards.
-        wait_for_event(machine, 0, "irregularity")
+        seq = wait_for_event(machine, 0, "irregularity")
         machine.wait(f"ls -A {EVIDENCE} | grep -q 'witness.webm'")
-        machine.check(f"systemctl stop {UNIT}")
+    wait_for_event(machine, seq, "reader_status", "down")
+    events = [json.loads(body) for body in events_after(machine, 0).values()]
+    for event in events:
+        if event["type"] == "irregularity":
+            order = f"shoe-daemon cmd acknowledge --config {CONFIG} --operator pit --reason seen"
+            machine.check(f"{order} --irregularity {event['data']['id']}")
+    machine.wait(f"ls {EVIDENCE} | grep -q webm")
+    machine.check(f"systemctl stop {UNIT}")
     clips = machine.check(f"ls {EVIDENCE} | grep webm").split()
     assert clips
     verified = machine.check(f"shoe-daemon journal verify {JOURNAL} --refold --clips {EVIDENCE}")
