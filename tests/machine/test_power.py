@@ -201,7 +201,7 @@ def test_the_control_loses_something(
 
 
 def _loses(cuts: Cuts, line: Path, figure: Callable[[str, str], None]) -> bool:
-    """Cut the power; tell whether the cut before, or an earlier one, did damage."""
+    """Cut the power again; return whether an earlier cut did damage."""
     try:
         cuts.cut(line)
     except AssertionError as error:  # the disk cannot be mounted, or the journal is damaged

@@ -117,9 +117,9 @@ def test_a_dispute_leaves_a_clip_of_this_camera(
         seq = wait_for_event(machine, 0, "irregularity")
     wait_for_event(machine, seq, "reader_status", "down")
     events = [json.loads(body) for body in events_after(machine, 0).values()]
+    order = f"shoe-daemon cmd acknowledge --config {CONFIG} --operator pit --reason seen"
     for event in events:
         if event["type"] == "irregularity":
-            order = f"shoe-daemon cmd acknowledge --config {CONFIG} --operator pit --reason seen"
             machine.check(f"{order} --irregularity {event['data']['id']}")
     machine.wait(f"ls {EVIDENCE} | grep -q webm")
     machine.check(f"systemctl stop {UNIT}")
