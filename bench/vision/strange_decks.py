@@ -52,6 +52,7 @@ class Read(NamedTuple):
         kind: One of `KINDS`.
         truth: Its name; None where it has none.
         printed: Rank and suit or emblem as printed.
+        over: Name of the card that lies over it, if any.
         best: The most likely card.
         confidence: Of it.
         accepted: It reached the threshold, and the picture was clear.
@@ -60,13 +61,29 @@ class Read(NamedTuple):
     kind: str
     truth: Card | None
     printed: str
+    over: Card | None
     best: Card
     confidence: float
     accepted: bool
 
 
-def draw(chance: Chance, kind: str) -> tuple[Image, Card | None, str]:
-    """Draw a card of a kind; return its face, its name, and what is printed on it."""
+class Drawn(NamedTuple):
+    """
+    A card that was drawn.
+
+    Attributes:
+        face: Its picture.
+        truth, printed, over: See `Read`.
+    """
+
+    face: Image
+    truth: Card | None
+    printed: str
+    over: Card | None
+
+
+def draw(chance: Chance, kind: str) -> Drawn:
+    """Draw a card of a kind."""
     deck = make_deck(chance, inset=kind == "inset", four_colours=kind == "four-colours")
     card = DECK[int(chance.integers(len(DECK)))]
     rank, pip = card.rank, card.suit
@@ -74,13 +91,13 @@ def draw(chance: Chance, kind: str) -> tuple[Image, Card | None, str]:
         rank = str(chance.choice(FOREIGN_RANKS))
     elif kind == "emblems":
         pip = str(chance.choice(EMBLEMS))
-    face = draw_card(chance, deck, rank, pip)
+    face, over = draw_card(chance, deck, rank, pip), None
     if kind.startswith("half-covered"):
         face = cover_halves(chance, face, deck, other_end=kind == "half-covered")
     elif kind == "overlap":
-        other = draw_card(chance, deck, str(chance.choice(RANKS)), str(chance.choice(SUITS)))
-        face = overlap(chance, face, other)
-    return face, None if kind in NAMELESS else card, f"{rank}-{pip}"
+        over = Card(str(chance.choice(RANKS)) + str(chance.choice(SUITS)))
+        face = overlap(chance, face, draw_card(chance, deck, over.rank, over.suit))
+    return Drawn(face, None if kind in NAMELESS else card, f"{rank}-{pip}", over)
 
 
 def read_shard(weights: Path | None, seed: int, kind: str, count: int) -> list[Read]:
@@ -89,11 +106,11 @@ def read_shard(weights: Path | None, seed: int, kind: str, count: int) -> list[R
     recogniser, chance = Recogniser(weights), np.random.default_rng([seed, KINDS.index(kind)])
     found = []
     for _ in range(count):
-        face, truth, printed = draw(chance, kind)
-        photo = photograph(chance, face)
+        drawn = draw(chance, kind)
+        photo = photograph(chance, drawn.face)
         reading = recogniser.read(photo.image, photo.quad)
         accepted = reading.card is not None
-        found.append(Read(kind, truth, printed, reading.best, reading.confidence, accepted))
+        found.append(Read(kind, *drawn[1:], reading.best, reading.confidence, accepted))
     return found
 
 
@@ -137,9 +154,9 @@ def look_shard(
     recogniser, chance = Recogniser(weights), np.random.default_rng([seed, 99, KINDS.index(kind)])
     found = []
     for _ in range(count):
-        face, truth, printed = draw(chance, kind)
-        card, number = _looked_at(recogniser, chance, face, looks)
-        found.append(Named(kind, truth, printed, card, number))
+        drawn = draw(chance, kind)
+        card, number = _looked_at(recogniser, chance, drawn.face, looks)
+        found.append(Named(kind, drawn.truth, drawn.printed, card, number))
     return found
 
 
@@ -181,6 +198,8 @@ def _print_kinds(reads: list[Read]) -> None:
         print(
             f"{kind:31} {len(cards):5}  {likely}  {len(accepted) / len(cards):8.1%}  {len(wrong)}"
         )
+        if upper := sum(each.best is each.over for each in wrong):
+            print(f"    {upper} x the name of the card over it")
         names = Counter(f"{each.printed} as {each.best}" for each in wrong)
         for name, count in names.most_common(6):
             print(f"    {count} x {name}")
