@@ -17,7 +17,7 @@ import re
 import stat
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -335,52 +335,72 @@ def round_archive(
         OSError: A file that was open can no longer be read.
     """
     out = _ChunkWriter()
-    sums: dict[str, str] = {}
     archived: list[ArchivedFile] = []
     missing: list[str] = []
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-        if files is not None and times is not None:
-            pictures, clips = files.find(times)
-            items: list[Picture | Clip] = [*pictures, *clips]
-            for item in items:
-                path = f"{'clips' if isinstance(item, Clip) else 'pictures'}/{item.name}"
-                try:
-                    file = files.open_file(times.table, item.name)
-                except OSError:
-                    missing.append(path)
-                    continue
-                digest = hashlib.sha256()
-                with file:
-                    left = os.fstat(file.fileno()).st_size
-                    info = _zip_info(path, item.at)
-                    info.file_size = left
-                    with archive.open(info, "w") as target:
-                        while part := file.read(min(CHUNK_BYTES, left)):
-                            left -= len(part)
-                            digest.update(part)
-                            target.write(part)
-                            yield out.take()
-                sums[path] = digest.hexdigest()
-                archived.append(ArchivedFile(item, sums[path]))
-        changed = [
-            f"clips/{each.item.name}"
-            for each in archived
-            if isinstance(each.item, Clip) and not each.sha256.startswith(each.item.digits)
-        ]
-        texts = {"round.json": describe(archived)}
-        for name, text, paths in (
-            ("changed.txt", _CHANGED_TEXT, changed),
-            ("missing.txt", _MISSING_TEXT, missing),
-        ):
-            if paths:
-                texts[name] = "\n".join((text, *paths, "")).encode()
-        for name, content in texts.items():
-            sums[name] = hashlib.sha256(content).hexdigest()
+        for item, file in _opened(files, times):
+            path = _archive_path(item)
+            if file is None:
+                missing.append(path)
+                continue
+            with file:
+                digest = yield from _add_file(archive, out, _zip_info(path, item.at), file)
+            archived.append(ArchivedFile(item, digest))
+        texts = {"round.json": describe(archived), **_remarks(archived, missing)}
+        sums = {_archive_path(each.item): each.sha256 for each in archived}
+        sums |= {name: hashlib.sha256(content).hexdigest() for name, content in texts.items()}
         lines = [f"{digest}  {path}\n" for path, digest in sums.items()]
         texts["SHA256SUMS"] = "".join(lines).encode()
         for name, content in texts.items():
             archive.writestr(_zip_info(name, ended), content)
     yield out.take()
+
+
+def _opened(
+    files: EvidenceFiles | None, times: EvidenceTimes | None
+) -> Iterator[tuple[Picture | Clip, io.FileIO | None]]:
+    """Yield each piece of evidence of a round with its open file; None if it cannot be opened."""
+    if files is None or times is None:
+        return
+    pictures, clips = files.find(times)
+    items: list[Picture | Clip] = [*pictures, *clips]
+    for item in items:
+        file = None
+        with contextlib.suppress(OSError):
+            file = files.open_file(times.table, item.name)
+        yield item, file
+
+
+def _archive_path(item: Picture | Clip) -> str:
+    return f"{'clips' if isinstance(item, Clip) else 'pictures'}/{item.name}"
+
+
+def _add_file(
+    archive: zipfile.ZipFile, out: _ChunkWriter, info: zipfile.ZipInfo, file: io.FileIO
+) -> Generator[bytes, None, str]:
+    """Add a file, as long as it is now; yield the parts of the archive; return its SHA-256."""
+    digest = hashlib.sha256()
+    info.file_size = left = os.fstat(file.fileno()).st_size
+    with archive.open(info, "w") as target:
+        while part := file.read(min(CHUNK_BYTES, left)):
+            left -= len(part)
+            digest.update(part)
+            target.write(part)
+            yield out.take()
+    return digest.hexdigest()
+
+
+def _remarks(archived: list[ArchivedFile], missing: list[str]) -> dict[str, bytes]:
+    """Return the texts that name changed and missing files, where there are any."""
+    changed = [
+        _archive_path(each.item)
+        for each in archived
+        if isinstance(each.item, Clip) and not each.sha256.startswith(each.item.digits)
+    ]
+    remarks = {"changed.txt": (_CHANGED_TEXT, *changed), "missing.txt": (_MISSING_TEXT, *missing)}
+    return {
+        name: "\n".join((*lines, "")).encode() for name, lines in remarks.items() if len(lines) > 1
+    }
 
 
 def _zip_info(path: str, at: int) -> zipfile.ZipInfo:
