@@ -82,7 +82,7 @@ def stroke_figure(chance: Chance, text: str) -> Mask:
     signs = [_drawn(chance, hand, sign) for sign in text]
     height = max(sign.shape[0] for sign in signs)
     parts: list[Mask] = []
-    gap = blank(height, max(2, round(height * chance.uniform(0.03, 0.16))))
+    gap = blank(height, max(2, round(height * chance.uniform(0.03, 0.3))))
     for sign in signs:
         size = (max(4, sign.shape[1] * height // sign.shape[0]), height)
         parts += [gap, np.asarray(cv2.resize(sign, size, interpolation=cv2.INTER_AREA), np.uint8)]

@@ -38,6 +38,8 @@ _ART, _OWN, _TRACED = 0.35, 0.4, 0.65
 _STROKES = 0.25
 """Share of stroke figures in training, before the other kinds of index are chosen."""
 _UNSEEN_LAYOUT, _FOUR = 0.5, 0.12
+_TAIL = 0.25
+"""Share of queens in training whose tail touches the pip, or nearly so."""
 _INSET, _HUGE, _FOUR_COLOURS, _ANY_COLOURS = 0.13, 0.06, 0.12, 0.05
 """Shares of the decks of training: small indexes far from the edges, very large ones, colours."""
 
@@ -127,6 +129,8 @@ def draw_face(chance: Chance, source: Source, width: int, card: Card | None = No
     deck = source.style(chance)
     if chance.random() < _ART:
         return _from_artwork(chance, source, deck, card, width)
+    if card.rank == "Q" and not source.held_out and chance.random() < _TAIL:
+        deck = structs.replace(deck, gap=float(chance.uniform(-0.035, 0.005)))
     kind, (figure, pip) = _index(chance, source, deck, card)
     index = (_bent(chance, figure), pip)
     image = face(card, deck, width, index)
