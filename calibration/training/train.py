@@ -30,8 +30,7 @@ _BATCH_SIZE: Final = 64
 _RATES: Final = (2.5e-3, 1e-3)
 """
 Highest learning rate of each cycle. The second has half as many patches as the first. The mean of
-the weights at both ends accepts more cards within the limits than either; on strange decks it
-gives more wrong names than the first cycle alone (16 of 8,000 cards, 6).
+the weights at both ends accepts more cards within the limits than either.
 """
 _SMOOTHING: Final = 0.005
 _SUIT_WEIGHT: Final = 1.5
