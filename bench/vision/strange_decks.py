@@ -109,8 +109,17 @@ def read_shard(weights: Path | None, seed: int, kind: str, count: int) -> list[R
         drawn = draw(chance, kind)
         photo = photograph(chance, drawn.face)
         reading = recogniser.read(photo.image, photo.quad)
-        accepted = reading.card is not None
-        found.append(Read(kind, *drawn[1:], reading.best, reading.confidence, accepted))
+        found.append(
+            Read(
+                kind,
+                drawn.truth,
+                drawn.printed,
+                drawn.over,
+                reading.best,
+                reading.confidence,
+                reading.card is not None,
+            )
+        )
     return found
 
 
