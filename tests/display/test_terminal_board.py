@@ -26,6 +26,7 @@ from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt import document_contents
 from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.table import observations
+from shoe_daemon.table.events import ReaderStatus
 from tests.demo.sample_table import SampleTable
 from tests.demo.view_reader import faces, folded_down, public_cards
 from tests.display.road_reader import NAMES, expected, read_road
@@ -182,6 +183,22 @@ def test_states_of_the_table_are_told() -> None:
     assert "Banker 25-5000 · Tie 5-500" in text_of(
         changed(seen, limits={"banker": "25-5000", "tie": "5-500"}, name="T"), (100, 30)
     )
+
+
+def test_a_reader_that_reads_nothing_is_named_in_the_last_row() -> None:
+    seen = moments()[-1]
+    assert seen.state is not None
+    assert "reader" not in text_of(seen).split("\n")[-1]
+    for link, reader_state, said in (
+        ("down", "ok", "reader shoe disconnected"),
+        ("up", "fault", "reader shoe reports a fault"),
+        ("up", "locked", "reader shoe is locked"),
+    ):
+        lost = ReaderStatus(source="shoe", link=link, state=reader_state)
+        ready = ReaderStatus(source="camera", link="up", state="ok")
+        last_row = text_of(changed(seen, readers=(ready, lost))).split("\n")[-1]
+        assert last_row.strip().startswith(f"● live · {said} · ")
+        assert "camera" not in last_row
 
 
 def test_side_wagers_that_won_are_told_with_their_odds() -> None:

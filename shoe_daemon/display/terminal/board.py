@@ -55,6 +55,7 @@ _WARNINGS: Final = {
     "no_broker": "NO CONNECTION TO THE BROKER",
     "unknown": "NOTHING WAS HEARD OF THIS TABLE",
 }
+_READER_REASONS: Final = {"fault": "reports a fault", "locked": "is locked"}
 _ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
 _MAIN_WAGERS: Final = frozenset({"player", "banker", "tie"})
 
@@ -192,12 +193,16 @@ def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
 
 
 def _foot(view: TableView, theme: Theme, width: int) -> Part:
-    """Write how fresh the board is, and the marks of the next round."""
+    """Write how fresh the board is, which readers read nothing, and the marks of the next round."""
     live = view.fresh.state == "live"
     told = view.fresh.state.replace("_", " ")
-    sign = Text("● " if live else "✗ ", appearance.GOOD if live else appearance.BAD)
+    lost = lost_readers(view.state) if view.state is not None and live else ()
     text = Text.assemble(
-        sign, line(f"{told} · {view.broker} · {view.hint}", appearance.RAIL_DIM), no_wrap=True
+        Text("● " if live else "✗ ", appearance.GOOD if live else appearance.BAD),
+        line(f"{told} · ", appearance.RAIL_DIM),
+        *(line(f"{each} · ", appearance.BAD) for each in lost),
+        line(f"{view.broker} · {view.hint}", appearance.RAIL_DIM),
+        no_wrap=True,
     )
     marks = next_round(view.roads.ask, theme) if view.roads and live else Text()
     return Part(line_with_end(text, marks, width - 2), 1, margin=1)
@@ -238,6 +243,16 @@ def hand_lines(round_: RoundView) -> list[str]:
 def _face(card: CardView, round_: RoundView) -> str:
     # A card that lies face down is drawn as its back; an unread card is "??".
     return "▚▚" if card.card is None and not is_unread(card, round_) else card_text(card.card)
+
+
+def lost_readers(state: State) -> tuple[str, ...]:
+    """Name the readers that read nothing at present, and why."""
+    lost = []
+    for each in state.readers:
+        reason = "disconnected" if each.link == "down" else _READER_REASONS.get(each.state)
+        if reason is not None:
+            lost.append(" ".join(filter(None, ("reader", each.source, reason))))
+    return tuple(lost)
 
 
 def title(view: TableView) -> str:
