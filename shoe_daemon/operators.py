@@ -27,6 +27,7 @@ from shoe_daemon.password_hashes_and_throttle import (
     require_argon2,
     verify_password,
 )
+from shoe_daemon.table import make_detail
 from shoe_daemon.toml_validation import convert_toml, read_toml
 
 _FIRST_WAIT_S: Final = 30.0
@@ -36,10 +37,6 @@ _MAX_PIN_LENGTH: Final = 64
 _NO_ARGON2: Final = (
     "PINs need argon2-cffi, which is not installed: pip install 'shoe-daemon[pins]'"
 )
-_NO_FILE: Final = (
-    "no order is accepted: the table's operators file cannot be used, its log says why"
-)
-"""Without the file's own words: everybody who may read replies reads this."""
 
 
 class Operator(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,7 +66,11 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AuthenticationError(Exception):
-    """The operator may not give this command; the message is the reason of the refusal."""
+    """The operator may not give this command: the reason, as a sentence with its code."""
+
+    def __init__(self, code: str, **values: str | int) -> None:
+        self.reason = make_detail(code, **values)
+        super().__init__(self.reason.text)
 
 
 class Operators:
@@ -172,7 +173,7 @@ class Operators:
         # Made before it is known whether the name exists: the first time takes longer.
         nobody, operator = _hash_of_nobody(), self.find(name)
         stored = operator.pin if operator is not None else None
-        self._check_pin(name, stored or nobody, pin, wrong="wrong name or PIN")
+        self._check_pin(name, stored or nobody, pin, wrong="refused_wrong_name_or_pin")
 
     def authenticate(
         self, name: str, pin: str | None, *, privileged: bool, preview: bool = False
@@ -191,18 +192,19 @@ class Operators:
             AuthenticationError: The operator may not.
         """
         if self.fault is not None:
-            raise AuthenticationError(_NO_FILE)
+            # Without the file's own words: everybody who may read replies reads this.
+            raise AuthenticationError("refused_no_operators")
         operator = self._by_name.get(name)
         if operator is None:
-            raise AuthenticationError(f"operator {name!r} is not among those of this table")
+            raise AuthenticationError("refused_unknown_operator", operator=name)
         if privileged and "supervisor" not in operator.roles:
-            raise AuthenticationError("this order takes a supervisor")
+            raise AuthenticationError("refused_needs_supervisor")
         if pin is None:
             if privileged and not preview:
-                raise AuthenticationError("this order takes the operator's PIN")
+                raise AuthenticationError("refused_needs_pin")
             return False
         if operator.pin is None:
-            raise AuthenticationError("this operator has no PIN")
+            raise AuthenticationError("refused_has_no_pin")
         self._check_pin(operator.name, operator.pin, pin, preview=preview)
         return True
 
@@ -213,14 +215,14 @@ class Operators:
         pin: str,
         *,
         preview: bool = False,
-        wrong: str = "wrong PIN",
+        wrong: str = "refused_wrong_pin",
     ) -> None:
         throttle, wait_s = self._throttle, self._throttle.wait_s(name)
         if preview:
             throttle = self._preview_throttle
             wait_s = max(wait_s, throttle.wait_s(name))
         if wait_s > 0:
-            raise AuthenticationError(f"too many wrong PINs: wait {int(wait_s) + 1} s")
+            raise AuthenticationError("refused_too_many_pins", seconds=int(wait_s) + 1)
         if not verify_password(pin_hash, pin):
             throttle.failed(name)
             raise AuthenticationError(wrong)

@@ -30,7 +30,7 @@ from shoe_daemon.mqtt.commands import MAX_COMMAND_BYTES, VERBS, OrderMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import AuthenticationError, Operators
-from shoe_daemon.table import COMMANDS
+from shoe_daemon.table import COMMANDS, Detail, make_detail, uncoded_detail
 
 _log = structlog.get_logger(__name__)
 
@@ -64,11 +64,25 @@ _NO_REPLY: Final = "no_reply"
 
 
 class _RefusedError(Exception):
-    """A request that is not forwarded to a table."""
+    """
+    A request that is not forwarded to a table.
 
-    def __init__(self, status: HTTPStatus, code: str, text: str) -> None:
-        super().__init__(text)
-        self.status, self.code, self.text = status, code, text
+    Attributes:
+        status: Of the answer.
+        facts: The answer: `code` is the class of the refusal, `refused` a sentence; where pages
+            may translate it, `detail_code` and `detail_values` are as in a table's reply.
+    """
+
+    def __init__(self, status: HTTPStatus, code: str, reason: str | Detail) -> None:
+        detail = uncoded_detail(reason) if isinstance(reason, str) else reason
+        super().__init__(detail.text)
+        self.status, self.code = status, code
+        self.facts = {
+            "code": code,
+            "refused": detail.text,
+            "detail_code": detail.code or None,
+            "detail_values": detail.values,
+        }
 
 
 class OrderRoutes:
@@ -123,7 +137,7 @@ class OrderRoutes:
         try:
             self._check_connection(request)
         except _RefusedError as refused:
-            facts["refused"], facts["code"] = refused.text, refused.code
+            facts |= refused.facts
         return _json(facts)
 
     async def _log_in(self, request: Request) -> Response:
@@ -278,7 +292,8 @@ class OrderRoutes:
 
     async def _check_pin(self, request: Request, name: str, pin: object) -> None:
         if not isinstance(pin, str):
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", "this order takes the PIN")
+            reason = make_detail("refused_needs_pin")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", reason)
         operators = self._current()
         try:
             await asyncio.get_running_loop().run_in_executor(
@@ -286,7 +301,7 @@ class OrderRoutes:
             )
         except AuthenticationError as error:
             _log.warning("wrong_pin", client=_client(request))
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", str(error)) from error
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", error.reason) from error
 
 
 _NO_STORE: Final = {"Cache-Control": "no-store"}
@@ -301,7 +316,7 @@ def _answering(handler: Callable[[Request], Awaitable[Response]]) -> Any:  # noq
         except _RefusedError as refused:
             # The path of a request can hold whatever somebody typed, a PIN too: it is not logged.
             _log.warning("order_refused", reason=refused.code, client=_client(request))
-            return _json({"refused": refused.text, "code": refused.code}, refused.status)
+            return _json(refused.facts, refused.status)
 
     return answer
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, Card, IrregularityKind, Outcome, Slot
-from shoe_daemon.table import COMMANDS, Command
+from shoe_daemon.table import COMMANDS, Command, Detail, uncoded_detail
 
 VERBS: Final = {name.replace("_", "-"): name for name in sorted(COMMANDS)}
 """The name of the `Command` by the verb in the topic."""
@@ -146,7 +146,7 @@ class PendingCommand(Struct, eq=False):
 
     command: Command
     dry_run: bool = False
-    refused: str | None = None
+    refused: Detail | None = None
     expires_us: int | None = None
     pin: str | None = None
     pin_verified: bool = False
@@ -186,7 +186,7 @@ def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False)
     return PendingCommand(
         command,
         fields.get("dry_run", False),
-        fault,
+        None if fault is None else uncoded_detail(fault),
         expires_us,
         fields.get("pin"),
         response_topic=incoming.response_topic,

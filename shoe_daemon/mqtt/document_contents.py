@@ -25,6 +25,7 @@ from shoe_daemon.table import (
     SCHEMA,
     Alert,
     Detail,
+    DetailValue,
     Event,
     EventData,
     LastResult,
@@ -315,6 +316,9 @@ class Reply(Struct, frozen=True, kw_only=True):
     The answer to an order: whether it was carried out, and what it caused.
 
     Attributes:
+        detail_code: Which sentence `refused` is, for displays in other languages; None where it
+            was carried out, and for faults of the program that sent it.
+        detail_values: What stands in it, by name.
         earlier: Where the id was given before: what became of that order.
         events: The numbers of the events that it caused; none for a preview.
         id: The order's; None where it had none that can be used.
@@ -330,6 +334,8 @@ class Reply(Struct, frozen=True, kw_only=True):
         session: The start of the daemon that says so.
     """
 
+    detail_code: str | None = None
+    detail_values: dict[str, DetailValue] = {}
     earlier: Earlier | None = None
     events: tuple[int, ...] = ()
     id: str | None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Final
@@ -31,7 +31,15 @@ from shoe_daemon.mqtt.document_contents import (
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
-from shoe_daemon.table import COMMANDS, Command, Event, from_microseconds
+from shoe_daemon.table import (
+    COMMANDS,
+    Command,
+    Detail,
+    Event,
+    from_microseconds,
+    make_detail,
+    uncoded_detail,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -58,8 +66,8 @@ MAX_REPLAYED_EVENTS: Final = 5000
 _READ_AGAIN_S: Final = 2.0
 """Between two attempts to read an operators file that has a fault."""
 
-_STOPPING: Final = "the daemon is stopping"
-_TOO_MANY: Final = "too many orders at once: give it again"
+_STOPPING: Final = make_detail("refused_stopping")
+_TOO_MANY: Final = make_detail("refused_too_many")
 
 
 class CommandHandler:
@@ -91,7 +99,7 @@ class CommandHandler:
             self._remember(command)
         self._lock = Lock()
         self._pending: set[PendingCommand] = set()
-        self._closed: str | None = None
+        self._closed: Detail | None = None
 
     @property
     def alerts(self) -> list[str]:
@@ -119,7 +127,7 @@ class CommandHandler:
         pending = parse_command(incoming, operator_in_topic=self._operator_in_topic)
         with self._lock:
             alarm = self._core.alarm
-            reason = self._closed if alarm is None else alarm.text
+            reason = self._closed if alarm is None else alarm
             if reason is None and self._is_full(pending):
                 reason = _TOO_MANY
             if reason is None:
@@ -143,30 +151,41 @@ class CommandHandler:
         if not self._remove_pending(pending):
             return []
         earlier = self._first_by_id.get(pending.command.id or "")
-        command = replace(
-            pending.command,
-            claimed=pending.command.claimed and not pending.pin_verified,
-            refused=self._refusal(pending, earlier),
-        )
+        refusal = self._refusal(pending, earlier)
+        is_claimed = pending.command.claimed and not pending.pin_verified
+        command = replace(pending.command, claimed=is_claimed)
         if pending.dry_run:
-            self._preview(pending, command, earlier)
+            self._preview(pending, command, refusal, earlier)
             return []
         try:
-            judged = self._core.judge(command)
+            judged = self._core.judge(command, refusal)
         except JournalUnwritable as error:
-            self._refuse(pending, f"nothing can be recorded: {error}")
+            self._refuse(pending, make_detail("refused_not_recorded", reason=str(error)))
             return []
         self._remember(judged.command)
         replayed = self._replayed(judged.command, self._core.table.state.seq)
         if replayed is not None and self.publisher is not None:
             self.publisher.replay(replayed.start, replayed.stop - 1)
-        self._reply(pending, judged.command, judged.caused, earlier=earlier, replayed=replayed)
+        self._reply(
+            pending,
+            judged.command,
+            judged.refusal,
+            caused=judged.caused,
+            earlier=earlier,
+            replayed=replayed,
+        )
         return judged.events
 
-    def _preview(self, pending: PendingCommand, command: Command, earlier: Earlier | None) -> None:
-        previewed = self._core.preview(command)
+    def _preview(
+        self,
+        pending: PendingCommand,
+        command: Command,
+        refusal: Detail | None,
+        earlier: Earlier | None,
+    ) -> None:
+        previewed = self._core.preview(command, refusal)
         preview, replayed = None, None
-        if previewed.command.refused is None:
+        if previewed.refusal is None:
             replayed = self._replayed(previewed.command, previewed.seq)
             preview = Preview(
                 after=previewed.after,
@@ -176,10 +195,15 @@ class CommandHandler:
                 seq=previewed.seq,
             )
         self._reply(
-            pending, previewed.command, [], earlier=earlier, replayed=replayed, preview=preview
+            pending,
+            previewed.command,
+            previewed.refusal,
+            earlier=earlier,
+            replayed=replayed,
+            preview=preview,
         )
 
-    def refuse_pending(self, reason: str) -> None:
+    def refuse_pending(self, reason: Detail) -> None:
         """Refuse all pending commands: the core cannot judge them."""
         with self._lock:
             pending, self._pending = self._pending, set()
@@ -207,10 +231,10 @@ class CommandHandler:
                     preview=pending.dry_run,
                 )
             except AuthenticationError as error:
-                pending.refused = str(error)
+                pending.refused = error.reason
             except Exception as error:  # noqa: BLE001 - on this thread it would be lost
                 _log.error("pin_not_checked", reason=type(error).__name__)
-                pending.refused = "the PIN cannot be checked"
+                pending.refused = make_detail("refused_pin_not_checked")
         self._enqueue_or_refuse(pending)
 
     def _is_full(self, pending: PendingCommand) -> bool:
@@ -232,29 +256,29 @@ class CommandHandler:
             self._pending.discard(pending)
         return is_pending
 
-    def _refusal(self, pending: PendingCommand, earlier: Earlier | None) -> str | None:
+    def _refusal(self, pending: PendingCommand, earlier: Earlier | None) -> Detail | None:
         """Return why a command is refused whatever the table's state is."""
         if earlier is not None:
             result = "carried out" if earlier.ok else f"refused: {earlier.refused}"
             text = f"its id was given before, at {earlier.at}, and {result}"
-            return text[:_MAX_REFUSAL_LENGTH]
+            return uncoded_detail(text[:_MAX_REFUSAL_LENGTH])
         if pending.refused is not None:
             return pending.refused
         expires_us = pending.expires_us
         if expires_us is not None and expires_us < self._core.clock.wall_us():
-            return f"it expired at {from_microseconds(expires_us)}"
+            return make_detail("refused_expired", at=from_microseconds(expires_us))
         return self._replay_refusal(pending.command)
 
-    def _replay_refusal(self, command: Command) -> str | None:
+    def _replay_refusal(self, command: Command) -> Detail | None:
         if command.name != "replay":
             return None
         seq = self._core.table.state.seq
         if command.from_seq is None:
-            return "from which event on? give from_seq"
+            return uncoded_detail("from which event on? give from_seq")
         if command.from_seq > seq:
-            return f"the last event is {seq}"
+            return uncoded_detail(f"the last event is {seq}")
         if self.publisher is not None and self.publisher.is_replaying:
-            return "a replay is under way: wait for its end"
+            return uncoded_detail("a replay is under way: wait for its end")
         return None
 
     @staticmethod
@@ -265,16 +289,17 @@ class CommandHandler:
         until = min(last, command.from_seq + MAX_REPLAYED_EVENTS - 1)
         return range(command.from_seq, until + 1)
 
-    def _refuse(self, pending: PendingCommand, reason: str) -> None:
+    def _refuse(self, pending: PendingCommand, reason: Detail) -> None:
         """Refuse a command that is not journaled."""
-        self._reply(pending, replace(pending.command, refused=reason), [])
+        self._reply(pending, replace(pending.command, refused=reason.text), reason)
 
     def _reply(  # noqa: PLR0913 - the parts of a reply
         self,
         pending: PendingCommand,
         command: Command,
-        caused: list[Event],
+        refusal: Detail | None,
         *,
+        caused: Sequence[Event] = (),
         earlier: Earlier | None = None,
         replayed: range | None = None,
         preview: Preview | None = None,
@@ -291,6 +316,8 @@ class CommandHandler:
         if replayed is not None:
             public = self._core.reader.count_public_events(replayed.start, replayed.stop - 1)
         answer = Reply(
+            detail_code=None if refusal is None else refusal.code or None,
+            detail_values={} if refusal is None else refusal.values,
             earlier=earlier,
             events=tuple(event.seq for event in caused[:_MAX_REPLY_EVENTS]),
             id=command.id,

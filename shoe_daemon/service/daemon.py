@@ -381,7 +381,7 @@ class Daemon:
         self.core.alarm = make_detail("not_recorded", reason=reason)
         self._become_ready()
         self._show_lamps()
-        self._commands.refuse_pending(self.core.alarm.text)
+        self._commands.refuse_pending(self.core.alarm)
         self._state.publish()
         self._watchdog.feed(self._state)
         if self._metrics_writer.is_due:

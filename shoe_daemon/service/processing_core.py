@@ -43,7 +43,9 @@ from shoe_daemon.table import (
     Table,
     Tick,
     from_microseconds,
+    make_detail,
     to_microseconds,
+    uncoded_detail,
 )
 
 _log = structlog.get_logger(__name__)
@@ -64,11 +66,13 @@ class JudgedCommand(NamedTuple):
 
     Attributes:
         command: As it was judged; `refused` is the reason of a refusal.
+        refusal: The same reason with its code; None where the command was accepted.
         caused: The events that it caused.
         events: All events that were journaled with it, passed deadlines included.
     """
 
     command: Command
+    refusal: Detail | None
     caused: list[Event]
     events: list[Event]
 
@@ -196,39 +200,46 @@ class Core:
             lambda: [Entry(steps=[step for each in stamped for step in self._steps(each)])]
         )
 
-    def judge(self, command: Command) -> JudgedCommand:
+    def judge(self, command: Command, refusal: Detail | None = None) -> JudgedCommand:
         """
         Journal an operator's command as of now, refused or not; a command that does
         not fit the table's state is refused here.
+
+        Args:
+            command: The command, without a time.
+            refusal: The reason to refuse it whatever the table's state is.
 
         Raises:
             JournalUnwritable: As `process`.
         """
         at = self.clock.at()
-        judged: list[tuple[Command, Step]] = []
+        judged: list[tuple[Command, Detail | None, Step]] = []
 
         def make_entries() -> list[Entry]:
             before = list(self._passed_deadlines(self.table, at))
-            stamped = _stamp(self.table, command, at)
-            refused = stamped.refused or self.table.refusal(stamped)
-            stamped = replace(stamped, refused=refused)
-            judged.append((stamped, self._step(self.table, stamped)))
-            return [Entry(steps=[*before, judged[0][1]])]
+            stamped = replace(command, at=at)
+            reason = refusal or _sequence_refusal(stamped, self.table.state.seq)
+            reason = reason or self.table.refusal(stamped)
+            stamped = replace(stamped, refused=None if reason is None else reason.text)
+            step = self._step(self.table, stamped)
+            judged.append((stamped, reason, step))
+            return [Entry(steps=[*before, step])]
 
         events = self._write(make_entries)
-        stamped, step = judged[0]
-        return JudgedCommand(stamped, list(step.events), events)
+        stamped, reason, step = judged[0]
+        return JudgedCommand(stamped, reason, list(step.events), events)
 
-    def preview(self, command: Command) -> PreviewedCommand:
+    def preview(self, command: Command, refusal: Detail | None = None) -> PreviewedCommand:
         """
         Return what an operator's command would do as of now, after all deadlines that have passed.
 
-        Nothing changes, neither the table nor the journal.
+        Nothing changes, neither the table nor the journal. `refusal` is as in `judge`.
         """
         at, table = self.clock.at(), self.table.copy()
         for _ in self._passed_deadlines(table, at):
             pass
-        return table.preview(self._with_chain_head(table, _stamp(table, command, at)))
+        reason = refusal or _sequence_refusal(command, table.state.seq)
+        return table.preview(self._with_chain_head(table, replace(command, at=at)), reason)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """
@@ -300,7 +311,8 @@ class Core:
     def _button_refusal(self, command: Command) -> str | None:
         if command.name not in BUTTON_COMMANDS:
             return f"no button can order {command.name}; an operator can"
-        return self.table.refusal(command)
+        reason = self.table.refusal(command)
+        return None if reason is None else reason.text
 
     def _passed_deadlines(self, table: Table, at: str) -> Iterable[Step]:
         # A passed deadline is processed as of its own time, however late.
@@ -345,19 +357,14 @@ class Core:
             raise UserError(f"{unwritable}; nor can it be read: {error}", exit_status=1) from error
 
 
-def _stamp(table: Table, command: Command, at: str) -> Command:
-    """Return a command with its time; refused if its sender expects another last event."""
-    refused = command.refused or _sequence_refusal(command, table.state.seq)
-    return replace(command, at=at, refused=refused)
-
-
-def _sequence_refusal(command: Command, seq: int) -> str | None:
+def _sequence_refusal(command: Command, seq: int) -> Detail | None:
+    """Return the reason to refuse a command whose sender expects another last event."""
     expected = command.expects_seq
     if expected is None or expected == seq:
         return None
     if expected > seq:
-        return f"the table is at {seq}, and has not reached {expected}"
-    return f"the table has moved on: it was at {expected}, and is at {seq}"
+        return uncoded_detail(f"the table is at {seq}, and has not reached {expected}")
+    return make_detail("refused_moved_on", expected=expected, seq=seq)
 
 
 def _fold(reader: JournalReader) -> Table:

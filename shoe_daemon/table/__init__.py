@@ -9,7 +9,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
   `EVENT_DECODERS`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
-- `make_detail`, `Detail`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities.
+- `make_detail`, `uncoded_detail`, `Detail`, `DetailValue`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities and refusals.
 - `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: its commands.
 
 Drivers import `shoe_daemon.table.observations` instead, which loads no table.
@@ -65,7 +65,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from shoe_daemon.table import events
-from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES, DETAIL_VALUES, Detail, make_detail
+from shoe_daemon.table.detail_texts import (
+    DETAIL_TEMPLATES,
+    DETAIL_VALUES,
+    Detail,
+    DetailValue,
+    make_detail,
+    uncoded_detail,
+)
 from shoe_daemon.table.event_envelope import (
     EVENT_DECODERS,
     EVENT_TYPES,
@@ -194,6 +201,7 @@ __all__ = [
     "CutCardSeen",
     "DealerChanged",
     "Detail",
+    "DetailValue",
     "DeviceError",
     "DeviceErrorCleared",
     "Disclosed",
@@ -266,6 +274,7 @@ __all__ = [
     "make_detail",
     "replay",
     "to_microseconds",
+    "uncoded_detail",
     "undetectable_kinds",
 ]
 

@@ -35,6 +35,7 @@ DETAIL_TEMPLATES: Final[dict[str, str]] = {
     **_TEMPLATES["table"],
     **{f"reported_{kind}": IRREGULARITIES[kind].text for kind in sorted(REPORTABLE_KINDS)},
     **_TEMPLATES["daemon"],
+    **_TEMPLATES["refused"],
 }
 """The sentence of every code. A display needs a translation of each."""
 
@@ -63,6 +64,11 @@ def make_detail(code: str, /, **values: DetailValue) -> Detail:
         for name, value in sorted(values.items())
     }
     return Detail(code, plain, detail_text(code, plain))
+
+
+def uncoded_detail(text: str) -> Detail:
+    """Return a sentence for programmers: it has no code, and is not translated."""
+    return Detail("", {}, text)
 
 
 def detail_text(code: str, values: dict[str, DetailValue]) -> str:

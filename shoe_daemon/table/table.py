@@ -12,6 +12,7 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import Result
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import corrections, dispatch, undo
+from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.event_envelope import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_document_types import (
@@ -56,6 +57,7 @@ class PreviewedCommand(NamedTuple):
     Attributes:
         command: As it would be judged; `refused` is the reason of a refusal.
         seq: The last event before it.
+        refusal: The same reason with its code; None where the command would be accepted.
         events: The public events that it would cause.
         before: The round that it would change; None where it would change none.
         after: The same round after it; None where no document would show it.
@@ -65,6 +67,7 @@ class PreviewedCommand(NamedTuple):
 
     command: observations.Command
     seq: int
+    refusal: Detail | None = None
     events: tuple[Event, ...] = ()
     before: RoundDocuments | None = None
     after: RoundDocuments | None = None
@@ -113,23 +116,28 @@ class Table:
             return False
         return shoe.rounds_left is not None or isinstance(observation, observations.Command)
 
-    def refusal(self, command: observations.Command) -> str | None:
+    def refusal(self, command: observations.Command) -> Detail | None:
         """Return the reason to refuse a command now; None accepts it."""
         return dispatch.command_refusal(self._context, command)
 
-    def preview(self, command: observations.Command) -> PreviewedCommand:
+    def preview(
+        self, command: observations.Command, refusal: Detail | None = None
+    ) -> PreviewedCommand:
         """
         Return what a command would do at its time; the table stays as it is.
 
         An earlier deadline has to be applied before.
+
+        Args:
+            command: The command, with its time.
+            refusal: The reason to refuse it whatever the table's state is.
         """
         seq, hidden = self.state.seq, dispatch.may_show_faces(self._context, command)
-        refused = command.refused
-        if refused is None and not (hidden and command.name == "undo"):
+        if refusal is None and not (hidden and command.name == "undo"):
             # Hidden faces may decide whether an undo is refused.
-            refused = self.refusal(command)
-        if refused is not None:
-            return PreviewedCommand(replace(command, refused=refused), seq)
+            refusal = self.refusal(command)
+        if refusal is not None:
+            return PreviewedCommand(replace(command, refused=refusal.text), seq, refusal)
         if hidden:
             return PreviewedCommand(command, seq, faces_hidden=True)
         copy, before = self.copy(), round_documents(self.state)
@@ -137,8 +145,14 @@ class Table:
         after = round_documents(copy.state)
         changed = changed_round(before, after, command.round)
         if changed is None:
-            return PreviewedCommand(command, seq, events)
-        return PreviewedCommand(command, seq, events, before.get(changed), after.get(changed))
+            return PreviewedCommand(command, seq, events=events)
+        return PreviewedCommand(
+            command,
+            seq,
+            events=events,
+            before=before.get(changed),
+            after=after.get(changed),
+        )
 
     @property
     def mode(self) -> RoundEnd:

@@ -322,11 +322,15 @@ def test_a_ruling_that_the_policy_does_not_propose_takes_three_taps(
     phone.assert_clean()
 
 
+@pytest.mark.parametrize(
+    ("language", "reason"),
+    [("en", "the table has moved on: it was at "), ("zh-hant", "賭枱情況已變")],
+)
 def test_an_order_is_refused_once_the_table_has_moved_on(
-    stage: Stage, table: Table, phone: Watched
+    stage: Stage, table: Table, phone: Watched, language: str, reason: str
 ) -> None:
     one_card_too_many(table)
-    hand = Hand(phone, stage, table)
+    hand = Hand(phone, stage, table, language)
     hand.tap(".proposal .order-button")
     hand.log_in()
     hand.step("preview")
@@ -334,6 +338,8 @@ def test_an_order_is_refused_once_the_table_has_moved_on(
     hand.tap("#sheet-do")
     hand.step("refused")
     assert hand.page.get_attribute("#sheet-told", "role") == "alert"
+    assert hand.page.inner_text("#sheet-told").startswith(reason)
+    assert hand.page.get_attribute("#sheet-told", "lang") is None
     assert len(alerts(table)) == 2
     hand.tap("#sheet-do")  # look again
     hand.enter_pin()

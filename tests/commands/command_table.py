@@ -22,6 +22,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.demo.mqtt_clients import leave
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.service import Daemon
+from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.observations import Command
 from tests.brokers import PATIENCE, wait_for
 from tests.service.daemon_process import Shoe
@@ -135,7 +136,10 @@ class Supervisor:
         """Give an order as it should be, and return its answer."""
         order = {"id": f"order-{next(_numbers)}", "operator": "Maria", **fields}
         self.send(verb, json.dumps(order).encode())
-        return self.wait(f"reply/{order['id']}")[-1].json
+        answer = self.wait(f"reply/{order['id']}")[-1].json
+        if code := answer["detail_code"]:
+            assert answer["refused"] == make_detail(code, **answer["detail_values"]).text
+        return answer
 
 
 class Pit(Supervisor):

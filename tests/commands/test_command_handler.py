@@ -22,6 +22,7 @@ from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core
+from shoe_daemon.table.detail_texts import uncoded_detail
 from shoe_daemon.table.observations import CardDrawn
 
 
@@ -123,7 +124,7 @@ def test_a_core_that_is_too_busy(bench: Bench) -> None:
 
 def test_an_order_is_answered_once(bench: Bench) -> None:
     bench.receive("a")
-    bench.orders.refuse_pending("nothing can be recorded")
+    bench.orders.refuse_pending(uncoded_detail("nothing can be recorded"))
     bench.judge_all()
     assert bench.refused == ["nothing can be recorded"]
     assert bench.journaled == []

@@ -44,6 +44,7 @@ from shoe_daemon.table import (
     TableState,
     from_microseconds,
 )
+from tests.table.dealer import refusal_text
 
 __all__ = ["SampleTable", "boards", "showpiece"]
 
@@ -133,7 +134,7 @@ class SampleTable:
         for case in list(self.mind.cases.values()):
             while (order := self.mind.decide(case)) is not None:
                 self._now += _DECISION_S
-                refused = self._table.refusal(order.command)
+                refused = refusal_text(self._table, order.command)
                 yield from self._apply(replace(order.command, refused=refused))
                 self.mind.answered(case, order, refused)
                 if refused is None or not case.rests:

@@ -189,13 +189,12 @@ def test_a_reader_that_reads_nothing_is_named_in_the_last_row() -> None:
     seen = moments()[-1]
     assert seen.state is not None
     assert "reader" not in text_of(seen).split("\n")[-1]
-    for link, reader_state, said in (
-        ("down", "ok", "reader shoe disconnected"),
-        ("up", "fault", "reader shoe reports a fault"),
-        ("up", "locked", "reader shoe is locked"),
+    ready = ReaderStatus(source="camera", link="up", state="ok")
+    for lost, said in (
+        (ReaderStatus(source="shoe", link="down", state="ok"), "reader shoe disconnected"),
+        (ReaderStatus(source="shoe", link="up", state="fault"), "reader shoe reports a fault"),
+        (ReaderStatus(source="shoe", link="up", state="locked"), "reader shoe is locked"),
     ):
-        lost = ReaderStatus(source="shoe", link=link, state=reader_state)
-        ready = ReaderStatus(source="camera", link="up", state="ok")
         last_row = text_of(changed(seen, readers=(ready, lost))).split("\n")[-1]
         assert last_row.strip().startswith(f"● live · {said} · ")
         assert "camera" not in last_row

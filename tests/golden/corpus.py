@@ -46,6 +46,7 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.table_state import TableState
 from tests.golden import service_documents
 from tests.public_json import encode_public_table
+from tests.table.dealer import refusal_text
 
 HERE: Final = Path(__file__).parent
 TESTS: Final = HERE.parent
@@ -209,7 +210,7 @@ def _transcript(log: Log, table: Table, opening: Documents) -> Iterator[str]:
         cause = str(type(observation).__struct_config__.tag)
         words = [] if order is None else [order.name, *filter(None, [order.action])]
         yield " ".join([str(number), cause, *words])
-        if order is not None and (refused := table.refusal(order) or order.refused):
+        if order is not None and (refused := refusal_text(table, order) or order.refused):
             yield f"  refused: {refused}"
         events = table.apply(observation)
         yield from map(_published, events)

@@ -40,8 +40,10 @@ ALWAYS_FITS = {"betting_open", "new_shoe", "no_more_bets", "replay"}
 
 DOCUMENTS = {"alert/active", "history", "result/last", "roads", "staff/alert/active", "state"}
 
-NOT_OF_A_TABLE = {"cards_too_fast", "not_recorded"}
-"""Sentences of the daemon itself, in its alarm."""
+NOT_IN_EVENTS = {"cards_too_fast", "not_recorded"} | {
+    code for code in DETAIL_TEMPLATES if code.startswith("refused_")
+}
+"""Sentences of the daemon's alarm, and of replies."""
 
 NEVER = {"player_stands"}
 """A code that no table gives: where the Player stands, the Banker's draw is what is due."""
@@ -167,7 +169,7 @@ COVERED: dict[str, Any] = {
     "events": lambda: (set(EVENT_TYPES), set(shown().events)),
     "irregularities": lambda: (set(IrregularityKind), values("kind", "irregularity")),
     "rulings": lambda: (set(Action), values("action", "irregularity_closed")),
-    "sentences": lambda: (set(DETAIL_TEMPLATES) - NOT_OF_A_TABLE, values("detail_code")),
+    "sentences": lambda: (set(DETAIL_TEMPLATES) - NOT_IN_EVENTS, values("detail_code")),
     "draws due": lambda: (
         choices(EVENT_TYPES["draw_due"], "code") - NEVER,
         values("code", "draw_due"),

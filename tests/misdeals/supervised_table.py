@@ -12,7 +12,7 @@ from shoe_daemon.table import encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
-from tests.table.dealer import Dealer, House, card, of_type
+from tests.table.dealer import Dealer, House, card, of_type, refusal_text
 
 if TYPE_CHECKING:
     from shoe_daemon.table import Event
@@ -46,7 +46,7 @@ class SupervisedTable(Dealer):
     def refused(self, name: str, **fields: Any) -> str:  # noqa: ANN401 - of any order
         """Give an order that must be refused, and change nothing; return why."""
         order = self.command(name, **fields)
-        reason = self.table.refusal(order)
+        reason = refusal_text(self.table, order)
         assert reason is not None, order
         before = self.memory()
         assert self.say(order, 0) == []

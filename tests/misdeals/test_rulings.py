@@ -17,7 +17,16 @@ from shoe_daemon.table.table import Table
 from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import DRAWS, LOGS, IrregularityLog
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import NATURAL, SQUEEZE, CutCard, RoundEnd, house, of_type, types
+from tests.table.dealer import (
+    NATURAL,
+    SQUEEZE,
+    CutCard,
+    RoundEnd,
+    house,
+    of_type,
+    refusal_text,
+    types,
+)
 
 WAIT = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
@@ -40,7 +49,7 @@ def test_an_action_is_taken_or_refused_with_a_reason(log: IrregularityLog, actio
     order = seen.Command(
         at=table.state.now, name="rule", action=action, irregularity=alert.data.id, operator="ann"
     )
-    reason, before = table.refusal(order), table.checkpoint()
+    reason, before = refusal_text(table, order), table.checkpoint()
     said = table.apply(order)
     kinds = ACTION_KINDS[action]
     if kinds is not None and IrregularityKind(log.kind) not in kinds:
@@ -79,7 +88,7 @@ def test_what_a_policy_proposes_can_be_done(policy: str) -> None:
                     irregularity=alert.data.id,
                     operator="ann",
                 )
-                reason = table.refusal(order)
+                reason = refusal_text(table, order)
                 assert reason is None or reason in REFUSED.get(IrregularityKind(log.kind), set())
 
 

@@ -29,7 +29,7 @@ from shoe_daemon.table import (
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
-from tests.table.dealer import START, public_json
+from tests.table.dealer import START, public_json, refusal_text
 from tests.table.history_model import HistoryModel
 from tests.table.mistake_logs import make_log
 from tests.table.table_model import Dealing, Observed, Step, command, make_setup
@@ -310,7 +310,7 @@ def _tell(run: CommandedRun, told: seen.Observation) -> None:
         ):  # what is due by now is no effect of the command
             run.table.apply(seen.Tick(at=told.at))
             run.log.append(seen.Tick(at=told.at))
-        told = replace(told, refused=run.table.refusal(told))
+        told = replace(told, refused=refusal_text(run.table, told))
         # The first card or result of a table starts its shoe, which no undo takes away.
         has_shoe = run.table.state.shoe is not None
         if told.name in CHANGES and told.refused is None and has_shoe:
@@ -356,7 +356,7 @@ def undo_differences(run: CommandedRun) -> list[str]:
     for place, before, after in run.changes:
         table, order = Table.restore(after), run.log[place - 1]
         taking_back = replace(UNDO, at=order.at)
-        if (refused := table.refusal(taking_back)) is not None:
+        if (refused := refusal_text(table, taking_back)) is not None:
             wrong += [] if refused else [f"at {order.at}: refused without a reason"]
             continue
         undo(table, taking_back)

@@ -20,7 +20,7 @@ from shoe_daemon.game.house_rules import (
     House,
     house_to_mapping,
 )
-from shoe_daemon.table import Event, encode_event, is_staff
+from shoe_daemon.table import DETAIL_VALUES, Event, encode_event, is_staff, make_detail
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
@@ -107,6 +107,17 @@ def kinds(events: Iterable[Event]) -> list[str]:
 def public_json(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Return what goes to the players, as they would read it."""
     return [msgspec.json.decode(encode_event(e)) for e in events if not is_staff(e.type)]
+
+
+def refusal_text(table: Table, order: seen.Command) -> str | None:
+    """Return the sentence with which a table would refuse an order; check its code and values."""
+    reason = table.refusal(order)
+    if reason is None:
+        return None
+    if reason.code:
+        assert reason == make_detail(reason.code, **reason.values)
+        assert reason.values.keys() == set(DETAIL_VALUES[reason.code])
+    return reason.text
 
 
 class Dealer:

@@ -31,7 +31,7 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.public_json import encode_public_table
 from tests.table import reference_rules
-from tests.table.dealer import START, house
+from tests.table.dealer import START, house, refusal_text
 
 READERS = ("slots", "hidden", "results", "button", "quiet", "rules", "pair")
 """
@@ -417,7 +417,7 @@ def _observe(run: Run, says: Observed, now: int) -> None:
         return
     told = replace(told, at=from_microseconds(now))
     if isinstance(told, seen.Command) and told.refused is None:
-        told = replace(told, refused=run.table.refusal(told))
+        told = replace(told, refused=refusal_text(run.table, told))
     run.log.append(told)
     run.said.append(run.table.apply(told))
 

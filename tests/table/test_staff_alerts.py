@@ -28,7 +28,7 @@ from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.public_json import encode_public_table
-from tests.table.dealer import START, house, of_type, one, public_json, types
+from tests.table.dealer import START, house, of_type, one, public_json, refusal_text, types
 from tests.volume import volume
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Told:
         """Return the public events, the public document, the refusal, and the events as text."""
         refusal = None
         if isinstance(observation, seen.Command):
-            refusal = observation.refused or self.table.refusal(observation)
+            refusal = observation.refused or refusal_text(self.table, observation)
             observation = replace(observation, refused=refusal)
         events = public_json(self.table.apply(observation))
         self._remember(observation)

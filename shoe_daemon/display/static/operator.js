@@ -4,7 +4,8 @@
  * Shoe.operator.name          null while nobody is logged in
  * Shoe.operator.refused       why this page takes no PIN; null if it takes one
  * Shoe.operator.load(then)    asks the display who is logged in
- * Shoe.operator.logIn(name, pin, then)    then({}) or then({code, refused})
+ * Shoe.operator.logIn(name, pin, then)    then({}) or then({code, refused,
+ *                             detail_code, detail_values})
  * Shoe.operator.logOut(then)
  * Shoe.operator.may(verb)     whether the role of who is logged in has this order; true while
  *                             nobody is
@@ -15,7 +16,7 @@
  *                             the table carries it out once. then(outcome), the first time also
  *                             after a while without an answer:
  *                                 {reply}           the table's answer
- *                                 {code, refused}   the display did not pass it on. Of an order
+ *                                 {code, refused …} the display did not pass it on. Of an order
  *                                                   that an earlier try may have brought to the
  *                                                   table (unanswered: of an earlier call), this
  *                                                   comes only where a log-in may help

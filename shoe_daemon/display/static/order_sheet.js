@@ -59,7 +59,7 @@ window.Shoe = Shoe;
 
   function refusedText(outcome) {
     var key = "refused_" + outcome.code;
-    return Shoe.hasWord(key) ? { text: Shoe.word(key) } : { text: outcome.refused || "", lang: "en" };
+    return Shoe.hasWord(key) ? { text: Shoe.word(key) } : Shoe.sentence(outcome, outcome.refused);
   }
 
   /* Who. */
@@ -155,7 +155,7 @@ window.Shoe = Shoe;
         }
         if (outcome.code) {
           showLogIn(outcome.code === "lost" ? { text: Shoe.word("refused_lost") }
-            : { text: outcome.refused, lang: "en" });
+            : Shoe.sentence(outcome, outcome.refused));
         } else {
           now.pin = pin;
           next();
@@ -420,7 +420,7 @@ window.Shoe = Shoe;
         }
       } else if (outcome.code === "pin") {
         now.pin = null;
-        now.why = { text: outcome.refused, lang: "en" };
+        now.why = Shoe.sentence(outcome, outcome.refused);
         askPreview();
       } else {
         showFailure(outcome, next);
@@ -466,7 +466,7 @@ window.Shoe = Shoe;
       return;
     }
     var decided = outcome.reply && (outcome.reply.earlier || outcome.reply);
-    var why = decided ? { text: decided.refused, lang: "en" } : refusedText(outcome);
+    var why = decided ? Shoe.sentence(decided, decided.refused) : refusedText(outcome);
     var told = Shoe.sentenceElement("p", "told bad", why);
     told.id = "sheet-told";
     show("refused", [

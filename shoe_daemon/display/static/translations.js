@@ -21,6 +21,8 @@ window.Shoe = Shoe;
 (function () {
   "use strict";
 
+  /* Values that are names, and the prefix of the words for them. */
+  var WORDS_BY_VALUE = { action: "action_", kind: "irregularity_", order: "give_" };
   var page = null;
 
   Shoe.page = function () {
@@ -61,6 +63,9 @@ window.Shoe = Shoe;
     }
     if (name === "card") {
       return Shoe.cardName(value);
+    }
+    if (WORDS_BY_VALUE[name] && Shoe.hasWord(WORDS_BY_VALUE[name] + value)) {
+      return Shoe.word(WORDS_BY_VALUE[name] + value);
     }
     if (name === "slot" || name === "laid") {
       return Shoe.word("slot_" + value);

@@ -193,7 +193,7 @@ def _roads(view: TableView, plan: Plan, theme: Theme, width: int) -> list[Part]:
 
 
 def _foot(view: TableView, theme: Theme, width: int) -> Part:
-    """Write how fresh the board is, which readers read nothing, and the marks of the next round."""
+    """Write how fresh the board is, the lost readers, and the marks of the next round."""
     live = view.fresh.state == "live"
     told = view.fresh.state.replace("_", " ")
     lost = lost_readers(view.state) if view.state is not None and live else ()

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Outcome, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import past_corrections
-from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.rounds import (
@@ -52,18 +52,18 @@ def publish_correction(
     )
 
 
-def correction_refusal(context: TableContext, command: Command) -> str | None:
+def correction_refusal(context: TableContext, command: Command) -> Detail | None:
     """Return the reason why a card cannot be corrected; None if it can."""
     if command.card is None or command.slot is None:
-        return "which card, on which place? give card and slot, such as 10H and B2"
+        return make_detail("refused_which_place")
     before = known_face(context, command.round, command.slot)
     if before is None:
-        return f"no card that was read lies on {command.slot} of that round"
+        return make_detail("refused_no_card_there", slot=command.slot)
     # The answer must not reveal whether a hidden face is this card.
     round_ = round_on_table(context, command.round)
     card = None if round_ is None else round_.spots[DEALING_ORDER.index(command.slot)]
     known = before is command.card and (card is None or card.public)
-    return "it is that card already" if known else None
+    return make_detail("refused_same_card") if known else None
 
 
 def known_face(context: TableContext, number: int | None, slot: Slot) -> Card | None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
-from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.detail_texts import Detail, make_detail, uncoded_detail
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.rounds import next_card, result_publication, round_boundaries
 from shoe_daemon.table.shoes import player_holding_shoe
@@ -31,7 +31,7 @@ class CommandHandler(NamedTuple):
     """
 
     run: Callable[[TableContext, Command], object]
-    refusal: Callable[[TableContext, Command], str | None] = lambda _context, _command: None
+    refusal: Callable[[TableContext, Command], Detail | None] = lambda _context, _command: None
     privileged: bool = False
     may_show_faces: Callable[[TableContext, Command], bool] = lambda _context, _command: False
 
@@ -39,11 +39,12 @@ class CommandHandler(NamedTuple):
 _ALERT_COMMANDS: Final = frozenset({"acknowledge", "rule"})
 
 
-def command_refusal(context: TableContext, command: Command) -> str | None:
+def command_refusal(context: TableContext, command: Command) -> Detail | None:
     """Return the reason to refuse a command at this moment; None accepts it."""
     handler = COMMANDS.get(command.name)
     if handler is None:
-        return f"there is no order {command.name!r}; there are: {', '.join(sorted(COMMANDS))}"
+        known = ", ".join(sorted(COMMANDS))
+        return uncoded_detail(f"there is no order {command.name!r}; there are: {known}")
     return handler.refusal(context, command)
 
 
@@ -81,16 +82,13 @@ def _public_alerts(context: TableContext) -> list[OpenAlert]:
     return [each for each in context.state.alerts if not each.staff_only]
 
 
-def _alert_refusal(context: TableContext, command: Command) -> str | None:
+def _alert_refusal(context: TableContext, command: Command) -> Detail | None:
     if _chosen_alert(context, command) is not None:
         return None
     if command.irregularity is not None:
-        return f"irregularity {command.irregularity} is not open"
-    return (
-        "no irregularity is open"
-        if not _public_alerts(context)
-        else "which irregularity? give its id"
-    )
+        return make_detail("refused_not_open", irregularity=command.irregularity)
+    is_one_open = bool(_public_alerts(context))
+    return make_detail("refused_which_irregularity" if is_one_open else "refused_none_open")
 
 
 def _acknowledge_alert(context: TableContext, command: Command) -> None:
@@ -99,12 +97,12 @@ def _acknowledge_alert(context: TableContext, command: Command) -> None:
         alerts.close_alert(context, alert, "continue", command.reason or "acknowledged")
 
 
-def _rule_refusal(context: TableContext, command: Command) -> str | None:
+def _rule_refusal(context: TableContext, command: Command) -> Detail | None:
     alert = _chosen_alert(context, command)
     if alert is None:
         return _alert_refusal(context, command)
     if command.action not in set(Action):
-        return f"no action {command.action!r}; there are: {', '.join(Action)}"
+        return uncoded_detail(f"no action {command.action!r}; there are: {', '.join(Action)}")
     return rulings.ruling_refusal(context, alert, Action(command.action))
 
 
@@ -129,40 +127,42 @@ def _are_faces_hidden(context: TableContext, _command: Command) -> bool:
     return round_ is not None and next_card.has_known_hidden_face(round_)
 
 
-def _reveal_refusal(context: TableContext, _command: Command) -> str | None:
+def _reveal_refusal(context: TableContext, _command: Command) -> Detail | None:
     round_ = next_card.round_in_progress(context)
     if round_ is None or not any(card.face and not card.public for card in round_.cards):
-        return "no card lies face down whose face is known"
+        return make_detail("refused_nothing_face_down")
     return None
 
 
-def _round_refusal(context: TableContext, _command: Command) -> str | None:
+def _round_refusal(context: TableContext, _command: Command) -> Detail | None:
     round_ = context.state.round
     cut_off = round_ is not None and round_.interrupted and context.state.unsynced
     if round_ is not None and (cut_off or round_.owns_rest or not round_.ended):
         return None
-    return "no round is in progress"
+    return make_detail("refused_no_round")
 
 
-def _free_hand_refusal(context: TableContext, _command: Command) -> str | None:
+def _free_hand_refusal(context: TableContext, _command: Command) -> Detail | None:
     if context.state.next_kind is Kind.NORMAL:
         return None
-    return f"the next round is a {context.state.next_kind} hand already"
+    return make_detail(f"refused_next_{context.state.next_kind}")
 
 
 def _order_free_hand(context: TableContext, _command: Command) -> None:
     context.state.next_kind = Kind.FREE
 
 
-def _hold_refusal(context: TableContext, command: Command) -> str | None:
+def _hold_refusal(context: TableContext, command: Command) -> Detail | None:
     if command.kind is not None and command.kind not in REPORTABLE_KINDS:
         known = ", ".join(sorted(REPORTABLE_KINDS))
-        return f"a person cannot report {str(command.kind)!r}; there are: {known}"
-    return "the table is on hold already" if context.state.on_hold and not command.kind else None
+        reason = f"a person cannot report {str(command.kind)!r}; there are: {known}"
+        return uncoded_detail(reason)
+    is_on_hold = context.state.on_hold and not command.kind
+    return make_detail("refused_on_hold") if is_on_hold else None
 
 
-def _resume_refusal(context: TableContext, _command: Command) -> str | None:
-    return None if context.state.on_hold else "the table is not on hold"
+def _resume_refusal(context: TableContext, _command: Command) -> Detail | None:
+    return None if context.state.on_hold else make_detail("refused_not_on_hold")
 
 
 def _hold_table(context: TableContext, command: Command) -> None:
@@ -183,11 +183,10 @@ def _resume_table(context: TableContext, _command: Command) -> None:
     context.state.on_hold = False
 
 
-def _void_refusal(context: TableContext, command: Command) -> str | None:
+def _void_refusal(context: TableContext, command: Command) -> Detail | None:
     if _round_to_void(context, command.round) is not None:
         return None
-    which = "no round" if command.round is None else f"no round {command.round}"
-    return f"{which} of this shoe can be voided"
+    return make_detail("refused_no_round_to_void", round=command.round)
 
 
 def _void_round(context: TableContext, command: Command) -> None:
@@ -214,19 +213,20 @@ def _round_to_void(context: TableContext, number: int | None) -> int | None:
     return max(found, default=None)
 
 
-def _seat_refusal(context: TableContext, command: Command) -> str | None:
+def _seat_refusal(context: TableContext, command: Command) -> Detail | None:
     seats = context.options.seats
     if not (context.house.curator.on and seats):
-        return "the dealer draws the cards at this table"
+        return make_detail("refused_dealer_draws")
     if command.seat is not None and command.seat not in seats:
-        return f"seat {command.seat} is not in play; there are: {', '.join(map(str, seats))}"
+        there = ", ".join(map(str, seats))
+        return make_detail("refused_seat", seat=command.seat, seats=there)
     return None
 
 
-def _dealer_refusal(context: TableContext, command: Command) -> str | None:
+def _dealer_refusal(context: TableContext, command: Command) -> Detail | None:
     if command.dealer != context.state.dealer:
         return None
-    return "no dealer has signed on" if command.dealer is None else "this dealer has signed on"
+    return make_detail("refused_no_dealer" if command.dealer is None else "refused_same_dealer")
 
 
 def _change_dealer(context: TableContext, command: Command) -> None:

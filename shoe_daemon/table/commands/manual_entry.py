@@ -5,6 +5,7 @@ from __future__ import annotations
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import alerts
 from shoe_daemon.table.commands import corrections
+from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds import (
@@ -18,27 +19,27 @@ from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.table_context import TableContext
 
 
-def result_entry_refusal(context: TableContext, command: Command) -> str | None:
+def result_entry_refusal(context: TableContext, command: Command) -> Detail | None:
     """Return the reason why a result cannot be entered; None if it can."""
     if command.outcome is None:
-        return "which outcome? give player, banker or tie"
+        return make_detail("refused_which_outcome")
     round_, shoe = next_card.round_in_progress(context), context.state.shoe
     if round_ is None:
         is_over = shoe is not None and shoe.finished
-        return "the shoe is finished: order a new shoe first" if is_over else None
+        return make_detail("refused_shoe_finished") if is_over else None
     if round_.finished:
-        return "the round on the table has its result; void it, or correct a card"
+        return make_detail("refused_has_result")
     return None if round_.partial else _cards_refusal(round_)
 
 
-def _cards_refusal(round_: RoundState) -> str | None:
+def _cards_refusal(round_: RoundState) -> Detail | None:
     if len(round_.cards) < FOUR_CARDS:
         return None
     if next_card.has_known_hidden_face(round_):
         # A refusal must not reveal whether the hidden cards complete the round.
-        return "the cards of the round on the table lie face down: reveal them first"
+        return make_detail("refused_reveal_first")
     if next_card.is_complete(round_):
-        return "the cards of the round on the table give its result"
+        return make_detail("refused_cards_decide")
     return None
 
 
@@ -90,15 +91,14 @@ def _begins_round(context: TableContext, command: Command) -> bool:
     return is_next and between and command.slot in {None, Slot.P1}
 
 
-def card_entry_refusal(context: TableContext, command: Command) -> str | None:
+def card_entry_refusal(context: TableContext, command: Command) -> Detail | None:
     """Return the reason why a card cannot be entered; None if it can."""
     if command.card is None:
-        return "which card? give it as rank and suit, such as 10H"
+        return make_detail("refused_which_card")
     if _begins_round(context, command):
         return None
     if _unread_card(context, command) is None and _pending_spot(context, command) is None:
-        where = f" on {command.slot}" if command.slot else ""
-        return f"there is no single card{where} on the table that could not be read"
+        return make_detail("refused_no_unread_card", slot=command.slot)
     return None
 
 

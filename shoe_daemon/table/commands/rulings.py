@@ -12,6 +12,7 @@ from typing import Final
 
 from shoe_daemon.game import Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
+from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -65,26 +66,26 @@ _CARD_ACTIONS: Final = {
 _PENDING_ACTIONS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
 
-def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
+def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> Detail | None:
     """Return the reason why an action cannot be chosen now; None if it can."""
     kinds = ACTION_KINDS[action]
     if kinds is not None and alert.data.kind not in kinds:
-        return f"{action} is no answer to {alert.data.kind}"
+        return make_detail("refused_no_answer", action=action, kind=alert.data.kind)
     if action is Action.VOID_ROUND and _alert_round(alert) is None:
-        return "it belongs to no round"
+        return make_detail("refused_belongs_to_no_round")
     if action is Action.DRAW_NOW and _round_of_missing_draw(context, alert) is None:
-        return "its round is over: void it, or correct a card"
+        return make_detail("refused_round_over")
     if action is Action.BURN_CARD:
         return _burn_refusal(context, alert)
     return _card_refusal(context, alert, action) if action in _CARD_ACTIONS else None
 
 
-def _burn_refusal(context: TableContext, alert: OpenAlert) -> str | None:
+def _burn_refusal(context: TableContext, alert: OpenAlert) -> Detail | None:
     # The reader may report an excess card that it has not read.
     is_excess = alert.data.kind == IrregularityKind.EXCESS_CARD
     if is_excess or _excess_card(context, alert) or _is_in_shoe(context, alert):
         return None
-    return "the card is dealt to a hand: void the round if it is taken away"
+    return make_detail("refused_card_in_hand")
 
 
 def _is_in_shoe(context: TableContext, alert: OpenAlert) -> bool:
@@ -93,15 +94,15 @@ def _is_in_shoe(context: TableContext, alert: OpenAlert) -> bool:
     return is_seen and next_card.round_in_progress(context) is None
 
 
-def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> str | None:
+def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> Detail | None:
     card, shoe = _excess_card(context, alert), context.state.shoe
     if card is None or shoe is None:
-        return "the card too many has not been seen by the reader, or is in play already"
+        return make_detail("refused_excess_not_seen")
     if action is Action.BURN_CARD_PLUS_VALUE:
-        return "the value of the card is not known" if card.face is None else None
+        return make_detail("refused_value_unknown") if card.face is None else None
     if context.state.seed is not None:
-        return "another card is carried to the next hand already"
-    return "no other hand is dealt from this shoe" if shoe_lifecycle.is_last_round(shoe) else None
+        return make_detail("refused_another_carried")
+    return make_detail("refused_last_hand") if shoe_lifecycle.is_last_round(shoe) else None
 
 
 def is_excess_card_hidden(context: TableContext, alert: OpenAlert) -> bool:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from shoe_daemon.game import DEALING_ORDER, Action, Card, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event
+from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import next_card, result_publication
 from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound, RoundState
@@ -86,16 +87,15 @@ def _drop_old_commands(state: TableState) -> None:
         change.since -= kept_from
 
 
-def undo_refusal(context: TableContext, command: Command) -> str | None:
+def undo_refusal(context: TableContext, command: Command) -> Detail | None:
     """Return the reason why the latest command cannot be undone; None if it can."""
     if not context.state.changes:
-        return "no correction of this shoe can be undone"
+        return make_detail("refused_nothing_to_undo")
     change = context.state.changes[-1]
     obstacle = _state_without(context, change, command.at or context.at)
     if isinstance(obstacle, TableState):
         return None
-    where = f"{change.verb} in round {change.round}"
-    return f"the latest change, {where}, cannot be undone any more: {obstacle}"
+    return make_detail(obstacle, order=change.verb, round=change.round)
 
 
 def may_show_faces(context: TableContext, _command: Command) -> bool:
@@ -134,22 +134,22 @@ def undo_latest(context: TableContext, _command: Command) -> None:
 
 
 def _state_without(context: TableContext, change: UndoableCommand, at: str) -> TableState | str:
-    """Return the state without a command, or the reason why there is none."""
+    """Return the state without a command, or the code of the refusal where there is none."""
     state, later = context.state, context.state.since[change.since :]
     for each in later:
         if isinstance(each, Command) and (each.irregularity or 0) > change.seq:
-            return "an irregularity that arose since was decided"
+            return "refused_undo_after_ruling"
     without = decode_state(change.before)
     if without.shoe is not None:
         without.shoe.begun += change.begun
     if not context.replay(without, [*later, Tick(at=at)]):
-        return "an order that was given since would not fit"
+        return "refused_undo_after_order"
     if state.shoe is None or without.shoe is None:
-        return "the shoe is not on the table any more"
+        return "refused_undo_without_shoe"
     if state.shoe.begun != without.shoe.begun:
-        return "other rounds would have begun since"
+        return "refused_undo_other_rounds"
     if state.shoe.finished is not without.shoe.finished:
-        return "the shoe was finished since"
+        return "refused_undo_shoe_finished"
     return without
 
 
