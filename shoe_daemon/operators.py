@@ -196,7 +196,7 @@ class Operators:
             raise AuthenticationError("refused_no_operators")
         operator = self._by_name.get(name)
         if operator is None:
-            raise AuthenticationError("refused_unknown_operator", operator=name)
+            raise AuthenticationError("refused_unknown_operator", operator=_printable(name))
         if privileged and "supervisor" not in operator.roles:
             raise AuthenticationError("refused_needs_supervisor")
         if pin is None:
@@ -227,6 +227,11 @@ class Operators:
             throttle.failed(name)
             raise AuthenticationError(wrong)
         throttle.succeeded(name)
+
+
+def _printable(name: str) -> str:
+    """Replace the characters of a name that could steer a terminal."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in name)
 
 
 @cache

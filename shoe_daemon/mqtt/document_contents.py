@@ -259,9 +259,17 @@ class NotifierStatus(Struct, frozen=True, kw_only=True):
 
 
 class Earlier(Struct, frozen=True, kw_only=True):
-    """Outcome of the first order with an id that was given again."""
+    """
+    Outcome of the first order with an id that was given again.
+
+    Attributes:
+        detail_code: As in a reply; None also where the daemon was restarted since.
+        detail_values: What stands in the sentence, by name.
+    """
 
     at: str
+    detail_code: str | None = None
+    detail_values: dict[str, DetailValue] = {}
     name: str
     ok: bool
     refused: str | None
@@ -317,7 +325,8 @@ class Reply(Struct, frozen=True, kw_only=True):
 
     Attributes:
         detail_code: Which sentence `refused` is, for displays in other languages; None where it
-            was carried out, and for faults of the program that sent it.
+            was accepted, where its id was given before, for a refused `replay`, and for a faulty
+            message.
         detail_values: What stands in it, by name.
         earlier: Where the id was given before: what became of that order.
         events: The numbers of the events that it caused; none for a preview.

@@ -162,7 +162,7 @@ class CommandHandler:
         except JournalUnwritable as error:
             self._refuse(pending, make_detail("refused_not_recorded", reason=str(error)))
             return []
-        self._remember(judged.command)
+        self._remember(judged.command, judged.refusal)
         replayed = self._replayed(judged.command, self._core.table.state.seq)
         if replayed is not None and self.publisher is not None:
             self.publisher.replay(replayed.start, replayed.stop - 1)
@@ -316,7 +316,7 @@ class CommandHandler:
         if replayed is not None:
             public = self._core.reader.count_public_events(replayed.start, replayed.stop - 1)
         answer = Reply(
-            detail_code=None if refusal is None else refusal.code or None,
+            detail_code=_code_of(refusal),
             detail_values={} if refusal is None else refusal.values,
             earlier=earlier,
             events=tuple(event.seq for event in caused[:_MAX_REPLY_EVENTS]),
@@ -339,12 +339,21 @@ class CommandHandler:
                 correlation=pending.correlation,
             )
 
-    def _remember(self, command: Command) -> None:
+    def _remember(self, command: Command, refusal: Detail | None = None) -> None:
         """Remember the result of the first command with an id."""
         if command.id is None or command.id in self._first_by_id:
             return
         self._first_by_id[command.id] = Earlier(
-            at=command.at, name=command.name, ok=command.refused is None, refused=command.refused
+            at=command.at,
+            detail_code=_code_of(refusal),
+            detail_values={} if refusal is None else refusal.values,
+            name=command.name,
+            ok=command.refused is None,
+            refused=command.refused,
         )
         if len(self._first_by_id) > _MAX_IDS:
             del self._first_by_id[next(iter(self._first_by_id))]
+
+
+def _code_of(refusal: Detail | None) -> str | None:
+    return None if refusal is None else refusal.code or None

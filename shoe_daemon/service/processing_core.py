@@ -206,7 +206,7 @@ class Core:
         not fit the table's state is refused here.
 
         Args:
-            command: The command, without a time.
+            command: The command, without a time and not refused yet.
             refusal: The reason to refuse it whatever the table's state is.
 
         Raises:

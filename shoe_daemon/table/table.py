@@ -12,7 +12,7 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import Result
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import corrections, dispatch, undo
-from shoe_daemon.table.detail_texts import Detail
+from shoe_daemon.table.detail_texts import Detail, uncoded_detail
 from shoe_daemon.table.event_envelope import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_document_types import (
@@ -57,21 +57,21 @@ class PreviewedCommand(NamedTuple):
     Attributes:
         command: As it would be judged; `refused` is the reason of a refusal.
         seq: The last event before it.
-        refusal: The same reason with its code; None where the command would be accepted.
         events: The public events that it would cause.
         before: The round that it would change; None where it would change none.
         after: The same round after it; None where no document would show it.
         faces_hidden: Its effect may depend on cards that lie face down, and is left out. Such a
             card may also decide whether an ``undo`` is refused.
+        refusal: The reason of a refusal with its code; None where it would be accepted.
     """
 
     command: observations.Command
     seq: int
-    refusal: Detail | None = None
     events: tuple[Event, ...] = ()
     before: RoundDocuments | None = None
     after: RoundDocuments | None = None
     faces_hidden: bool = False
+    refusal: Detail | None = None
 
 
 class Table:
@@ -129,15 +129,17 @@ class Table:
         An earlier deadline has to be applied before.
 
         Args:
-            command: The command, with its time.
+            command: The command, with its time; one that is refused already stays refused.
             refusal: The reason to refuse it whatever the table's state is.
         """
+        if refusal is None and command.refused is not None:
+            refusal = uncoded_detail(command.refused)
         seq, hidden = self.state.seq, dispatch.may_show_faces(self._context, command)
         if refusal is None and not (hidden and command.name == "undo"):
             # Hidden faces may decide whether an undo is refused.
             refusal = self.refusal(command)
         if refusal is not None:
-            return PreviewedCommand(replace(command, refused=refusal.text), seq, refusal)
+            return PreviewedCommand(replace(command, refused=refusal.text), seq, refusal=refusal)
         if hidden:
             return PreviewedCommand(command, seq, faces_hidden=True)
         copy, before = self.copy(), round_documents(self.state)
@@ -145,14 +147,8 @@ class Table:
         after = round_documents(copy.state)
         changed = changed_round(before, after, command.round)
         if changed is None:
-            return PreviewedCommand(command, seq, events=events)
-        return PreviewedCommand(
-            command,
-            seq,
-            events=events,
-            before=before.get(changed),
-            after=after.get(changed),
-        )
+            return PreviewedCommand(command, seq, events)
+        return PreviewedCommand(command, seq, events, before.get(changed), after.get(changed))
 
     @property
     def mode(self) -> RoundEnd:

@@ -158,3 +158,11 @@ def test_an_answer_survives_a_lost_line(tables: OpenPit) -> None:
     cut(pit)
     for number in range(20):
         pit.wait(f"reply/n{number}")
+
+
+@pytest.mark.mosquitto
+def test_a_refusal_has_its_code_when_it_is_asked_for_again(pit: Pit) -> None:
+    first, second = (pit.ask("resume", ORDER % b"again") for _ in range(2))
+    assert first["detail_code"] == "refused_not_on_hold"
+    assert second["earlier"]["detail_code"] == "refused_not_on_hold"
+    assert second["detail_code"] is None

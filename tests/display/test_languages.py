@@ -56,7 +56,18 @@ CITED_LATIN = {
 }
 # How keys begin or end that scripts put together from what a table says.
 PUT_TOGETHER = (
-    *("action_", "ask_", "cause_", "count_", "device_", "draw_", "effect_", "event_", "fresh_"),
+    *(
+        "action_",
+        "ask_",
+        "cause_",
+        "change_",
+        "count_",
+        "device_",
+        "draw_",
+        "effect_",
+        "event_",
+        "fresh_",
+    ),
     *(
         "glyph_",
         "glyphs_",

@@ -198,6 +198,7 @@ def test_a_reader_that_reads_nothing_is_named_in_the_last_row() -> None:
         last_row = text_of(changed(seen, readers=(ready, lost))).split("\n")[-1]
         assert last_row.strip().startswith(f"● live · {said} · ")
         assert "camera" not in last_row
+        assert said in text_of(changed(seen, readers=(ready, lost)), (60, 20))
 
 
 def test_side_wagers_that_won_are_told_with_their_odds() -> None:

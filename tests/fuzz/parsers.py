@@ -134,7 +134,7 @@ def _command(data: bytes) -> str:
     incoming = IncomingCommand(verb.decode(errors="replace"), payload, retained=False)
     parsed = [parse_command(incoming, operator_in_topic=each) for each in (False, True)]
     refusals = [each.refused or Table().refusal(each.command) for each in parsed]
-    return " ".join(str(each) for each in refusals)
+    return " ".join(str(each and each.text) for each in refusals)
 
 
 def _log(data: bytes) -> str:

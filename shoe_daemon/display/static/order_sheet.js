@@ -154,8 +154,7 @@ window.Shoe = Shoe;
           return;
         }
         if (outcome.code) {
-          showLogIn(outcome.code === "lost" ? { text: Shoe.word("refused_lost") }
-            : Shoe.sentence(outcome, outcome.refused));
+          showLogIn(refusedText(outcome));
         } else {
           now.pin = pin;
           next();

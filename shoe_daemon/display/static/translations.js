@@ -22,7 +22,7 @@ window.Shoe = Shoe;
   "use strict";
 
   /* Values that are names, and the prefix of the words for them. */
-  var WORDS_BY_VALUE = { action: "action_", kind: "irregularity_", order: "give_" };
+  var WORDS_BY_VALUE = { action: "action_", kind: "irregularity_", order: "change_" };
   var page = null;
 
   Shoe.page = function () {
@@ -63,6 +63,12 @@ window.Shoe = Shoe;
     }
     if (name === "card") {
       return Shoe.cardName(value);
+    }
+    if (name === "at") {
+      return Shoe.formatClock(value);
+    }
+    if (name === "seats") {
+      return value.replace(/, /g, Shoe.word("list_comma"));
     }
     if (WORDS_BY_VALUE[name] && Shoe.hasWord(WORDS_BY_VALUE[name] + value)) {
       return Shoe.word(WORDS_BY_VALUE[name] + value);

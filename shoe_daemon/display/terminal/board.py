@@ -196,11 +196,10 @@ def _foot(view: TableView, theme: Theme, width: int) -> Part:
     """Write how fresh the board is, the lost readers, and the marks of the next round."""
     live = view.fresh.state == "live"
     told = view.fresh.state.replace("_", " ")
-    lost = lost_readers(view.state) if view.state is not None and live else ()
     text = Text.assemble(
         Text("● " if live else "✗ ", appearance.GOOD if live else appearance.BAD),
         line(f"{told} · ", appearance.RAIL_DIM),
-        *(line(f"{each} · ", appearance.BAD) for each in lost),
+        *(line(f"{each} · ", appearance.BAD) for each in lost_readers(view)),
         line(f"{view.broker} · {view.hint}", appearance.RAIL_DIM),
         no_wrap=True,
     )
@@ -215,6 +214,7 @@ def _facts(view: TableView) -> list[tuple[str, Style]]:
     state = view.state
     if state is not None:
         lines.append((headline(state), appearance.RAIL_BRIGHT))
+        lines += [(text, appearance.BAD) for text in lost_readers(view)]
         lines += (
             [(text, appearance.RAIL) for text in hand_lines(state.round)] if state.round else []
         )
@@ -245,10 +245,12 @@ def _face(card: CardView, round_: RoundView) -> str:
     return "▚▚" if card.card is None and not is_unread(card, round_) else card_text(card.card)
 
 
-def lost_readers(state: State) -> tuple[str, ...]:
-    """Name the readers that read nothing at present, and why."""
+def lost_readers(view: TableView) -> tuple[str, ...]:
+    """Name the readers whose cards may be missing at present, and why; none of a stale table."""
+    if view.state is None or view.fresh.state != "live":
+        return ()
     lost = []
-    for each in state.readers:
+    for each in view.state.readers:
         reason = "disconnected" if each.link == "down" else _READER_REASONS.get(each.state)
         if reason is not None:
             lost.append(" ".join(filter(None, ("reader", each.source, reason))))

@@ -143,9 +143,10 @@ def _round_refusal(context: TableContext, _command: Command) -> Detail | None:
 
 
 def _free_hand_refusal(context: TableContext, _command: Command) -> Detail | None:
-    if context.state.next_kind is Kind.NORMAL:
+    kind = context.state.next_kind
+    if kind is Kind.NORMAL:
         return None
-    return make_detail(f"refused_next_{context.state.next_kind}")
+    return make_detail("refused_next_free" if kind is Kind.FREE else "refused_next_dummy")
 
 
 def _order_free_hand(context: TableContext, _command: Command) -> None:
