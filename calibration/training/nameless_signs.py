@@ -60,6 +60,8 @@ _MORE: Final = (
 )  # fmt: skip
 _FOREIGN: Final = "ΓΔΘΛΞΠΣΦΨΩБГДЖИЛПФЦШЩЫЮЯÆÐÞÑאבגדהטלמנפצקרשת"
 """Letters of other scripts that look like no rank."""
+_LIKE_RANKS: Final = ("B", "B", "B", "12", "13", "11", "S", "Z", "G", "O")
+"""Signs that are taken for ranks: a B for an 8, a 13 for a 3."""
 _MIRRORED: Final = ("3", "4", "6", "7", "9", "J", "K")
 """Ranks that are no rank in a mirror."""
 _UPSIDE_DOWN: Final = ("4", "7", "A", "J")
@@ -72,8 +74,13 @@ def draw_figure(chance: Chance, fonts: Sequence[Path]) -> Mask:
         return _scribble(chance)
     if kind < 0.14:  # noqa: PLR2004 - as above
         return _turned_rank(chance, fonts)
+    if kind < 0.24:  # noqa: PLR2004 - as above
+        text = one_of(chance, _LIKE_RANKS)
+        if happens(chance, 0.5):
+            return stroke_figure(chance, text)
+        return _weighted(chance, _font_figure(chance, fonts, text))
     likely = happens(chance, 0.6)
-    if kind < 0.55:  # noqa: PLR2004 - as above
+    if kind < 0.6:  # noqa: PLR2004 - as above
         every = _LIKELY if likely else (*LETTERS, "14", "21", "01", "10A", "1J")
         return stroke_figure(chance, one_of(chance, every))
     others = (*_MORE, *_FOREIGN)
