@@ -42,6 +42,12 @@ FIRST = (
     "test_an_adapter_is_found_by_name",
     "test_nothing_acknowledged_is_lost",
     "test_the_control_loses_something",
+    "test_an_upgrade_keeps_the_journal_and_a_purge_too",
+    "test_all_is_back_after_a_boot",
+    "test_a_dispute_leaves_a_clip_of_this_camera",
+    "test_a_hung_core_is_replaced",
+    "test_buttons_and_a_lamp_share_a_chip_that_is_pulled_out",
+    "test_a_person_installs_a_table",
 )
 """The long tests: none of them is to begin when all others have ended. A worker takes two tests at
 a time, so a short one comes after the longest."""

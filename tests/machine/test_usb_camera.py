@@ -137,7 +137,9 @@ def test_a_dispute_leaves_a_clip_of_this_camera(
 SCENE = Settings(seed=3)
 """Its pictures are large enough to read the cards."""
 
-SIZE, FPS = (SCENE.width, SCENE.height), 4
+SIZE, FPS = (SCENE.width, SCENE.height), 2
+"""Few pictures: to decode one takes a seventh of a second."""
+
 ROUNDS, INTERRUPTED = 3, 1
 WAITS, DEALS_ON = 2, 3
 """After so many cards of the interrupted round the cable is pulled; the dealer waits until it is
