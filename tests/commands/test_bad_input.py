@@ -147,6 +147,8 @@ def test_a_repeated_id(pit: Pit) -> None:
         "at": pit.journaled()[0].at,
         "name": "hold",
         "ok": True,
+        "detail_code": None,
+        "detail_values": {},
         "refused": None,
     }
     assert [order.refused for order in pit.journaled()] == [None, answer["refused"]]

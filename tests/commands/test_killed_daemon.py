@@ -102,7 +102,14 @@ def test_killed_before_the_answer(night: Night) -> None:
     night.pit.send("new-shoe", payload("one"))
     answer = night.pit.wait("reply/one")[0].json
     assert answer["refused"] == f"its id was given before, at {order.at}, and carried out"
-    assert answer["earlier"] == {"at": order.at, "name": "new_shoe", "ok": True, "refused": None}
+    assert answer["earlier"] == {
+        "at": order.at,
+        "detail_code": None,
+        "detail_values": {},
+        "name": "new_shoe",
+        "ok": True,
+        "refused": None,
+    }
     shoes = [
         e for e in journal_checks.stored_events(daemon.journal) if e["type"] == "shoe_started"
     ]

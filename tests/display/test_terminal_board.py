@@ -17,7 +17,7 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.display.message_validation import InvalidMessage, TopicParts, decode
 from shoe_daemon.display.table_model import Freshness, Link
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, chinese, plain
-from shoe_daemon.display.terminal.board import TableView, board
+from shoe_daemon.display.terminal.board import TableView, board, lost_readers
 from shoe_daemon.display.terminal.hand_drawing import is_unread
 from shoe_daemon.display.terminal.screen import Rows, render_rows
 from shoe_daemon.display.terminal.screen import text_of as text_of_row
@@ -143,7 +143,8 @@ def test_what_is_due_the_counts_and_the_next_round_are_there(size: tuple[int, in
         pairs = (f"pairs B {counts.banker_pair}, P", f"Pairs: Banker {counts.banker_pair}, P")
         assert any(each in text for each in pairs)
         assert "Next round" in text
-        assert "● live · broker:1883 · Ctrl-C ends" in text
+        lost = "".join(f"{each} · " for each in lost_readers(seen))
+        assert f"● live · {lost}broker:1883 · Ctrl-C ends"[:30] in text
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -68,7 +68,7 @@ window.Shoe = Shoe;
       return Shoe.formatClock(value);
     }
     if (name === "seats") {
-      return value.replace(/, /g, Shoe.word("list_comma"));
+      return String(value).replace(/, /g, Shoe.word("list_comma"));
     }
     if (WORDS_BY_VALUE[name] && Shoe.hasWord(WORDS_BY_VALUE[name] + value)) {
       return Shoe.word(WORDS_BY_VALUE[name] + value);
