@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from bench.vision.strange_card_drawing import draw_card, make_deck, photograph
+from bench.vision.strange_card_drawing import arrange, draw_card, make_deck
 from calibration.camera.reading_settings_from_shown_cards import ShownCard, fit_window
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import Recogniser
@@ -55,7 +55,7 @@ def _measure_deck(seed: int, *, inset: bool) -> _Counts:
     def shown(card: Card, number: int) -> ShownCard:
         noise = np.random.default_rng([seed, number])
         face = draw_card(chance, deck, card.rank, card.suit)
-        photo = photograph(np.random.default_rng([8, seed]), face, noise=noise)
+        photo = arrange(np.random.default_rng([8, seed]), face).photograph(noise)
         width = float(np.linalg.norm(photo.quad[1] - photo.quad[0]))
         quad = photo.quad + noise.normal(0, _CORNER_ERROR * width, (4, 2))
         return ShownCard(card, "P1", photo.image, quad)

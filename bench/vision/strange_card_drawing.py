@@ -26,11 +26,11 @@ __all__ = [
     "Chance",
     "Deck",
     "Photo",
+    "arrange",
     "cover_halves",
     "draw_card",
     "make_deck",
     "overlap",
-    "photograph",
 ]
 
 Chance = np.random.Generator
@@ -448,17 +448,37 @@ class Photo(NamedTuple):
     quad: Quad
 
 
-def photograph(
-    chance: Chance, face: Image, *, noise: Chance | None = None, grain: float = 4.0
-) -> Photo:
+class Arrangement(NamedTuple):
     """
-    Photograph a card on a felt, within the limits stated for the recogniser.
+    A card before a camera.
+
+    Attributes:
+        image: What the lens shows, without the sensor's noise.
+        quad: The card's corners in reading order, slightly inexact.
+        grain: Grey values by which noise moves a pixel (sigma).
+        quality: Of the JPEG.
+    """
+
+    image: NDArray[np.float64]
+    quad: Quad
+    grain: float
+    quality: int
+
+    def photograph(self, noise: Chance) -> Photo:
+        """Photograph it; another photograph differs by its noise alone."""
+        sensor = noise.normal(0, self.grain, self.image.shape)
+        exposed = np.clip(self.image + sensor, 0, 255).astype(np.uint8)
+        packed = cv2.imencode(".jpg", exposed, [cv2.IMWRITE_JPEG_QUALITY, self.quality])[1]
+        return Photo(np.asarray(cv2.imdecode(packed, cv2.IMREAD_COLOR), np.uint8), self.quad)
+
+
+def arrange(chance: Chance, face: Image, *, grain: float = 4.0) -> Arrangement:
+    """
+    Lay a card on a felt before a camera, within the limits stated for the recogniser.
 
     Args:
         chance: The random numbers.
         face: The card.
-        noise: Random numbers of the sensor's noise; None takes those of `chance`. With `chance` in
-            the same state, only the noise differs.
         grain: The most grey values by which noise moves a pixel (sigma).
     """
     width = chance.uniform(64, 140)
@@ -482,13 +502,12 @@ def photograph(
     )[..., None]
     image = image * (1 - there) + card * there
     inexact = np.asarray(quad + chance.normal(0, 0.012 * width, (4, 2)), np.float32)
-    return Photo(_exposed(chance, image, width, (noise or chance, grain)), inexact)
+    lit = _lit(chance, image, width)
+    return Arrangement(lit, inexact, chance.uniform(0.5, grain), int(chance.integers(70, 98)))
 
 
-def _exposed(
-    chance: Chance, image: NDArray[np.float32], width: float, noise: tuple[Chance, float]
-) -> Image:
-    side = len(image)
+def _lit(chance: Chance, image: NDArray[np.float32], width: float) -> NDArray[np.float64]:
+    """Apply the blur of lens and motion, and the light."""
     sigma = chance.uniform(0.3, 0.3 + 0.01 * width)
     blurred = cv2.GaussianBlur(image, (0, 0), sigma)
     length = max(1, round(chance.uniform(0, 0.03) * width))
@@ -499,11 +518,8 @@ def _exposed(
         if way:
             np.fill_diagonal(kernel if way == 1 else kernel[::-1], 1)
         blurred = cv2.filter2D(blurred, -1, kernel / kernel.sum())
+    side = len(image)
     slope = np.linspace(chance.uniform(0.75, 1), chance.uniform(0.75, 1), side)[None, :, None]
     cast = chance.uniform(0.85, 1.0, 3)
     light = chance.uniform(0.35, 1.0)
-    grain, quality = chance.uniform(0.5, noise[1]), int(chance.integers(70, 98))
-    sensor = noise[0].normal(0, grain, image.shape)
-    exposed = np.clip(blurred * slope * cast * light + sensor, 0, 255).astype(np.uint8)
-    packed = cv2.imencode(".jpg", exposed, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
-    return np.asarray(cv2.imdecode(packed, cv2.IMREAD_COLOR), np.uint8)
+    return np.asarray(blurred * slope * cast * light, np.float64)

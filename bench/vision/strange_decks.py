@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,11 +22,11 @@ from bench.vision.strange_card_drawing import (
     EMBLEMS,
     FOREIGN_RANKS,
     Chance,
+    arrange,
     cover_halves,
     draw_card,
     make_deck,
     overlap,
-    photograph,
 )
 from calibration.training.process_pool import together
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
@@ -107,7 +108,7 @@ def read_shard(weights: Path | None, seed: int, kind: str, count: int) -> list[R
     found = []
     for _ in range(count):
         drawn = draw(chance, kind)
-        photo = photograph(chance, drawn.face)
+        photo = arrange(chance, drawn.face).photograph(chance)
         reading = recogniser.read(photo.image, photo.quad)
         found.append(
             Read(
@@ -174,12 +175,9 @@ def _looked_at(
 ) -> tuple[Card | None, int]:
     place = SlotTracker(recogniser.threshold)
     place.update(SlotChange(0.9, 0.0), 0.0)
-    state = chance.bit_generator.state
+    arrangement = arrange(chance, face, grain=looks.grain)
     for look in range(1, looks.number + 1):
-        # The same place and light each time; only the noise differs.
-        chance.bit_generator.state = state
-        noise = np.random.default_rng(look)
-        photo = photograph(chance, face, noise=noise, grain=looks.grain)
+        photo = arrangement.photograph(np.random.default_rng(look))
         at = look * _LOOK_INTERVAL_S
         place.update(SlotChange(0.9, 0.0), at)
         seen = place.add_sighting(_sighting(recogniser.read(photo.image, photo.quad)), at)
@@ -242,7 +240,7 @@ def _print_looks(ends: list[Named], looks: Looks) -> None:
             print(f"    {each.printed} as {each.card} after {each.looks} looks")
 
 
-def _shards(cards: int, kinds: tuple[str, ...]) -> list[tuple[int, str, int]]:
+def _shards(cards: int, kinds: Sequence[str]) -> list[tuple[int, str, int]]:
     each = cards // len(kinds)
     sizes = [min(_SHARD, each - start) for start in range(0, each, _SHARD)]
     return [(seed, kind, size) for kind in kinds for seed, size in enumerate(sizes)]
@@ -257,10 +255,11 @@ def main() -> None:
     )
     parser.add_argument("--looks", type=int, default=60, help="looks at each of them")
     parser.add_argument("--grain", type=float, default=12.0, help="noise of these looks (sigma)")
+    parser.add_argument("--kinds", choices=KINDS, nargs="*", default=KINDS, help="only these")
     parser.add_argument("--weights", type=Path, help="other weights than those of the package")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    shards = _shards(given.cards, KINDS)
+    shards = _shards(given.cards, given.kinds)
     parts = together(partial(read_shard, given.weights), shards, given.jobs)
     reads = [each for part in parts for each in part]
     _print_kinds(reads)
@@ -268,7 +267,7 @@ def main() -> None:
     if not given.often:
         return
     wanted = Looks(given.looks, given.grain)
-    looks = [(*shard, wanted) for shard in _shards(given.often * len(KINDS), KINDS)]
+    looks = [(*shard, wanted) for shard in _shards(given.often * len(given.kinds), given.kinds)]
     ends = together(partial(look_shard, given.weights), looks, given.jobs)
     _print_looks([each for part in ends for each in part], wanted)
 
