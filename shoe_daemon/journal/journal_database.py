@@ -272,7 +272,8 @@ def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> No
             model.executescript(schema)
         differing = _objects(connection) ^ _objects(model)
     if differing:
-        kind, name, _ = min(differing)
+        # A damaged name or definition may be of any type: these do not compare.
+        kind, name, _ = min(differing, key=repr)
         raise UserError(
             f"{path}: its {kind} `{name}` is not that of a journal of version {version}; nothing"
             " was changed"
