@@ -181,7 +181,7 @@ class Pit(Supervisor):
         return self.of("event/card_dealt")
 
     def events(self, type_: str) -> list[Any]:
-        """Return the data of all events of a type that were heard."""
+        """Return the data of all received events of a type."""
         return [each.json["data"] for each in self.of(f"event/{type_}")]
 
 

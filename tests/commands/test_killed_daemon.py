@@ -58,7 +58,7 @@ class Night:
         self.pit = stack.enter_context(Supervisor(broker.port, ROOT.rstrip("/")))
 
     def start(self, patch: str = "") -> DaemonProcess:
-        """Start it, and wait until it hears orders."""
+        """Start the daemon, and wait until it receives commands."""
         online = len(self._online())
         # A service manager of its own: those of the dead still listen.
         manager = str(self.config.with_name(f"{online}.sock"))

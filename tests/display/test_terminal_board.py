@@ -1,4 +1,4 @@
-"""The board in a terminal shows what is so, at any size, whatever somebody publishes."""
+"""The board in a terminal shows the published state, at any size, whatever is published."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ NEVER = {"player_stands"}
 
 class Shown(NamedTuple):
     """
-    What the expected output of the logs shows.
+    Contents of the expected output of the logs.
 
     Attributes:
         events: The data of all events by type.

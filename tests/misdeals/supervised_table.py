@@ -81,7 +81,7 @@ class SupervisedTable(Dealer):
         return {name: value for name, value in asdict(state).items() if name != "now"}
 
     def said(self) -> list[bytes]:
-        """Return all that it said."""
+        """Return all events of the table."""
         return list(map(encode_event, self.events))
 
     def replayed(self) -> list[bytes]:

@@ -171,7 +171,7 @@ class Dealer:
         return self.say(seen.CardDrawn(card=card(face), slot=place), after)
 
     def deal(self, text: str, *, slots: bool = True, hidden: bool = False) -> list[Event]:
-        """Draw cards, ``P1 8S, B1 3H``, and return all that the table said."""
+        """Draw cards, ``P1 8S, B1 3H``, and return the events."""
         said = []
         for each in text.split(", "):
             slot, face = each.split()
@@ -201,7 +201,7 @@ class Dealer:
     def result(
         self, outcome: str | None = None, *, forced: bool = False, pairs: str | None = None
     ) -> list[Event]:
-        """Declare a result; `pairs` holds ``p`` and ``b``, or is None where not said."""
+        """Declare a result; `pairs` holds ``p`` and ``b``, or is None where not declared."""
         return self.say(
             seen.Result(
                 outcome=outcome,

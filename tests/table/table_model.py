@@ -358,7 +358,7 @@ def command(name: str, **fields: Any) -> seen.Command:  # noqa: ANN401 - of any 
 @dataclass
 class Run:
     """
-    What came of a log.
+    A log, and the events that it caused.
 
     Attributes:
         log: The observations, stamped.
