@@ -49,7 +49,8 @@ slow and busy with other things too; whoever waits goes on as soon as it has hap
 _FIRST_PAUSE_S, _MAX_PAUSE_S = 0.005, 0.02
 """Between two looks of `wait_for`: a look may ask a server or read a file."""
 
-_FIRST_PORT = 10_000
+_FIRST_PORT = 10_081
+"""Browsers refuse 10080 and some lower ones."""
 _MAX_TAKEN = 100
 _taken = deque[socket.socket]()
 """Names in the kernel, of the ports that were taken last: they end with the process."""

@@ -30,7 +30,7 @@ WORK: Final = ROOT / "build" / "deb"
 SYSTEM_PYTHON: Final = Path("/usr/bin/python3.11")
 PREFIX: Final = Path("opt/shoe-daemon")
 SITE_PACKAGES: Final = PREFIX / "lib/python3.11/site-packages"
-WEIGHTS: Final = SITE_PACKAGES / "drivers/camera/recognition/weights/index.onnx"
+WEIGHTS: Final = SITE_PACKAGES / "drivers/camera/recognition/weights/networks.zip"
 PLATFORMS: Final = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 # xz would take a minute longer for OpenCV and save a quarter of its size.
 COMPRESSION: Final = ("-Zgzip", "-z6")

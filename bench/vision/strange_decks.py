@@ -240,10 +240,10 @@ def _print_looks(ends: list[Named], looks: Looks) -> None:
             print(f"    {each.printed} as {each.card} after {each.looks} looks")
 
 
-def _shards(cards: int, kinds: Sequence[str]) -> list[tuple[int, str, int]]:
+def _shards(cards: int, kinds: Sequence[str], first_seed: int) -> list[tuple[int, str, int]]:
     each = cards // len(kinds)
     sizes = [min(_SHARD, each - start) for start in range(0, each, _SHARD)]
-    return [(seed, kind, size) for kind in kinds for seed, size in enumerate(sizes)]
+    return [(seed, kind, size) for kind in kinds for seed, size in enumerate(sizes, first_seed)]
 
 
 def main() -> None:
@@ -256,10 +256,11 @@ def main() -> None:
     parser.add_argument("--looks", type=int, default=60, help="looks at each of them")
     parser.add_argument("--grain", type=float, default=12.0, help="noise of these looks (sigma)")
     parser.add_argument("--kinds", choices=KINDS, nargs="*", default=KINDS, help="only these")
+    parser.add_argument("--seed", type=int, default=0, help="the first; each draws 250 cards")
     parser.add_argument("--weights", type=Path, help="other weights than those of the package")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    shards = _shards(given.cards, given.kinds)
+    shards = _shards(given.cards, given.kinds, given.seed)
     parts = together(partial(read_shard, given.weights), shards, given.jobs)
     reads = [each for part in parts for each in part]
     _print_kinds(reads)
@@ -267,7 +268,8 @@ def main() -> None:
     if not given.often:
         return
     wanted = Looks(given.looks, given.grain)
-    looks = [(*shard, wanted) for shard in _shards(given.often * len(given.kinds), given.kinds)]
+    often = _shards(given.often * len(given.kinds), given.kinds, given.seed)
+    looks = [(*shard, wanted) for shard in often]
     ends = together(partial(look_shard, given.weights), looks, given.jobs)
     _print_looks([each for part in ends for each in part], wanted)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
 
 from calibration.training.training_card_faces import Source
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
 from shoe_daemon.errors import UserError
+
+_NETWORKS: Final = 3
 
 
 @click.group()
@@ -56,15 +60,12 @@ def fetch(folder: Path) -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
-    """Renders the lessons, and one shard of unseen decks to watch the training with."""
+    """Renders a network's lessons, and one shard of unseen decks to watch its training with."""
     from calibration.training import training_shards as lessons
 
-    decks = folder / "decks"
-    unseen = Source(decks=decks, held_out=True)
-    lessons.generate(folder / "watched", unseen, 1, seed=seed, workers=1)
-    lessons.generate(
-        folder / "lessons", Source(decks=decks, held_out=False), shards, seed=seed, workers=workers
-    )
+    unseen, taught = (Source(decks=folder / "decks", held_out=held) for held in (True, False))
+    lessons.generate(folder / "watched", unseen, 1, seed=0, workers=1)
+    lessons.generate(folder / f"lessons-{seed}", taught, shards, seed=seed, workers=workers)
 
 
 @main.command()
@@ -73,12 +74,21 @@ def generate(folder: Path, shards: int, seed: int, workers: int) -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def train(folder: Path, samples: int, seed: int, workers: int) -> None:
-    """Trains on the lessons and writes FOLDER/index.onnx."""
+    """Trains a network on its lessons and writes FOLDER/network-SEED.onnx."""
     from calibration.training.train import Plan
     from calibration.training.train import train as trained
 
     plan = Plan(samples=samples, seed=seed, workers=workers)
-    trained(folder, folder / "index.onnx", plan)
+    trained(folder, folder / f"network-{seed}.onnx", plan)
+
+
+@main.command()
+@_FOLDER
+def pack(folder: Path) -> None:
+    """Writes all networks of FOLDER into FOLDER/networks.zip."""
+    from calibration.training import network
+
+    network.pack(sorted(folder.glob("network-*.onnx")), folder / WEIGHTS_FILE.name)
 
 
 @main.command()
@@ -115,7 +125,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
     from calibration.training import measure_and_publish_weights as shipping
     from calibration.training import rendered_test
 
-    chosen = weights or folder / "index.onnx"
+    chosen = weights or folder / WEIGHTS_FILE.name
     choice, test = (
         rendered_test.score(folder / name, chosen, workers) for name in ("choice", "test")
     )
@@ -131,7 +141,6 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
 def publish(folder: Path) -> None:
     """Puts what `all` made into the package: weights, figures, curve, picture."""
     from calibration.training import measure_and_publish_weights as shipping
-    from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
 
     shipping.publish(folder, WEIGHTS_FILE.parent, Path("docs/pictures/recogniser.svg"))
 
@@ -147,11 +156,15 @@ def everything(  # noqa: PLR0913, PLR0917 - click passes every option
     context: click.Context, folder: Path, shards: int, samples: int, cards: int, workers: int
 ) -> None:
     """
-    From packages to figures: fetch, generate, train, test, score; all of it lies in FOLDER then.
+    From packages to figures: fetch, three times generate and train, pack, test, score.
+
+    All of it lies in FOLDER then.
     """
     context.invoke(fetch, folder=folder)
-    context.invoke(generate, folder=folder, shards=shards, workers=workers)
-    context.invoke(train, folder=folder, samples=samples, workers=workers)
+    for seed in range(_NETWORKS):
+        context.invoke(generate, folder=folder, shards=shards, seed=seed, workers=workers)
+        context.invoke(train, folder=folder, samples=samples, seed=seed, workers=workers)
+    context.invoke(pack, folder=folder)
     context.invoke(test, folder=folder, cards=cards, workers=workers)
     picture = folder / "recogniser.svg"
     context.invoke(score, folder=folder, workers=workers, ship=True, picture=picture)

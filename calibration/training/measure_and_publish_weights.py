@@ -21,7 +21,7 @@ from calibration.training.confidence_threshold import (
 )
 from calibration.training.readable_conditions import LIMITS
 from calibration.training.rendered_test import Results
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO, checksum
+from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, checksum
 
 __all__ = ["ONE_IN", "Figures", "measure", "publish", "ship"]
 
@@ -118,7 +118,7 @@ def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None)
 
 def publish(folder: Path, weights: Path, svg: Path) -> None:
     """Copy weights, figures and chart into the package, and update the model card."""
-    for name in ("index.onnx", "index.json", "curve.json"):
+    for name in (WEIGHTS_FILE.name, "index.json", "curve.json"):
         shutil.copyfile(folder / name, weights / name)
     shutil.copyfile(folder / svg.name, svg)
     known = json.loads((folder / "index.json").read_text())

@@ -1,20 +1,24 @@
-"""The network, and its export to an ONNX file for `cv2.dnn`."""
+"""The network, its export to an ONNX file for `cv2.dnn`, and the file with all networks."""
 
 from __future__ import annotations
 
 import warnings
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import onnx  # noqa: F401 - torch writes with it: better missed now than after the training
+import numpy as np
+import onnx
 import torch
+from onnx import numpy_helper
 from torch import nn
 
 from calibration.training.training_patches import NO_INDEX
 from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
 from shoe_daemon.game import SUITS
 
-__all__ = ["RANK_OUTPUTS", "export", "network"]
+__all__ = ["RANK_OUTPUTS", "export", "network", "pack"]
 
 RANK_OUTPUTS: Final = NO_INDEX + 1
 _CHANNELS: Final = (24, 32, 64, 64, 104, 136, 136)
@@ -56,3 +60,29 @@ def export(net: Any, path: Path) -> None:  # noqa: ANN401 - as above
             output_names=["answers"],
             dynamic_axes={"patches": {0: "n"}, "answers": {0: "n"}},
         )
+
+
+_KEPT_BITS: Final = 6
+"""Bits of a weight's fraction that are kept: the others change no answer, and do not compress."""
+_FRACTION_BITS: Final = 23
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+
+
+def pack(networks: Sequence[Path], path: Path) -> None:
+    """Write several networks into one file, rounded: the same bytes for the same networks."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for network in networks:
+            name = zipfile.ZipInfo(network.name, _EPOCH)
+            archive.writestr(name, _rounded(network), zipfile.ZIP_LZMA)
+
+
+def _rounded(network: Path) -> bytes:
+    model = onnx.load(str(network))
+    dropped = _FRACTION_BITS - _KEPT_BITS
+    for tensor in model.graph.initializer:
+        if tensor.data_type != onnx.TensorProto.FLOAT:
+            continue
+        bits = numpy_helper.to_array(tensor).view(np.uint32)
+        rounded = (bits + (1 << (dropped - 1))) >> dropped << dropped
+        tensor.raw_data = rounded.astype("<u4").tobytes()
+    return bytes(model.SerializeToString())

@@ -48,7 +48,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     Attributes:
         samples: Patches of the first cycle; the second has half as many.
-        seed: Of the first weights and of the order of the patches.
+        seed: Of the lessons, of the first weights and of the order of the patches.
         workers: Processes.
     """
 
@@ -99,7 +99,9 @@ def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
     )
     net = network().to(memory_format=torch.channels_last)
     began, steps = time.monotonic(), sum(plan.steps)
-    for done, loss in enumerate(_losses(net, folder / "lessons", plan, number, half=half), 1):
+    for done, loss in enumerate(
+        _losses(net, folder / f"lessons-{plan.seed}", plan, number, half=half), 1
+    ):
         if number == 0 and done % _SAY == 0:
             minutes = (time.monotonic() - began) / 60
             left = minutes / done * (steps - done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -162,9 +163,18 @@ def test_a_card_outside_the_image_is_not_named(recogniser: Recogniser) -> None:
     assert recogniser.read(image, quad * 40).card is None
 
 
-def test_invalid_weights_are_reported(tmp_path: object) -> None:
-    with pytest.raises(UserError, match="no network that OpenCV can read"):
+def test_invalid_weights_are_reported() -> None:
+    with pytest.raises(UserError, match="no networks that OpenCV can read"):
         Recogniser(WEIGHTS_FILE.with_name("README.md"))
+
+
+def test_damaged_weights_are_reported(tmp_path: Path) -> None:
+    damaged = bytearray(WEIGHTS_FILE.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    path = tmp_path / WEIGHTS_FILE.name
+    path.write_bytes(damaged)
+    with pytest.raises(UserError, match="no networks that OpenCV can read"):
+        Recogniser(path)
 
 
 def test_reading_needs_no_training() -> None:

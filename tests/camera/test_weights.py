@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drivers.camera.recognition.confidence_and_blur import (
     Belief,
+    accepted_card,
     belief_of,
     combine_ends,
+    doubt_for,
     load_curve,
     threshold_for,
 )
@@ -19,8 +25,14 @@ from drivers.camera.recognition.corner_index_reader import (
     WEIGHTS_INFO,
     Recogniser,
     checksum,
+    crop_window,
+    normalise_patch,
+    percentiles,
+    window_quads,
 )
+from drivers.simulators.card_artwork import face
 from shoe_daemon.game.cards import Card
+from tests.camera.rendered_photos import DECKS, photo
 
 
 def test_the_weights_are_those_that_were_measured() -> None:
@@ -58,9 +70,42 @@ def test_the_network_answers_one_patch_as_it_answers_many() -> None:
     recogniser = Recogniser()
     patches = np.random.default_rng(1).uniform(-1, 1, (5, 3, 96, 48)).astype(np.float32)
     together = recogniser.answers(patches)
-    alone = np.concatenate([recogniser.answers(patch[None]) for patch in patches])
-    assert together.shape == (5, 18)
+    alone = np.concatenate([recogniser.answers(patch[None]) for patch in patches], axis=1)
+    assert together.shape == (3, 5, 18)
     assert np.allclose(together, alone, atol=1e-3)
+
+
+def test_all_networks_are_asked_where_the_first_sees_an_index(tmp_path: Path) -> None:
+    deck = DECKS[0]
+    image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
+    recogniser = Recogniser()
+    index = crop_window(image, window_quads(quad, recogniser.window.scaled(1.19, 1.19))[0])
+    patches = np.stack([normalise_patch(index), np.ones((3, 96, 48), np.float32)])
+    alone = np.concatenate([each.answers(patches) for each in _single_networks(tmp_path)])
+    answers = recogniser.answers(patches)
+    assert answers[:, 0] == pytest.approx(alone[:, 0], abs=1e-3)
+    assert answers[:, 1] == pytest.approx(np.stack([alone[0, 1]] * 3), abs=1e-3)
+    assert recogniser.answers(patches, 2) == pytest.approx(answers[:2], abs=1e-3)
+
+
+def test_a_doubted_card_stays_the_likeliest_and_is_not_accepted() -> None:
+    end = belief_of(_said(4, 1, 9))
+    assert doubt_for(end, set()) is end
+    both = combine_ends([doubt_for(end, {Card("6H")}), doubt_for(end, {Card("6H")})])
+    assert both.best is Card("5H")
+    assert both.confidence < 0.65
+    assert accepted_card([doubt_for(end, {Card("6H")})], 0.8) is None
+
+
+def _single_networks(folder: Path) -> list[Recogniser]:
+    with zipfile.ZipFile(WEIGHTS_FILE) as archive:
+        return [Recogniser(Path(archive.extract(name, folder))) for name in archive.namelist()]
+
+
+@given(st.lists(st.integers(0, 255), min_size=2, max_size=200), st.integers(0, 99))
+def test_percentiles_are_those_of_numpy(values: list[int], percent: int) -> None:
+    (found,) = percentiles(np.array(values, np.float32), percent)
+    assert found == pytest.approx(np.percentile(values, percent), abs=1e-3)
 
 
 def _said(rank: int, suit: int, score: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

@@ -68,7 +68,7 @@ def test_the_packages_are_whole_and_share_no_file(packages: list[Path]) -> None:
     units = {f"./lib/systemd/system/{path.name}" for path in (ROOT / "systemd").glob("*.service")}
     assert units <= daemon
     assert any(name.endswith("/cv2/__init__.py") for name in camera)
-    assert any(name.endswith("/weights/index.onnx") for name in camera)
+    assert any(name.endswith("/weights/networks.zip") for name in camera)
     assert daemon & camera == set()
 
 

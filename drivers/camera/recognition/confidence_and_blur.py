@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -32,8 +32,15 @@ CURVE_FILE: Final = Path(__file__).parent / "weights" / "curve.json"
 """Acceptance and errors at each threshold, measured with these weights."""
 
 _NO_INDEX: Final = len(RANKS)
-_MIN_WEIGHT: Final = 0.01
-"""Weight of an uncertain window: all windows together may be uncertain."""
+ANSWERS: Final = len(RANKS) + 1 + len(SUITS)
+"""Outputs of a network: ranks, "no index", suits."""
+
+MIN_WEIGHT: Final = 0.01
+"""Weight of an uncertain view: all views together may be uncertain."""
+
+_HALF: Final = 0.5
+_DOUBT: Final = 0.45
+"""Share of other cards in a doubtful belief: the likeliest card stays, far below any threshold."""
 
 _MIN_PROBABILITY: Final = 1e-6
 """Added to every probability, so that its logarithm is finite."""
@@ -74,19 +81,25 @@ def belief_of(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
     return Belief(np.outer(ranks[:_NO_INDEX], suits), float(ranks[_NO_INDEX]))
 
 
+def sees_index(answers: NDArray[np.float32]) -> bool:
+    """Return whether the network's output for a window is more likely an index than none."""
+    return float(_softmax(answers[: _NO_INDEX + 1])[_NO_INDEX]) < _HALF
+
+
 def _softmax(scores: NDArray[np.float32]) -> Floats:
     raised = np.exp(scores.astype(np.float64) - float(scores.max()))
     return np.asarray(raised / raised.sum(), np.float64)
 
 
-def pool_beliefs(beliefs: Sequence[Belief]) -> Belief:
+def pool_beliefs(beliefs: Sequence[Belief], min_weight: float = MIN_WEIGHT) -> Belief:
     """
     Combine views of the same index: windows of several sizes, several frames.
 
     The mean is geometric: one view that is certain of another card makes the result uncertain.
-    Certain views weigh more, because not every window fits every deck.
+    Certain views weigh more, because not every window fits every deck; `min_weight` is the weight
+    of a view that sees no index, relative to about 1 of a certain one.
     """
-    weights = np.array([each.confidence for each in beliefs]) ** 2 + _MIN_WEIGHT
+    weights = np.array([each.confidence for each in beliefs]) ** 2 + min_weight
     weights /= weights.sum()
     logs = np.log(np.array([each.cards for each in beliefs]) + _MIN_PROBABILITY)
     cards = np.exp(np.tensordot(weights, logs, 1))
@@ -95,6 +108,17 @@ def pool_beliefs(beliefs: Sequence[Belief]) -> Belief:
     )
     product = float(cards.sum()) + blank
     return Belief(cards / product, blank / product)
+
+
+def doubt_for(belief: Belief, others: Collection[Card]) -> Belief:
+    """Return a belief a good part of which is shared by other cards; unchanged if none."""
+    if not others:
+        return belief
+    cards = belief.cards * (1 - _DOUBT)
+    for card in others:
+        place = RANKS.index(card.rank), SUITS.index(card.suit)
+        cards[place] += float(belief.cards.sum()) * _DOUBT / len(others)
+    return Belief(cards, belief.nothing)
 
 
 def combine_ends(ends: Sequence[Belief]) -> Belief:
@@ -169,7 +193,7 @@ def single_index_threshold(threshold: float) -> float:
 
 def count_visible_ends(ends: Sequence[Belief]) -> int:
     """Count the ends in which an index is more likely visible than not."""
-    return sum(end.nothing < 0.5 for end in ends)  # noqa: PLR2004 - rather than not
+    return sum(end.nothing < _HALF for end in ends)
 
 
 class CurvePoint(Struct, frozen=True):
