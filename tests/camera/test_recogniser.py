@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 
 import cv2
@@ -166,6 +167,13 @@ def test_a_card_outside_the_image_is_not_named(recogniser: Recogniser) -> None:
 def test_invalid_weights_are_reported() -> None:
     with pytest.raises(UserError, match="no networks that OpenCV can read"):
         Recogniser(WEIGHTS_FILE.with_name("README.md"))
+
+
+def test_weights_without_a_network_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / WEIGHTS_FILE.name
+    zipfile.ZipFile(path, "w").close()
+    with pytest.raises(UserError, match="the file is empty"):
+        Recogniser(path)
 
 
 def test_damaged_weights_are_reported(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class Setup:
         return told
 
     def signals(self) -> tuple[Signal, ...]:
-        """List what the equipment can tell."""
+        """Return what the equipment can tell."""
         has = {
             Signal.SLOTS: self.slots,
             Signal.RESULTS: self.end == "result",

@@ -420,7 +420,10 @@ def _network_files(path: Path) -> list[bytes]:
     if not zipfile.is_zipfile(path):
         return [path.read_bytes()]
     with zipfile.ZipFile(path) as archive:
-        return [archive.read(name) for name in archive.namelist()]
+        networks = [archive.read(name) for name in archive.namelist()]
+    if not networks:
+        raise zipfile.BadZipFile("the file is empty")
+    return networks
 
 
 def _run(network: cv2.dnn.Net, patches: NDArray[np.float32]) -> NDArray[np.float32]:
