@@ -187,8 +187,11 @@ def _shifted(
     if side > 0 and kind < 0.42:  # noqa: PLR2004 - anywhere near the index, over a part of it or beside
         middle = right * chance.uniform(0.06, 0.45) + down * chance.uniform(-0.1, 0.3)
         return _turned(quad + middle, quad[0], chance.normal(0, 5))
+    if side > 0 and kind < 0.6:  # noqa: PLR2004 - almost over it, with its own index where the other was
+        middle = right * chance.uniform(0.04, 0.22) + down * chance.uniform(-0.1, 0.15)
+        return _turned(quad + middle, quad[0], chance.normal(0, 3))
     strip = right * (x + wide / 2 + chance.uniform(0.01, 0.14))
-    step = chance.normal(-0.02, 0.05) if kind < 0.68 else chance.uniform(-0.3, 0.4)  # noqa: PLR2004 - as above
+    step = chance.normal(-0.02, 0.05) if kind < 0.78 else chance.uniform(-0.3, 0.4)  # noqa: PLR2004 - as above
     laid = quad + side * (strip + down * step)
     return _turned(laid, quad[3], side * chance.normal(5, 8))
 
@@ -218,6 +221,18 @@ def _lay(chance: Chance, scene: _Floats, face: Face, quad: NDArray[np.float32]) 
         soft = np.asarray(cv2.GaussianBlur(shade, (0, 0), chance.uniform(1, 4)), np.float32)
         scene *= 1 - soft[..., None] * np.float32(chance.uniform(0.2, 0.7))
     scene += (picture.astype(np.float32) - scene) * cover
+    if chance.random() < 0.4:  # noqa: PLR2004 - the edge of many a card is a thin line
+        line = np.zeros(scene.shape[:2], np.uint8)
+        edge = np.round(_inset(quad) * 16).astype(np.int32)
+        cv2.polylines(line, [edge], True, 255, 1, cv2.LINE_AA, 4)  # noqa: FBT003 - OpenCV knows it by position
+        seen = line.astype(np.float32)[..., None] / 255 * np.float32(chance.uniform(0.3, 1))
+        scene += (np.float32(chance.uniform(40, 170)) - scene) * seen
+
+
+def _inset(quad: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Move corners inwards by half a pixel or so."""
+    middle = quad.mean(0)
+    return np.asarray(middle + (quad - middle) * 0.995, np.float32)
 
 
 def _lit(chance: Chance, scene: _Floats, how: Conditions) -> _Floats:

@@ -1,4 +1,4 @@
-"""Trains the network on rendered lessons, on the CPU."""
+"""Trains a network on rendered lessons: on an NVIDIA GPU if there is one, otherwise on the CPU."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from shoe_daemon.errors import UserError
 
 __all__ = ["Plan", "train", "work"]
 
-_BATCH_SIZE: Final = 64
-"""Patches per batch of a worker."""
+_BATCH_SIZE: Final = 128
+"""Patches per batch, of all processes together."""
 _RATES: Final = (2.5e-3, 1e-3)
 """
 Highest learning rate of each cycle. The second has half as many patches as the first. The mean of
@@ -48,19 +48,36 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     Attributes:
         samples: Patches of the first cycle; the second has half as many.
-        seed: Of the lessons, of the first weights and of the order of the patches.
-        workers: Processes.
+        seed: Of the first weights and of the order of the patches.
+        workers: Processes, if there is no GPU.
     """
 
-    samples: int = 1_600_000
-    seed: int = 0
-    workers: int = 2
+    samples: int
+    seed: int
+    workers: int
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Batches of each cycle per worker."""
-        first = self.samples // (_BATCH_SIZE * self.workers)
+        """Batches of each cycle."""
+        first = self.samples // _BATCH_SIZE
         return first, first // 2
+
+
+class _Part(Struct, frozen=True, kw_only=True):
+    """
+    What one process does.
+
+    Attributes:
+        number: Of the process; the first one reports.
+        of: Number of processes.
+        device: Where it computes, as torch names it.
+        half: Whether it computes with floats of 16 bits.
+    """
+
+    number: int = 0
+    of: int = 1
+    device: str = "cpu"
+    half: bool = False
 
 
 def train(folder: Path, weights: Path, plan: Plan) -> None:
@@ -73,6 +90,10 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
     Raises:
         UserError: A worker failed.
     """
+    if torch.cuda.is_available():
+        click.echo(f"training on {torch.cuda.get_device_name()}")
+        _learn(folder, weights, plan, _Part(device="cuda"))
+        return
     (folder / "meeting").unlink(missing_ok=True)  # left by an interrupted run
     workers = [
         multiprocessing.get_context("spawn").Process(target=work, args=(folder, weights, plan, n))
@@ -87,63 +108,66 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
 
 
 def work(folder: Path, weights: Path, plan: Plan, number: int) -> None:
-    """Run one worker: train on its own lessons, and share gradients after each batch."""
+    """Run one process: train on its share of each batch, and share gradients after it."""
     torch.set_num_threads(1)
     half = _is_half_quicker()
     if number == 0:
         click.echo(f"numbers of {16 if half else 32} bits: quicker on this processor")
-    torch.manual_seed(plan.seed)
     meeting = f"file://{(folder / 'meeting').resolve()}"
     distributed.init_process_group(
         "gloo", init_method=meeting, rank=number, world_size=plan.workers
     )
-    net = network().to(memory_format=torch.channels_last)
+    _learn(folder, weights, plan, _Part(number=number, of=plan.workers, half=half))
+    distributed.destroy_process_group()
+
+
+def _learn(folder: Path, weights: Path, plan: Plan, part: _Part) -> None:
+    """Train; the first process reports and writes the weights."""
+    torch.manual_seed(plan.seed)
+    net = network().to(part.device, memory_format=torch.channels_last)
     began, steps = time.monotonic(), sum(plan.steps)
-    for done, loss in enumerate(
-        _losses(net, folder / f"lessons-{plan.seed}", plan, number, half=half), 1
-    ):
-        if number == 0 and done % _SAY == 0:
+    for done, loss in enumerate(_losses(net, folder / "lessons", plan, part), 1):
+        if part.number == 0 and done % _SAY == 0:
             minutes = (time.monotonic() - began) / 60
             left = minutes / done * (steps - done)
             click.echo(f"{done}/{steps} loss {loss:.3f} {left:.0f} min left")
-        if number == 0 and done % _REPORT_BATCHES == 0:
+        if part.number == 0 and done % _REPORT_BATCHES == 0:
             _save(net, folder, weights)
-    if number == 0:
+    if part.number == 0:
         _save(net, folder, weights)
-    distributed.destroy_process_group()
 
 
 def _save(net: Any, folder: Path, weights: Path) -> None:  # noqa: ANN401 - torch is an extra, without types here
     """Write the weights, and print how the network reads cards that are not taught."""
-    click.echo(_watched(net, load(folder / "watched" / "000.npy")))
-    torch.save(net.state_dict(), weights.with_suffix(".pt"))
-    export(copy.deepcopy(net), weights)
+    written = network()
+    written.load_state_dict(net.state_dict())
+    click.echo(_watched(written, load(folder / "watched" / "000.npy")))
+    torch.save(written.state_dict(), weights.with_suffix(".pt"))
+    export(written, weights)
 
 
-def _losses(
-    net: Any,  # noqa: ANN401 - as above
-    lessons: Path,
-    plan: Plan,
-    number: int,
-    *,
-    half: bool,
-) -> Iterator[float]:
+def _losses(net: Any, lessons: Path, plan: Plan, part: _Part) -> Iterator[Any]:  # noqa: ANN401 - as above
     """Train, and yield the loss of each batch; in the end average the weights of the cycles."""
+    net.train()
+    on_gpu = part.device == "cuda"
+    if on_gpu:  # starting its many short kernels one by one would take longer than they do
+        net = torch.cuda.make_graphed_callables(net, (_example(part),))
     ends: list[dict[str, Any]] = []
-    batches = _batches(lessons, plan, number)
+    batches = _batches(lessons, plan, part)
     for rate, steps in zip(_RATES, plan.steps, strict=True):
-        optimiser = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=1e-3)
+        optimiser = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=1e-3, fused=on_gpu)
         pace = torch.optim.lr_scheduler.OneCycleLR(
             optimiser, rate, total_steps=steps, pct_start=0.1
         )
         for images, answers in islice(batches, steps):
-            loss = _loss(net.train(), images, answers, half=half)
+            loss = _loss(net, images, answers, half=part.half)
             optimiser.zero_grad()
             loss.backward()
-            _share(net, plan.workers)
+            if part.of > 1:
+                _share(net, part.of)
             optimiser.step()
             pace.step()
-            yield loss.item()
+            yield loss.detach()
         ends.append(copy.deepcopy(net.state_dict()))
     net.load_state_dict({name: _mean([end[name] for end in ends]) for name in ends[0]})
 
@@ -160,16 +184,19 @@ def _is_half_quicker() -> bool:
     equally good.
     """
     net = network().to(memory_format=torch.channels_last)
-    images, answers = (
-        torch.zeros(_BATCH_SIZE, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]),
-        torch.ones(_BATCH_SIZE, 3),
-    )
+    images, answers = _example(_Part()), torch.ones(_BATCH_SIZE, 3)
     took = {}
     for half in (True, False, True, False):  # the first run of each is a warm-up
         began = time.process_time()
         _loss(net, images, answers, half=half).backward()
         took[half] = time.process_time() - began
     return took[True] < took[False]
+
+
+def _example(part: _Part) -> Any:  # noqa: ANN401 - as above
+    """Return images of a batch's size."""
+    images = torch.rand(_BATCH_SIZE // part.of, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0])
+    return images.to(part.device, memory_format=torch.channels_last)
 
 
 def _share(net: Any, workers: int) -> None:  # noqa: ANN401 - torch is an extra, without types here
@@ -182,8 +209,9 @@ def _share(net: Any, workers: int) -> None:  # noqa: ANN401 - torch is an extra,
         gradient.copy_(part.view_as(gradient))
 
 
-def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]:
-    chance = np.random.default_rng([plan.seed, number])
+def _batches(folder: Path, plan: Plan, part: _Part) -> Iterator[tuple[Any, Any]]:
+    """Yield a process's share of all batches."""
+    chance = np.random.default_rng([plan.seed, part.number])
     shards: list[Lessons] = []
     known: set[Path] = set()
     for step in range(sum(plan.steps)):
@@ -191,33 +219,36 @@ def _batches(folder: Path, plan: Plan, number: int) -> Iterator[tuple[Any, Any]]
             new = sorted(set(folder.glob("*.npy")) - known)
             shards.extend(load(path) for path in new)
             known.update(new)
-        yield _batch(chance, shards)
+        yield _batch(chance, shards, part)
 
 
-def _batch(chance: np.random.Generator, shards: list[Lessons]) -> tuple[Any, Any]:
-    """Draw a random batch, with random changes of light, colour and position."""
-    size = len(shards[0].images)
-    which = np.sort(chance.integers(len(shards) * size, size=_BATCH_SIZE))
+def _batch(chance: np.random.Generator, shards: list[Lessons], part: _Part) -> tuple[Any, Any]:
+    """Draw random patches, with random changes of light, colour and position."""
+    size, count = len(shards[0].images), _BATCH_SIZE // part.of
+    which = np.sort(chance.integers(len(shards) * size, size=count))
     images = np.stack([shards[n // size].images[n % size] for n in which])
     answers = np.stack([shards[n // size].answers[n % size] for n in which])
-    seen = restored(images) * chance.uniform(0.9, 1.1, (_BATCH_SIZE, 3, 1, 1)).astype(np.float32)
-    seen += chance.normal(0, 0.06, (_BATCH_SIZE, 1, 1, 1)).astype(np.float32)
+    light = chance.uniform(0.9, 1.1, (count, 3, 1, 1)).astype(np.float32)
+    offset = chance.normal(0, 0.06, (count, 1, 1, 1)).astype(np.float32)
     shift = (int(chance.integers(-2, 3)), int(chance.integers(-2, 3)))
-    seen = np.roll(seen, shift, (2, 3))
-    patches = torch.from_numpy(np.ascontiguousarray(seen))
-    return patches.contiguous(memory_format=torch.channels_last), torch.from_numpy(answers)
+    patches, *changes, labels = (
+        torch.from_numpy(each).to(part.device) for each in (images, light, offset, answers)
+    )
+    seen = (restored(patches) * changes[0] + changes[1]).roll(shift, (2, 3))
+    return seen.contiguous(memory_format=torch.channels_last), labels
 
 
 def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: ANN401 - tensors; torch is an extra
     """
     Return the loss: the rank weighted by legibility, otherwise "no index"; the suit if legible.
     """
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+    with torch.autocast(images.device.type, dtype=torch.bfloat16, enabled=half):
         outputs = net(images)
     outputs = outputs.float()
     legible = answers[:, 2:]
     rank = functional.one_hot(answers[:, 0].long(), RANK_OUTPUTS).float()
-    nothing = functional.one_hot(torch.full((len(answers),), NO_INDEX), RANK_OUTPUTS).float()
+    no_index = torch.full_like(answers[:, 0], NO_INDEX).long()
+    nothing = functional.one_hot(no_index, RANK_OUTPUTS).float()
     wanted = rank * legible + nothing * (1 - legible)
     wanted = wanted * (1 - _SMOOTHING) + _SMOOTHING / RANK_OUTPUTS
     ranks = functional.cross_entropy(outputs[:, :RANK_OUTPUTS], wanted)
@@ -233,7 +264,7 @@ def _loss(net: Any, images: Any, answers: Any, *, half: bool) -> Any:  # noqa: A
 def _watched(net: Any, lessons: Lessons) -> str:  # noqa: ANN401 - as above
     net.eval()
     with torch.no_grad():
-        images: Any = torch.from_numpy(restored(lessons.images))
+        images: Any = restored(torch.from_numpy(np.array(lessons.images)))
         parts = images.split(500)
         outputs = torch.cat([net(part) for part in parts]).numpy()
     readable = lessons.answers[:, 2] >= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import cv2
 import numpy as np
@@ -30,22 +30,20 @@ class Lessons(Struct, frozen=True):
     answers: NDArray[np.float32]
 
 
-def generate(
-    folder: Path, source: Source, shards: int, *, seed: int = 0, workers: int = 2
-) -> None:
-    """Render the missing shards of a folder; determined by the seed."""
+def generate(folder: Path, source: Source, shards: int, *, workers: int = 2) -> None:
+    """Render the missing shards of a folder; a shard of a number is always the same."""
     folder.mkdir(parents=True, exist_ok=True)
     numbers = [n for n in range(shards) if not (folder / f"{n:03}.npy").exists()]
-    make = partial(_make, folder, source, seed)
+    make = partial(_make, folder, source)
     if workers == 1:
         list(map(make, numbers))
         return
     together(make, [(each,) for each in numbers], workers)
 
 
-def _make(folder: Path, source: Source, seed: int, number: int) -> None:
+def _make(folder: Path, source: Source, number: int) -> None:
     cv2.setNumThreads(1)
-    chance = np.random.default_rng([seed, number, int(source.held_out)])
+    chance = np.random.default_rng([0, number, int(source.held_out)])
     images = np.empty((SHARD, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]), np.uint8)
     answers = np.empty((SHARD, 3), np.float32)
     for place, patch in enumerate(islice(patches(chance, source), SHARD)):
@@ -69,9 +67,9 @@ def packed(patch: Patch) -> NDArray[np.uint8]:
     return np.round((normalise_patch(patch.image) + 2.0) * _STEPS).astype(np.uint8)
 
 
-def restored(images: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Convert bytes to the network's input."""
-    return np.asarray(images / np.float32(_STEPS) - np.float32(2.0), np.float32)
+def restored(images: Any) -> Any:  # noqa: ANN401 - a tensor; torch is an extra, without types here
+    """Convert a tensor of bytes to the network's input."""
+    return images / _STEPS - 2.0
 
 
 def load(path: Path) -> Lessons:
