@@ -9,6 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, Recogniser, window_quads
 from drivers.simulators.card_artwork import back, face
@@ -56,6 +57,24 @@ def test_an_index_alone_is_read(recogniser: Recogniser) -> None:
         assert reading.card in {None, card}, (seed, reading.best)
         right += reading.best is card
     assert right >= 0.95 * len(cards)
+
+
+def test_a_card_on_top_does_not_name_the_one_below(recogniser: Recogniser) -> None:
+    deck = DECKS[3]
+    for seed, lower in enumerate(DECK[::3]):
+        upper = DECK[(21 * seed + 5) % len(DECK)]
+        below, above = (face(card, deck, 160) for card in (lower, upper))
+        _lay_over(below, above, right=(0.08, 0.12, 0.16, 0.2)[3 * seed % 4])
+        reading = recogniser.read(*photo(below, deck, 3 * seed))
+        assert reading.card in {None, lower}, (seed, reading.best)
+
+
+def _lay_over(below: NDArray[np.uint8], above: NDArray[np.uint8], right: float) -> None:
+    """Lay a card over another, shifted by parts of its width, so that its index can be seen."""
+    height, width = below.shape[:2]
+    x = round(right * width)
+    below[:, x:] = above[:, : width - x]
+    cv2.line(below, (x, 0), (x, height), (120, 120, 120))
 
 
 def test_a_back_is_no_card(recogniser: Recogniser) -> None:

@@ -16,7 +16,7 @@ from drivers.camera.recognition.confidence_and_blur import (
     accepted_card,
     belief_of,
     combine_ends,
-    doubt_for,
+    doubt_between,
     load_curve,
     threshold_for,
 )
@@ -88,13 +88,15 @@ def test_all_networks_are_asked_where_the_first_sees_an_index(tmp_path: Path) ->
     assert recogniser.answers(patches, 2) == pytest.approx(answers[:2], abs=1e-3)
 
 
-def test_a_doubted_card_stays_the_likeliest_and_is_not_accepted() -> None:
-    end = belief_of(_said(4, 1, 9))
-    assert doubt_for(end, set()) is end
-    both = combine_ends([doubt_for(end, {Card("6H")}), doubt_for(end, {Card("6H")})])
-    assert both.best is Card("5H")
-    assert both.confidence < 0.65
-    assert accepted_card([doubt_for(end, {Card("6H")})], 0.8) is None
+@pytest.mark.parametrize("other", [4, 5])
+def test_no_doubted_card_is_accepted(other: int) -> None:
+    five, six = Card("5H"), Card("6H")
+    ends = [belief_of(_said(rank, 1, 9)) for rank in (4, other)]
+    doubted = [doubt_between(end, five, {six}) for end in ends]
+    assert combine_ends(doubted).best is five
+    assert combine_ends(doubted).confidence < 0.65
+    assert accepted_card(doubted, 0.8) is None
+    assert accepted_card(doubted[:1], 0.8) is None
 
 
 def _single_networks(folder: Path) -> list[Recogniser]:

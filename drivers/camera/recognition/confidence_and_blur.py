@@ -110,15 +110,22 @@ def pool_beliefs(beliefs: Sequence[Belief], min_weight: float = MIN_WEIGHT) -> B
     return Belief(cards / product, blank / product)
 
 
-def doubt_for(belief: Belief, others: Collection[Card]) -> Belief:
-    """Return a belief a good part of which is shared by other cards; unchanged if none."""
-    if not others:
-        return belief
-    cards = belief.cards * (1 - _DOUBT)
+def doubt_between(belief: Belief, likeliest: Card, others: Collection[Card]) -> Belief:
+    """
+    Return a belief in several cards, little more in the likeliest than in the others together.
+
+    Ends or views that are all in doubt between the same cards leave it, however often combined.
+    """
+    cards = np.zeros_like(belief.cards)
+    seen = float(belief.cards.sum())
+    cards[_place(likeliest)] = seen * (1 - _DOUBT)
     for card in others:
-        place = RANKS.index(card.rank), SUITS.index(card.suit)
-        cards[place] += float(belief.cards.sum()) * _DOUBT / len(others)
+        cards[_place(card)] = seen * _DOUBT / len(others)
     return Belief(cards, belief.nothing)
+
+
+def _place(card: Card) -> tuple[int, int]:
+    return RANKS.index(card.rank), SUITS.index(card.suit)
 
 
 def combine_ends(ends: Sequence[Belief]) -> Belief:

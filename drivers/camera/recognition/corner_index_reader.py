@@ -31,7 +31,8 @@ from drivers.camera.recognition.confidence_and_blur import (
     accepted_card,
     belief_of,
     combine_ends,
-    doubt_for,
+    count_visible_ends,
+    doubt_between,
     pool_beliefs,
     sees_index,
 )
@@ -153,7 +154,7 @@ WEIGHTS_FILE: Final = _FOLDER / "networks.zip"
 _WINDOW_SCALES: Final = (1.19, 0.84, 1.5)
 """Scales of the windows through which an index is read: decks have different index sizes."""
 
-_MIN_SCALE_WEIGHT: Final = 0.05
+_MIN_SCALE_WEIGHT: Final = 0.2
 """
 Weight of a scale that shows no index, relative to 1 of one that certainly does.
 
@@ -165,8 +166,11 @@ _NAMED: Final = 0.6
 """Confidence from which one network names a card through one window."""
 
 _FIRST_NETWORKS: Final = 2
-_CERTAIN: Final = 0.993
-"""Confidence of the first networks through the first window from which that is enough."""
+_CERTAIN: Final = 0.98
+"""Confidence of the first networks from which the first window of each end is enough."""
+
+_CERTAIN_PIXELS: Final = 46.0
+"""Height of an index window in the image below which everything is asked all the same."""
 
 _MIN_CONTRAST: Final = 8.0
 """Range from ink to paper in the channel that shows the most, below which a patch is empty."""
@@ -393,12 +397,17 @@ def _named_cards(answers: NDArray[np.float32]) -> set[Card]:
 
 def _doubted(ends: Sequence[IndexReading], named: set[Card]) -> list[IndexReading]:
     """Doubt the ends where single networks name other cards than all together."""
-    others = named - {combine_ends([end.believed for end in ends]).best}
-    return [replace(end, believed=doubt_for(end.believed, others)) for end in ends]
+    best = combine_ends([end.believed for end in ends]).best
+    if not (others := named - {best}):
+        return list(ends)
+    return [replace(end, believed=doubt_between(end.believed, best, others)) for end in ends]
 
 
 def _is_certain(reading: CardReading) -> bool:
-    return accepted_card([end.believed for end in reading.ends], _CERTAIN) is not None
+    """Return whether every end shows a large index, and together they leave hardly any doubt."""
+    ends = [end.believed for end in reading.ends]
+    shown = count_visible_ends(ends) == len(ends) and reading.index_pixels >= _CERTAIN_PIXELS
+    return shown and accepted_card(ends, _CERTAIN) is not None
 
 
 def _load_networks(path: Path) -> list[cv2.dnn.Net]:
