@@ -55,7 +55,7 @@ def test_the_stated_test_was_passed() -> None:
     assert test["cards"] >= 30_000
     assert test["wrong"] * 15_000 <= test["cards"] * test["accepted"]
     assert test["within_accepted"] >= 0.975
-    assert test["within_wrong"] == 0
+    assert test["within_wrong"] * 15_000 <= test["within"] * test["within_accepted"]
     assert test["chosen_with"] >= 30_000
 
 
