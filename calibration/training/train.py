@@ -65,7 +65,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 class _Part(Struct, frozen=True, kw_only=True):
     """
-    What one process does.
+    A process's share of each batch, and where it computes.
 
     Attributes:
         number: Of the process; the first one reports.

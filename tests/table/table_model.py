@@ -125,7 +125,7 @@ class Setup:
         return told
 
     def signals(self) -> tuple[Signal, ...]:
-        """Return what the equipment can tell."""
+        """Return the signals that the equipment has."""
         has = {
             Signal.SLOTS: self.slots,
             Signal.RESULTS: self.end == "result",

@@ -331,8 +331,8 @@ class Recogniser:
         Return the outputs of so many networks (None: of all), of each a row for each patch.
 
         Where the first network sees no index, the others are not asked, and its output stands for
-        theirs. Each was trained with other pictures, so they make different errors on cards that
-        no training had.
+        theirs. Each began its training with other random weights, so they make different errors on
+        cards that no training had.
         """
         first, *others = self._networks[:networks]
         rows = _run(first, patches)
