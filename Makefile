@@ -57,7 +57,9 @@ test-fast: WORKERS = $(shell nproc)
 test-fast: venv
 	$(PYTEST) $(FAST) $(ARGS)
 
+# A slow computer takes minutes for the largest volumes.
 test-all: export TEST_VOLUME = full
+test-all: export PYTEST_ADDOPTS = --timeout=900
 test-all: MORE_PROGRAMS = node
 test-all: test
 

@@ -456,7 +456,7 @@ class TestReader:
         written(tmp_path, *options, "json-lines")
         path = tmp_path / "etc/shoe-daemon/table-1.toml"
         assert load_config(path).readers[0].driver.name == "json-lines"
-        result = init(tmp_path, *options, "json-lines", "--listen", "0.2")
+        result = init(tmp_path, *options, "json-lines", "--listen", "2")
         assert "bytes, no frames of json-lines; expected a known reader" in str(result.exception)
         result = init(tmp_path, *options, "shoe")
         assert "driver: 'shoe'; expected one of angel-eye-ii, bee-tek, " in str(result.exception)
