@@ -74,8 +74,9 @@ def _wait_for_question(machine: VirtualMachine, number: int) -> str:
     """Wait for a question, or for the end; return what was shown so far."""
     shown = ""
     while not _has_ended(shown) and len(_questions(shown)) < number:
-        grown = f"test $(stat --format=%s {_LOG}) -gt {len(shown.encode())}"
-        machine.wait(grown, f"question {number} after {shown}", timeout_s=600)
+        next_byte = f"tail --bytes=+{len(shown.encode()) + 1} --follow {_LOG} 2>/dev/null"
+        grown = f"timeout 600 head --bytes=1 <({next_byte}) >/dev/null"
+        assert machine.run(grown, timeout_s=1200).status == 0, f"no question {number}: {shown}"
         shown = machine.check(f"cat {_LOG}")
     return shown
 

@@ -36,17 +36,17 @@ TABLES = 4
 CUTS = int(os.environ.get("POWER_CUTS", "13"))
 """Of each table, one after another, on the same disk."""
 CONTROL_CUTS = 10
-WRITES = (10, 120)
+WRITES = (10, 80)
 """Least and most writes of the disk from the first event of a cycle to the cut."""
 
 MOUNT = """
-set -e
 mount -o {options} /dev/disk/by-id/scsi-*_data /srv
 test -d /srv/mosquitto || cp -a /var/lib/mosquitto /srv/mosquitto
 mkdir -p -m 755 /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/mosquitto /var/lib/mosquitto
 """
+START = f"systemctl start mosquitto {UNIT}"
 BOARD_LOGIN = "systemd-creds decrypt --name=board.password /etc/shoe-daemon/board.password.cred"
 DO_NOT_WAIT = """
 set -e
@@ -119,9 +119,9 @@ class Cuts:
             stack.enter_context(disk)
             machine = stack.enter_context(resumed(folder, self._snapshot))
             server = {"type": "unix", "path": str(folder / "nbd")}
-            machine.add_disk("data", driver="nbd", server=server)
-            machine.check(MOUNT.format(options=self._options))
-            machine.check(f"{self._prepare}\nsystemctl start mosquitto {UNIT}")
+            wait = machine.add_disk("data", driver="nbd", server=server)
+            mount = MOUNT.format(options=self._options)
+            machine.check(f"set -e\n{wait}\n{mount}{self._prepare}\n{START}")
             self._compare(machine)
             machine.plug_serial("adapter", line, SERIAL)
             yield machine, disk

@@ -144,7 +144,8 @@ class VirtualMachine:
 
     def wait(self, command: str, what: str = "", *, timeout_s: float = 240) -> None:
         """Wait until a shell command succeeds in the guest."""
-        loop = f"timeout {timeout_s} bash -c {shlex.quote(f'until {command}; do sleep 0.3; done')}"
+        # Seldom: in the guest a process takes a tenth of a second, which all else then lacks.
+        loop = f"timeout {timeout_s} bash -c {shlex.quote(f'until {command}; do sleep 1; done')}"
         answer = self.run(loop, timeout_s=2 * timeout_s)
         assert answer.status == 0, f"waited {timeout_s} s in vain: {what or command}: {answer}"
 
@@ -154,19 +155,25 @@ class VirtualMachine:
         padded = self.folder / "transfer.img"
         padded.write_bytes(source.read_bytes().ljust(-(-size // 512) * 512, b"\0"))
         file = {"driver": "file", "filename": str(padded)}
-        self.add_disk("transfer", driver="raw", file=file)
-        self.check(
-            f"head --bytes={size} /dev/disk/by-id/scsi-*_transfer > {target}", timeout_s=600
-        )
+        wait = self.add_disk("transfer", driver="raw", file=file)
+        copy = f"head --bytes={size} /dev/disk/by-id/scsi-*_transfer > {target}"
+        self.check(f"{wait} && {copy}", timeout_s=600)
         self.unplug("transfer")
         self.monitor("blockdev-del", **{"node-name": "transfer"})
 
-    def add_disk(self, name: str, **source: Any) -> None:  # noqa: ANN401 - qemu's
-        """Connect a disk; in the guest its path is ``/dev/disk/by-id/scsi-*_NAME``."""
+    def add_disk(self, name: str, **source: Any) -> str:  # noqa: ANN401 - qemu's
+        """
+        Connect a disk; in the guest its path is ``/dev/disk/by-id/scsi-*_NAME``.
+
+        Returns:
+            A command that waits in the guest until it is there.
+        """
         self.monitor("blockdev-add", **{"node-name": name, **source})
         disk = {"driver": "scsi-hd", "id": name, "drive": name, "device_id": name}
         self.monitor("device_add", **disk, bus="scsi.0", **{"write-cache": "on"})
-        self.wait(f"test -b /dev/disk/by-id/scsi-*_{name}")
+        return (
+            f"timeout 240 sh -c 'until test -b /dev/disk/by-id/scsi-*_{name}; do sleep 0.3; done'"
+        )
 
     def forward(self, guest_port: int) -> int:
         """Return a port of this computer that is forwarded to a port of the guest."""
