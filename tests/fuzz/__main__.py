@@ -74,11 +74,13 @@ class Fuzzer:
         self._shapes = {shape(outcome(name, each)) for each in self._corpus}
 
     def run(self, seconds: float) -> None:
-        """Try inputs for so many seconds of processor time."""
+        """Try inputs for so many seconds of processor time; an interrupted run counts, too."""
         begin = time.process_time()
-        while time.process_time() < begin + seconds:
-            self._try(mutated(self._chance, self._corpus))
-        self._add_up(time.process_time() - begin)
+        try:
+            while time.process_time() < begin + seconds:
+                self._try(mutated(self._chance, self._corpus))
+        finally:
+            self._add_up(time.process_time() - begin)
 
     def _add_up(self, seconds: float) -> None:
         spent = json.loads(SPENT.read_text(encoding="ascii"))
