@@ -39,17 +39,19 @@ CONTROL_CUTS = 10
 WRITES = (10, 80)
 """Least and most writes of the disk from the first event of a cycle to the cut."""
 
-MOUNT = """
+START = """
+set -e
+{wait_for_disk}
 mount -o {options} /dev/disk/by-id/scsi-*_data /srv
 test -d /srv/mosquitto || cp -a /var/lib/mosquitto /srv/mosquitto
 mkdir -p -m 755 /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/daemon /var/lib/private/shoe-daemon
 mount --bind /srv/mosquitto /var/lib/mosquitto
+{prepare}
+systemctl start mosquitto {unit}
 """
-START = f"systemctl start mosquitto {UNIT}"
 BOARD_LOGIN = "systemd-creds decrypt --name=board.password /etc/shoe-daemon/board.password.cred"
 DO_NOT_WAIT = """
-set -e
 cd /opt/shoe-daemon/lib/python3*/site-packages/shoe_daemon/journal
 sed -i "s/'FULL' if durable else 'OFF'/'NORMAL'/" journal_writer.py
 grep -q "{'NORMAL'}" journal_writer.py
@@ -120,8 +122,11 @@ class Cuts:
             machine = stack.enter_context(resumed(folder, self._snapshot))
             server = {"type": "unix", "path": str(folder / "nbd")}
             wait = machine.add_disk("data", driver="nbd", server=server)
-            mount = MOUNT.format(options=self._options)
-            machine.check(f"set -e\n{wait}\n{mount}{self._prepare}\n{START}")
+            machine.check(
+                START.format(
+                    wait_for_disk=wait, options=self._options, prepare=self._prepare, unit=UNIT
+                )
+            )
             self._compare(machine)
             machine.plug_serial("adapter", line, SERIAL)
             yield machine, disk

@@ -144,7 +144,7 @@ class VirtualMachine:
 
     def wait(self, command: str, what: str = "", *, timeout_s: float = 240) -> None:
         """Wait until a shell command succeeds in the guest."""
-        # Seldom: in the guest a process takes a tenth of a second, which all else then lacks.
+        # Once a second: each look costs the guest a tenth of a second of its processor.
         loop = f"timeout {timeout_s} bash -c {shlex.quote(f'until {command}; do sleep 1; done')}"
         answer = self.run(loop, timeout_s=2 * timeout_s)
         assert answer.status == 0, f"waited {timeout_s} s in vain: {what or command}: {answer}"
