@@ -140,7 +140,7 @@ def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
 def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
     """Read the cards of a shard: right, confidence, sharpness, pixels, ends, conditions."""
     cv2.setNumThreads(1)
-    recogniser = Recogniser(weights)
+    recogniser = Recogniser(weights, pixels=0)  # what small cards would give is measured too
     rows = []
     for image, quad, row in _kept(path):
         reading = recogniser.read(image, quad)

@@ -33,7 +33,7 @@ class ByHeart:
 
     def __init__(self, style: int = 0, least: float = 0.7) -> None:
         self._style = style
-        self._least = least
+        self.least = least
         self.reads = 0
 
     def read(self, image: NDArray[np.uint8], quad: NDArray[np.float32]) -> Known:
@@ -50,7 +50,7 @@ class ByHeart:
         first, second = np.argsort(scores)[::-1][:2]
         score = float(scores[first])
         best = Card(names[int(first)])
-        sure = score > self._least and score - scores[second] > 0.001
+        sure = score > self.least and score - scores[second] > 0.001
         return Known(best if sure else None, best, max(0.0, score), (best,))
 
     def combined(self, readings: Sequence[Known]) -> Known:

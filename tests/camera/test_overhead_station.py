@@ -34,7 +34,8 @@ def drawn(scene: Scene, number: int) -> Image:
 class Watched:
     """A station that processes scenes."""
 
-    def __init__(self, profile: Profile, evidence: Path | None = None) -> None:
+    def __init__(self, profile: Profile, evidence: Path | None = None, fps: float = FPS) -> None:
+        self.fps = fps
         self.reader = ByHeart()
         self.station = make_station(profile, CameraOptions(), evidence, self.reader)
         self.said: list[Statement] = []
@@ -42,8 +43,8 @@ class Watched:
 
     def show(self, scene: Scene, seconds: float = 0.5) -> Told:
         before = len(self.said)
-        for number in range(round(seconds * FPS)):
-            self.now += 1 / FPS
+        for number in range(round(seconds * self.fps)):
+            self.now += 1 / self.fps
             self.said += self.station.process(
                 VideoFrame(drawn(scene, number % 2), self.now, number)
             )
@@ -105,6 +106,29 @@ def test_a_hand_is_neither_a_card_nor_its_removal(table: Watched) -> None:
     assert table.show(card) == [placed("P1", "QH")]
     assert table.show(card.but(hands=((x + 5, y),)), 1.5) == []
     assert table.show(card, 1) == []
+
+
+def test_a_slow_computer_reads_every_place_in_turn(profile: Profile) -> None:
+    # One frame in two seconds: all places are due in each of them.
+    table = Watched(profile, fps=0.5)
+    table.show(Scene(), 4)
+    table.reader.least = 2.0
+    slots = ("P1", "B1", "P2", "B2")
+    lying = Scene(tuple(on(slot, "8S") for slot in slots))
+    told = sorted(table.show(lying, 80), key=lambda said: slots.index(said[1] or ""))
+    assert told == [("unreadable", slot, None) for slot in slots]
+    # All of them are looked at again.
+    table.reader.least = 0.7
+    assert {slot for _, slot, _ in table.show(lying, 30)} == set(slots)
+
+
+def test_one_card_is_read_in_vain_in_each_frame(table: Watched) -> None:
+    table.reader.least = 2.0
+    lying = Scene(tuple(on(slot, "8S") for slot in CENTRES))
+    for _ in range(20):
+        before = table.reader.reads
+        table.show(lying, 1 / FPS)
+        assert table.reader.reads - before <= 1
 
 
 def test_an_unknown_object_is_reported_as_a_possible_card(table: Watched) -> None:

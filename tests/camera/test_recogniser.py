@@ -18,6 +18,8 @@ from shoe_daemon.game.cards import DECK, Card
 from tests.camera.rendered_photos import DECKS, photo
 from tests.volume import sample, volume
 
+Patches = NDArray[np.float32]
+
 
 @pytest.fixture(scope="module")
 def recogniser() -> Recogniser:
@@ -174,6 +176,25 @@ def test_a_reading_tells_what_it_had(recogniser: Recogniser) -> None:
     assert 0 < reading.sharpness < 1.5
     assert len(reading.ends) == 2
     assert reading.ends[0].patch.shape == (96, 48, 3)
+
+
+def test_a_card_that_is_too_small_costs_one_look() -> None:
+    looks: list[int] = []
+
+    class Counting(Recogniser):
+        def answers(self, patches: Patches, networks: int | None = None) -> Patches:
+            looks.append(len(patches))
+            return super().answers(patches, networks)
+
+    def read(width: int, *, printed: bool = True) -> Card | None:
+        looks.clear()
+        image, quad = photo(face(Card("KS"), DECKS[0], 160), DECKS[0], 1, width=width)
+        return reader.read(image if printed else np.full_like(image, 200), quad).card
+
+    reader = Counting()
+    assert (read(50), looks) == (None, [2])
+    assert (read(100), looks) == (Card("KS"), [2])
+    assert (read(100, printed=False), looks) == (None, [2, 6])
 
 
 def test_a_card_outside_the_image_is_not_named(recogniser: Recogniser) -> None:

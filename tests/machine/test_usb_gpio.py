@@ -97,9 +97,8 @@ class Table:
             found.setdefault(each["about"], f"{each['verdict']}: {each['text']}")
         return found
 
-    def wait_for(self, kind: str, link: str | None = None) -> dict[str, Any]:
-        """Wait for the next event of a type; return its data."""
-        wanted = {} if link is None else {"link": link}
+    def wait_for(self, kind: str, **wanted: str) -> dict[str, Any]:
+        """Wait for the next event of a type with these data; return its data."""
         self.seq, data = next_event(self.machine, self.seq, kind, **wanted)
         return data
 
@@ -156,7 +155,7 @@ def test_buttons_and_a_lamp_share_a_chip_that_is_pulled_out(table: Table) -> Non
     examine_lines(table)
     machine.check(f"systemctl start mosquitto {UNIT}", timeout_s=400)
     for _ in ("cards", "box"):
-        table.wait_for("reader_status", "up")
+        table.wait_for("reader_status", link="up")
     table.wait_lit()
     assert table.chip.outputs == {FAULT, ALERT}
     play_rounds(table)
@@ -168,10 +167,10 @@ def test_buttons_and_a_lamp_share_a_chip_that_is_pulled_out(table: Table) -> Non
     # The chip itself.
     table.seq = max(events_after(machine, 0))
     table.unplug_chip()
-    assert table.wait_for("reader_status", "down")["source"] == "box"
+    table.wait_for("reader_status", link="down", source="box")
     machine.wait(f"systemctl status {UNIT} | grep 'lamp tower: {DEVICE}: '", "the status")
     table.plug_chip()
-    assert table.wait_for("reader_status", "up")["source"] == "box"
+    table.wait_for("reader_status", link="up", source="box")
     machine.wait(f"! systemctl status {UNIT} | grep 'lamp tower'", "the lamp")
     table.wait_lit()
     play_rounds(table)

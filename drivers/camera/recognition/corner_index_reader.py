@@ -288,12 +288,12 @@ class Recogniser:
     ) -> CardReading:
         """
         Read the windows of all ends at the first scale with two networks; if any doubt is left, at
-        all scales with all networks.
+        all scales with all networks. A card that is too small gets no name in any case.
         """
         heights = [_window_height(end) for end in ends]
         cuts = [_cut(image, window) for window in scaled[0]]
         reading = self._pool_ends(cuts, heights, _FIRST_NETWORKS)
-        if reading.is_clear and _is_certain(reading):
+        if reading.index_pixels < self.pixels or (reading.is_clear and _is_certain(reading)):
             return reading
         cuts += [_cut(image, window) for windows in scaled[1:] for window in windows]
         return self._pool_ends(cuts, heights)

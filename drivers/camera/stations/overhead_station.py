@@ -150,7 +150,8 @@ _CLEARED_AFTER_S: Final = 0.5
 """Time for which all places have to be empty before the table is cleared."""
 
 _MAX_READS_PER_FRAME: Final = 2
-"""Places that are read in one frame, so that frames do not pile up."""
+"""Places that are read in one frame, so that frames do not pile up. A card that cannot be read
+takes as long as three others, and is the last of its frame."""
 
 _MAX_ORDER_WAIT_S: Final = 0.4
 """Time for which a card waits for an earlier place on which something moves."""
@@ -210,8 +211,11 @@ class OverheadStation(CheckedStation):
         statements: list[Statement] = []
         for watched in self._slots_to_read(at):
             # A place is read only where the camera has not moved since it came to rest.
-            if self._pose.confirm(image, at, watched.tracker.still_since):
-                statements += self._read_slot(watched, image, at, light.gain)
+            if not self._pose.confirm(image, at, watched.tracker.still_since):
+                continue
+            statements += self._read_slot(watched, image, at, light.gain)
+            if watched.tracker.was_read_in_vain:
+                break
         self._deal_order.give_up_gone(self._is_empty, at)
         due = self._deal_order.take_due(lambda card: self._waits_for_earlier(card, at))
         statements += map(self._report, due)
@@ -231,13 +235,7 @@ class OverheadStation(CheckedStation):
 
     def _slots_to_read(self, at: float) -> list[_WatchedSlot]:
         wanting = [watched for watched in self._slots if watched.tracker.is_read_due(at)]
-        # A place that has just come to rest goes before one that was read in vain.
-        wanting.sort(
-            key=lambda watched: (
-                watched.tracker.state is not SlotState.SETTLED,
-                -watched.tracker.still_since,
-            )
-        )
+        wanting.sort(key=lambda watched: watched.tracker.reading_order)
         return wanting[:_MAX_READS_PER_FRAME]
 
     def _read_slot(

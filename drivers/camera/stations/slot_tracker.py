@@ -165,6 +165,24 @@ class SlotTracker:
         """The last sighting, where nothing has moved since."""
         return self._votes[-1] if self._votes else None
 
+    @property
+    def was_read_in_vain(self) -> bool:
+        """True if the last look saw a card, and did not name it."""
+        last = self.last_sighting
+        return last is not None and last.kind is SightingKind.UNSURE
+
+    @property
+    def reading_order(self) -> tuple[bool, bool, float]:
+        """
+        Sorts the places that are due for reading.
+
+        One that has just come to rest goes first. Cards that were reported as unreadable go last,
+        in turn: on a slow computer all are due in every frame.
+        """
+        if self.reported_unreadable:
+            return True, False, self._next_read_at
+        return False, self.state is not SlotState.SETTLED, -self.still_since
+
     def update(self, change: SlotChange, at: float) -> bool:
         """Apply the change of the next frame; return whether a card is gone."""
         moved = change.since != self.still_since
