@@ -263,6 +263,7 @@ class RecognisesFrames(Protocol):
 
 # A driver may also have these class variables:
 #   maturity: Maturity    shown by `check-config` and `doctor`
+#   hung_after_s: float   a thread whose read takes this many seconds hangs; 30 if missing
 #   frame_bytes: int      the usual length of a frame, for `calibrate serial`; 8 if missing
 #   likely_options: tuple of dict    options that `calibrate serial` tries; the defaults if missing
 #   simulator: str        "module:Class", a

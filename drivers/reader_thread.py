@@ -35,6 +35,8 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 _LINE_CHECK_INTERVAL_S: Final = 1.0
 _MIN_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 10.0
+_HUNG_AFTER_S: Final = 30.0
+"""Opening a line takes less, even if it waits for a name server."""
 
 _log = structlog.get_logger(__name__)
 
@@ -100,8 +102,9 @@ class Reader:
         url: The line, as `open_transport` takes it.
         ages: Times of the latest events; may be read from any thread.
         counts: Totals; may be read from any thread.
-        last_loop: When the loop last ran (monotonic): some seconds ago means that the
-            thread hangs in the driver or the sink.
+        last_loop: When the loop last ran (monotonic).
+        hung_after_s: Seconds without a loop after which the thread hangs in the driver or the
+            sink.
         busy: Whether bytes were read whose frames the sink has not received yet; all
             other bytes in `counts` have been processed.
         blocked_since: When the sink began to refuse a frame; None while it accepts.
@@ -125,6 +128,7 @@ class Reader:
         self.counts = Counts()
         self.ages = Ages()
         self.last_loop = environment.clock()
+        self.hung_after_s: float = getattr(driver, "hung_after_s", _HUNG_AFTER_S)
         self.busy = False
         self.blocked_since: float | None = None
         self.detail = "not opened yet"

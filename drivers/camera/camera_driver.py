@@ -36,6 +36,8 @@ class CameraDriver:
     name: ClassVar[str] = "camera"
     line: ClassVar[LineSettings] = LineSettings()
     options_type: ClassVar[type[Struct]] = CameraOptions
+    hung_after_s: ClassVar[float] = 120.0
+    """On a slow computer the networks take long. A camera that hangs is noticed by itself."""
 
     def __init__(self, options: CameraOptions | None = None) -> None:
         self.options = options or CameraOptions()

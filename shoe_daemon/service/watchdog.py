@@ -17,10 +17,6 @@ _log = structlog.get_logger(__name__)
 
 _NOTIFY_INTERVAL_S: Final = 1.0
 
-_HUNG_AFTER_S: Final = 30.0
-"""From this time without a loop on, a reader's thread counts as hung: opening a
-line takes less, even if it waits for a name server."""
-
 
 class Watchdog:
     """
@@ -52,7 +48,7 @@ class Watchdog:
         hung = [
             each.name
             for each in self._readers
-            if each.alive and now - each.last_loop > _HUNG_AFTER_S
+            if each.alive and now - each.last_loop > each.hung_after_s
         ]
         if self._publisher is not None and not self._publisher.health.alive:
             hung.append("mqtt")

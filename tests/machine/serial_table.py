@@ -51,7 +51,7 @@ while True:
 """
 """Waits for an event of a journal after a number, and prints its number and data."""
 
-EVENT_WAIT_S = 240
+EVENT_WAIT_S = 600
 
 
 class Shoe:

@@ -205,6 +205,11 @@ class DealtRounds:
             assert data["banker"]["cards"] == [*map(str, self._coup.banker.cards)]
             self.said["rounds exact"] += 1
 
+    def history(self) -> str:
+        """Return all events, and what the daemon logged last, for the message of a failed test."""
+        events = "\n".join(body.decode() for body in events_after(self._machine, 0).values())
+        return f"\n{events}\n{self._machine.last_logged()}"
+
     def wait_for(self, *kinds: str, **data: str) -> dict[str, Any]:
         """Wait for the next event of one of these types with these data; return its data."""
         self._seq, found = next_event(self._machine, self._seq, *kinds, **data)
@@ -257,7 +262,7 @@ def test_a_camera_is_calibrated_and_reads_rounds_through_faults(
     seconds = time.monotonic() - began
     machine.check(f"systemctl stop {UNIT}")
     assert "good" in machine.check(f"shoe-daemon journal verify --refold {JOURNAL}")
-    assert dealt.said["rounds exact"] >= ROUNDS - 1, dealt.said
+    assert dealt.said["rounds exact"] >= ROUNDS - 1, f"{dealt.said}{dealt.history()}"
     said = ", ".join(f"{count} {what}" for what, count in dealt.said.items())
     torn = ", ".join(f"{table.torn[tear]} {tear.value}" for tear in Tear)
     figure(

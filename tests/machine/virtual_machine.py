@@ -139,7 +139,7 @@ class VirtualMachine:
     def check(self, command: str, *, typed: str = "", timeout_s: float = 240) -> str:
         """Run a shell command in the guest that must succeed; return its output."""
         answer = self.run(command, typed=typed, timeout_s=timeout_s)
-        assert answer.status == 0, f"{command}: {answer}{self._last_logged()}"
+        assert answer.status == 0, f"{command}: {answer}{self.last_logged()}"
         return answer.output
 
     def wait(self, command: str, what: str = "", *, timeout_s: float = 240) -> None:
@@ -148,10 +148,10 @@ class VirtualMachine:
         loop = f"timeout {timeout_s} bash -c {shlex.quote(f'until {command}; do sleep 1; done')}"
         answer = self.run(loop, timeout_s=2 * timeout_s)
         assert answer.status == 0, (
-            f"waited {timeout_s} s in vain: {what or command}: {answer}{self._last_logged()}"
+            f"waited {timeout_s} s in vain: {what or command}: {answer}{self.last_logged()}"
         )
 
-    def _last_logged(self) -> str:
+    def last_logged(self) -> str:
         """Return what the units of the guest logged last, for the message of a failed test."""
         return "\n" + self.run("journalctl -u 'shoe-*' -n 60 -o cat --no-pager").output
 

@@ -15,7 +15,8 @@ from uuid import uuid4
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.reader_thread import Reader
+from drivers.camera.camera_driver import CameraDriver
+from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
@@ -118,7 +119,8 @@ def test_whoever_hangs_is_told_each_time_and_once(monkeypatch: pytest.MonkeyPatc
         "shoe_daemon.service.watchdog.time", SimpleNamespace(monotonic=lambda: now)
     )
     shoe, camera = (
-        SimpleNamespace(name=name, alive=True, last_loop=now) for name in ("shoe", "eye")
+        SimpleNamespace(name=name, alive=True, last_loop=now, hung_after_s=30.0)
+        for name in ("shoe", "eye")
     )
     watch = Watchdog(cast("list[Reader]", [shoe, camera]), None)
     with capture_logs() as logs:
@@ -128,6 +130,24 @@ def test_whoever_hangs_is_told_each_time_and_once(monkeypatch: pytest.MonkeyPatc
                 reader.last_loop = now if reader.name in turning else reader.last_loop
             watch.feed(cast("StatePublisher", SimpleNamespace(summary="")))
     assert [log["threads"] for log in logs] == [["shoe", "eye"], ["shoe"], ["shoe", "eye"]]
+
+
+def test_a_camera_may_take_a_minute_for_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(
+        "shoe_daemon.service.watchdog.time", SimpleNamespace(monotonic=lambda: now)
+    )
+    monkeypatch.setattr(Reader, "alive", True)
+    driver, environment = CameraDriver(), ReaderEnvironment(clock=lambda: now)
+    camera = Reader("eye", driver, "", driver.line, print, environment=environment)
+    watch = Watchdog([camera], None)
+    hung = []
+    for _ in range(3):
+        now += 59
+        with capture_logs() as logs:
+            watch.feed(cast("StatePublisher", SimpleNamespace(summary="")))
+        hung.append(bool(logs))
+    assert hung == [False, False, True]
 
 
 def test_it_is_not_fed_when_the_core_hangs(tmp_path: Path, run: Run) -> None:
