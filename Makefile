@@ -3,7 +3,7 @@
 # make run-camera   the same, read by a simulated camera, with its picture in a browser
 # make test   every promise, in minutes; `make test-fast` the pure tests, in under a minute;
 #             `make test-all` every promise at full volume
-# make test-machine   the packages on a virtual machine: twenty minutes on two processors
+# make test-machine   the packages on a virtual machine: 20 to 40 minutes on two processors
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml

@@ -19,7 +19,8 @@ _HEAD: Final = """# Proof on a machine
 
 Written by `make test-machine` on {date}. A virtual machine with Debian 12 and its own kernel runs
 the Debian packages, under qemu without hardware support: everything in it is five to ten times
-slower than on a table's computer. `tests/machine` describes each test.
+slower than on a table's computer, and the networks of the camera some hundred times.
+`tests/machine` describes each test.
 
 | in the machine | version |
 |---|---|
