@@ -285,10 +285,10 @@ class SharesFrames(Protocol):
 
     def share_frames(self, receive: Callable[[Any], None]) -> None:
         """
-        Pass each frame of all lines that are opened from now on to `receive`, before it is read.
+        Pass each frame of all lines that are opened from now on to `receive`, as it arrives.
 
-        `receive` is called on the reader's thread: it must return at once, and not change the
-        frame.
+        Frames that are not read, because the reader is busy, are passed too. `receive` is called
+        on a thread of the camera: it must return at once, and not change the frame.
         """
 
 

@@ -53,12 +53,10 @@ class CameraLine:
 
     Attributes:
         frame_count: Number of processed frames.
-        receivers: Functions that are given each frame before it is read.
     """
 
     def __init__(self, name: str, capture: CaptureThread, station: Station) -> None:
         self.frame_count = 0
-        self.receivers: Sequence[Callable[[VideoFrame], None]] = ()
         self._name = name
         self._capture = capture
         self._station = station
@@ -77,8 +75,6 @@ class CameraLine:
             raise EndOfCaptureError(f"{self._name}: the pictures are over")
         if frame is None:
             return b""
-        for receive in self.receivers:
-            receive(frame)
         statements = self._station.process(frame)
         self.frame_count += 1
         return b"".join(map(encode_statement, [*statements, *self._status()]))
@@ -127,7 +123,7 @@ def open_camera(
     receivers: Sequence[Callable[[VideoFrame], None]] = (),
 ) -> CameraLine:
     """
-    Open a camera and wait for its first frame; each frame is passed to the receivers too.
+    Open a camera and wait for its first frame; the receivers are given each frame as it arrives.
 
     Raises:
         LineError: No frame arrives, or none of the profile's table.
@@ -145,9 +141,8 @@ def open_camera(
     name, camera, frozen_after = str(address), profile.camera, _FROZEN_LIMITS_S[address.kind]
     check = FrameCheck(name, camera.size, frozen_after=frozen_after)
     capture = CaptureThread(name, lambda: open_source(address, camera, options.fps), check, pace)
-    line = start_line(name, capture, profile, options, evidence)
-    line.receivers = receivers
-    return line
+    capture.receivers = receivers
+    return start_line(name, capture, profile, options, evidence)
 
 
 def start_line(

@@ -3,43 +3,50 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
 from drivers import SharesFrames, VideoFrame, create_driver
-from drivers.camera.camera_as_line import CameraLine
-from drivers.camera.line_messages import Statement
+from drivers.camera.sources.frame_capture_and_checks import (
+    CapturePace,
+    CaptureThread,
+    FrameCheck,
+    Source,
+)
+from drivers.transport import LineError
 from shoe_daemon.witness.video_sources import SharedFrames
+from tests.brokers import wait_for
 
-FRAMES = [
-    VideoFrame(np.full((4, 4, 3), number, np.uint8), number / 10, number) for number in (1, 2)
-]
+_PIXELS = np.random.default_rng(1).integers(0, 255, (3, 64, 64, 3), np.uint8)
+FRAMES = [VideoFrame(image, number / 10, number) for number, image in enumerate(_PIXELS, 1)]
 
 
-class _Capture:
+class _Frames(Source):
     def __init__(self) -> None:
         self._frames = list(FRAMES)
 
-    def take(self, _timeout: float) -> VideoFrame | None:
-        return self._frames.pop(0) if self._frames else None
+    def read(self) -> tuple[Any, float | None]:
+        if not self._frames:
+            raise LineError("no more frames")
+        return self._frames.pop(0).image, None
 
 
-class _Station:
-    def process(self, frame: VideoFrame) -> list[Statement]:
-        assert self.shown[-1] is frame, "it is shown before it is read"
-        return []
-
-    def __init__(self) -> None:
-        self.shown: list[VideoFrame] = []
-
-
-def test_each_frame_is_shown_before_it_is_read() -> None:
-    station = _Station()
-    line = CameraLine("camera", _Capture(), station)  # type: ignore[arg-type]
-    line.receivers = [station.shown.append]
-    for _ in range(3):
-        line.read()
-    assert list(map(id, station.shown)) == list(map(id, FRAMES))
+def test_each_frame_is_shown_also_while_the_reader_is_busy_with_another() -> None:
+    shown: list[VideoFrame] = []
+    check = FrameCheck("camera", (64, 64))
+    capture = CaptureThread("camera", _Frames, check, CapturePace(live=True))
+    capture.receivers = [shown.append]
+    capture.start()  # nothing takes the frames
+    wait_for(lambda: len(shown) == len(FRAMES), "all frames")
+    for seen, frame in zip(shown, FRAMES, strict=True):
+        assert np.array_equal(seen.image, frame.image)
+    taken = []
+    with pytest.raises(LineError, match="no more frames"):
+        while True:
+            taken.append(capture.take(1))
+    assert taken[-1] is shown[-1], "it is the same frame, not a copy"
 
 
 def test_a_slow_witness_has_the_newest_frame_only() -> None:

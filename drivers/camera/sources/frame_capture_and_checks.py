@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import cv2
@@ -202,6 +202,7 @@ class CaptureThread:
         count: Frames that arrived.
         dropped: Frames that were not taken in time.
         newest_at: When the newest frame arrived, in seconds of the monotonic clock.
+        receivers: Functions that are given each frame as soon as it has arrived, on this thread.
     """
 
     def __init__(
@@ -214,6 +215,7 @@ class CaptureThread:
         self.count = 0
         self.dropped = 0
         self.newest_at = time.monotonic()
+        self.receivers: Sequence[Callable[[VideoFrame], None]] = ()
         self._name = name
         self._open = open_source
         self._frame_check = frame_check
@@ -325,7 +327,10 @@ class CaptureThread:
             if not self._pace.live and self._pace.real_time:
                 self._wait_for_time(began + at - now)
             self.count += 1
-            self._enqueue(VideoFrame(image, at, self.count))
+            frame = VideoFrame(image, at, self.count)
+            for receive in self.receivers:
+                receive(frame)
+            self._enqueue(frame)
 
     def _wait_for_time(self, seconds: float) -> None:
         with self._changed:
