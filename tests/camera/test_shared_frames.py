@@ -42,10 +42,9 @@ def test_each_frame_is_shown_also_while_the_reader_is_busy_with_another() -> Non
     wait_for(lambda: len(shown) == len(FRAMES), "all frames")
     for seen, frame in zip(shown, FRAMES, strict=True):
         assert np.array_equal(seen.image, frame.image)
-    taken = []
+    taken: list[VideoFrame] = []
     with pytest.raises(LineError, match="no more frames"):
-        while True:
-            taken.append(capture.take(1))
+        taken.extend(iter(lambda: capture.take(1), None))
     assert taken[-1] is shown[-1], "it is the same frame, not a copy"
 
 
