@@ -77,9 +77,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the report: once, for all workers."""
     if _report.tests and VERSIONS_FILE.exists() and not hasattr(session.config, "workerinput"):
+        whole = {HERE, *HERE.parents}
         chosen = (
             session.config.option.keyword
-            or any("::" in each for each in session.config.args)
+            or whole.isdisjoint(Path(each).resolve() for each in session.config.args)
             or "POWER_CUTS" in os.environ
         )
         _report.write(PARTIAL_REPORT if chosen else REPORT)
