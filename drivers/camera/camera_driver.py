@@ -37,7 +37,7 @@ class CameraDriver:
     line: ClassVar[LineSettings] = LineSettings()
     options_type: ClassVar[type[Struct]] = CameraOptions
     hung_after_s: ClassVar[float] = 120.0
-    """On a slow computer the networks take long. A camera that hangs is noticed by itself."""
+    """The networks take long on a slow computer; the capture's thread notices a hanging camera."""
 
     def __init__(self, options: CameraOptions | None = None) -> None:
         self.options = options or CameraOptions()

@@ -80,14 +80,11 @@ class ServiceManager:
                 self.lines += message.decode().splitlines()
 
     def heard(self, line: str) -> int:
-        """Say how often a line was told that begins so."""
+        """Return the number of lines that begin with this text."""
         return sum(each.startswith(line) for each in self.lines)
 
     def forget(self) -> None:
-        """
-        Begin to count anew: what was told until now is forgotten, though it may not
-        have been heard yet.
-        """
+        """Forget all lines that were sent until now, also those that are still on their way."""
         self._forgotten.clear()
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as own:
             own.sendto(_FORGET, self._door.getsockname())
