@@ -46,6 +46,9 @@ EXAMPLES = ("python-scoreboard", "node-scoreboard", "node-red")
 
 _INSTALLATION = re.compile(r"^.*(?:-m venv|pip install|npm ci).*\n", re.MULTILINE)
 _NO_REGISTRY = re.compile("ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT")
+# A request that hangs is sent again; npm alone would wait for it for five minutes.
+_NPM_PATIENCE: Final = {"npm_config_fetch_timeout": "20000", "npm_config_fetch_retries": "4"}
+_NPM_LIMIT_S: Final = 200
 
 
 class Shown(NamedTuple):
@@ -236,12 +239,34 @@ def _installed(name: str) -> Path:
             folder.mkdir()
             for file in ("package.json", "package-lock.json", ".npmrc"):
                 shutil.copy(source / file, folder)
-            (command,) = re.findall(r"^npm ci.*$", _commands(name), re.MULTILINE)
-            done = subprocess.run(
-                command.split(), cwd=folder, capture_output=True, text=True, check=False
-            )
-            if done.returncode and _NO_REGISTRY.search(done.stderr):
-                pytest.skip(f"no registry of npm: {done.stderr.splitlines()[0]}")
-            assert done.returncode == 0, done.stderr
+            _npm_ci(name, folder)
             (folder / "installed").touch()
     return folder / "node_modules"
+
+
+def _npm_ci(name: str, folder: Path) -> None:
+    """Install into a folder; skip the test, and the later ones of this run, without a registry."""
+    refused = CACHE / f"{name}.refused"
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    if refused.exists() and refused.read_text("utf-8").startswith(f"{run}\n"):
+        pytest.skip(refused.read_text("utf-8").removeprefix(f"{run}\n"))
+    (command,) = re.findall(r"^npm ci.*$", _commands(name), re.MULTILINE)
+    try:
+        done = subprocess.run(
+            command.split(),
+            cwd=folder,
+            env=os.environ | _NPM_PATIENCE,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_NPM_LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        reason = f"no registry of npm: nothing within {_NPM_LIMIT_S} s"
+    else:
+        if not done.returncode:
+            return
+        assert _NO_REGISTRY.search(done.stderr), done.stderr
+        reason = f"no registry of npm: {done.stderr.splitlines()[0]}"
+    refused.write_text(f"{run}\n{reason}", "utf-8")
+    pytest.skip(reason)

@@ -255,7 +255,6 @@ def test_an_alert_is_announced_once_while_it_is_open(broker: SampleBroker, tmp_p
     assert re.findall(r"\] alert (\d)", board.output) == ["1", "2", "3", "4"]
 
 
-@pytest.mark.timeout(120)
 @every_board
 def test_a_table_that_died_with_its_broker_looks_live_for_a_heartbeat_and_no_longer(
     broker: SampleBroker, name: str, tmp_path: Path
