@@ -23,6 +23,10 @@ CODE := $(wildcard shoe_daemon drivers calibration bench examples tests tools)
 .PHONY: venv run run-camera test test-fast test-all check wheel deb lock clean distclean
 .DELETE_ON_ERROR:
 
+# Bytecode is kept, whatever the shell says: the packages come without it, and the demo and the
+# tests start many Python processes.
+export PYTHONDONTWRITEBYTECODE =
+
 venv: .venv/.stamp
 	@:
 
@@ -40,9 +44,7 @@ run-camera: venv
 WORKERS ?= $(shell echo $$(( 3 * $$(nproc) )))
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-# The tests start hundreds of Python processes: bytecode is kept, whatever the shell says. Each
-# worker keeps to one thread.
-test test-fast test-all: export PYTHONDONTWRITEBYTECODE =
+# Each worker keeps to one thread.
 test test-fast test-all: export OPENCV_FOR_THREADS_NUM = 1
 test test-fast test-all: export OPENBLAS_NUM_THREADS = 1
 # No process, no network, no picture.
