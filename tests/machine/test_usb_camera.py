@@ -31,6 +31,7 @@ from tests.machine.guided_run import (
 from tests.machine.serial_table import (
     CONFIG,
     JOURNAL,
+    JOURNAL_FILE,
     SITE,
     TABLE,
     UNIT,
@@ -153,6 +154,14 @@ CALIBRATE = (
 )
 
 
+OBSERVED = """
+import sqlite3, sys
+for (body,) in sqlite3.connect(sys.argv[1]).execute("SELECT body FROM observation ORDER BY id"):
+    print(body)
+"""
+"""Prints the observations of a journal."""
+
+
 class DealtRounds:
     """
     Rounds by the rules, dealt before the camera as fast as the daemon in the machine follows.
@@ -206,13 +215,18 @@ class DealtRounds:
             self.said["rounds exact"] += 1
 
     def history(self) -> str:
-        """Return all events, and what the daemon logged last, for the message of a failed test."""
+        """Return what was observed, all events, and the last log, for a failed test's message."""
+        observed = self._machine.check(f"python3 - {JOURNAL_FILE}", typed=OBSERVED)
         events = "\n".join(body.decode() for body in events_after(self._machine, 0).values())
-        return f"\n{events}\n{self._machine.last_logged()}"
+        return f"\n{observed}\n{events}\n{self._machine.last_logged()}"
 
     def wait_for(self, *kinds: str, **data: str) -> dict[str, Any]:
         """Wait for the next event of one of these types with these data; return its data."""
-        self._seq, found = next_event(self._machine, self._seq, *kinds, **data)
+        try:
+            self._seq, found = next_event(self._machine, self._seq, *kinds, **data)
+        except AssertionError as error:
+            error.add_note(f"{kinds} {data} did not come: {self.history()}")
+            raise
         return found
 
 
