@@ -10,7 +10,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import cycle, zip_longest
 from pathlib import Path
 from typing import Any
@@ -222,12 +222,17 @@ class DealtRounds:
 
     def wait_for(self, *kinds: str, **data: str) -> dict[str, Any]:
         """Wait for the next event of one of these types with these data; return its data."""
-        try:
-            self._seq, found = next_event(self._machine, self._seq, *kinds, **data)
-        except AssertionError as error:
-            error.add_note(f"{kinds} {data} did not come: {self.history()}")
-            raise
+        self._seq, found = next_event(self._machine, self._seq, *kinds, **data)
         return found
+
+    @contextmanager
+    def shown_on_failure(self) -> Iterator[None]:
+        """Add the history to the message of a test that fails within the block."""
+        try:
+            yield
+        except AssertionError as error:
+            error.add_note(self.history())
+            raise
 
 
 def test_a_camera_is_calibrated_and_reads_rounds_through_faults(
@@ -257,7 +262,7 @@ def test_a_camera_is_calibrated_and_reads_rounds_through_faults(
     dealt.wait_for("reader_status", link="down")
     table.execute("empty")
     table.with_faults, began = True, time.monotonic()
-    with ExitStack() as plug:
+    with dealt.shown_on_failure(), ExitStack() as plug:
         plug.enter_context(camera())
         dealt.wait_for("reader_status", link="up")
         for number in range(ROUNDS):
