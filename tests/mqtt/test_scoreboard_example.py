@@ -94,7 +94,7 @@ def test_it_shows_the_table_and_what_is_stale(hall: Hall, name: str, tmp_path: P
 
 
 def _halt(hall: Hall, board: Board) -> None:
-    """The daemon hangs: only the missing heartbeat tells it."""
+    """Halt the daemon and let it go on; only missing heartbeats show that it stands still."""
     hall.daemon.process.send_signal(signal.SIGSTOP)
     board.wait_stale("P1:9S B1:2H")
     hall.daemon.process.send_signal(signal.SIGCONT)
@@ -259,7 +259,7 @@ def test_an_alert_is_announced_once_while_it_is_open(broker: SampleBroker, tmp_p
 def test_a_table_that_died_with_its_broker_looks_live_for_a_heartbeat_and_no_longer(
     broker: SampleBroker, name: str, tmp_path: Path
 ) -> None:
-    """The broker kept `online` and a `state`, and nobody is there to publish a last will."""
+    """Retained documents remain without a daemon, and nothing publishes its last will."""
     heartbeat = 4
     state = _document("state") | {"session": "s", "heartbeat": heartbeat, "name": "kept"}
     with broker.listen(TABLE) as table:
