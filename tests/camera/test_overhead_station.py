@@ -42,13 +42,15 @@ class Watched:
         self.now = 0.0
 
     def show(self, scene: Scene, seconds: float = 0.5) -> Told:
-        before = len(self.said)
-        for number in range(round(seconds * self.fps)):
-            self.now += 1 / self.fps
-            self.said += self.station.process(
-                VideoFrame(drawn(scene, number % 2), self.now, number)
-            )
-        return told(self.said[before:])
+        images = (drawn(scene, number % 2) for number in range(round(seconds * self.fps)))
+        return [said for image in images for said in self.see(image)]
+
+    def see(self, image: Image) -> Told:
+        """Process one frame."""
+        self.now += 1 / self.fps
+        statements = self.station.process(VideoFrame(image, self.now, 0))
+        self.said += statements
+        return told(statements)
 
 
 def told(said: list[Statement]) -> Told:
@@ -140,6 +142,18 @@ def test_an_unknown_object_is_reported_as_a_possible_card(table: Watched) -> Non
     assert table.show(Scene(chips=over), 4) == [("unreadable", "P1", None)]
     assert table.show(Scene(chips=over), 2) == []
     assert table.show(Scene((on("P1", "QH"),)), 1) == [placed("P1", "QH")]
+
+
+def test_a_torn_picture_is_neither_a_card_nor_its_removal(table: Watched) -> None:
+    lying = Scene((on("P1", "QH"), on("B1", "2D")))
+    assert table.show(lying, 4) == [placed("P1", "QH"), placed("B1", "2D")]
+    for number in range(4):
+        torn = drawn(lying, number % 2).copy()
+        # Most of it is white, so that its light is measured wrongly; four places are whole.
+        torn[:100] = torn[400:] = 255
+        assert table.see(torn) == []
+        assert table.show(lying, 0.8) == []
+    assert table.show(Scene(), 1.5) == [CLEARED]
 
 
 def test_chips_and_markers_are_not_cards(table: Watched) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,6 +98,58 @@ def test_a_card_is_not_reported_again_after_a_hand_passed() -> None:
     assert [place.add_sighting(seen, at) for seen, at in ((KING, 1.1), (ACE, 1.2))] == [None, None]
     assert place.card is ACE.card
     assert not place.is_read_due(2.0)
+
+
+BARE, COVERED = 0.0, 0.97
+"""Share of a place that differs from the empty one."""
+
+
+def empty_since(since: float) -> SlotTracker:
+    """Return the tracker of a place on which nothing has lain or moved since a time."""
+    place = SlotTracker()
+    for at in (since, since + 10):
+        place.update(SlotChange(BARE, since), at)
+    return place
+
+
+@pytest.mark.parametrize("faulty", [1, 2])
+def test_a_frame_with_a_wrong_light_shows_no_card_where_nothing_moved(faulty: int) -> None:
+    place = empty_since(0.0)
+    for at in range(20, 20 + faulty):
+        place.update(SlotChange(COVERED, 0.0), at)
+        assert place.state is SlotState.EMPTY
+
+
+@pytest.mark.parametrize("faulty", [1, 2])
+def test_a_frame_with_a_wrong_light_takes_no_card_off_where_nothing_moved(faulty: int) -> None:
+    place = held(ACE)
+    place.update(SlotChange(COVERED, 0.0), 10.0)
+    for at in range(20, 20 + faulty):
+        assert not place.update(SlotChange(BARE, 0.0), at)
+        assert place.state is SlotState.HELD
+
+
+def test_what_several_frames_show_is_believed_without_a_motion() -> None:
+    place, states = empty_since(0.0), []
+    for share in (COVERED, BARE):
+        for at in (20.0, 20.1, 20.2):
+            place.update(SlotChange(share, 0.0), at)
+        states.append(place.state)
+    assert states == [SlotState.SETTLED, SlotState.EMPTY]
+
+
+def test_an_object_is_a_possible_card_only_after_several_looks_and_some_time() -> None:
+    nothing = Sighting(SightingKind.NOTHING)
+    slow = empty_since(0.0)
+    for at in (30.0, 40.0):
+        slow.update(SlotChange(COVERED, 30.0), at)
+    seen = [slow.add_sighting(nothing, at) for at in (40.0, 50.0, 60.0)]
+    assert [each is not None for each in seen] == [False, False, True]
+    fast = empty_since(0.0)
+    for at in (30.0, 30.1):
+        fast.update(SlotChange(COVERED, 30.0), at)
+    seen = [fast.add_sighting(nothing, at) for at in (30.1, 30.3, 30.7, 31.5, 33.1)]
+    assert [each is not None for each in seen] == [False, False, False, False, True]
 
 
 def test_a_lifted_face_down_card_stays_pending() -> None:

@@ -39,9 +39,14 @@ _UNREADABLE_AFTER_S: Final = 1.2
 """Time after which a card that cannot be read is reported as unreadable."""
 
 _UNKNOWN_AFTER_S: Final = 3.0
+_MIN_UNKNOWN_READS: Final = 3
 _MIN_UNKNOWN_SHARE: Final = 0.6
-"""Share of a place, and time, after which a still object that is not found to be a card is
-reported as a possible card."""
+"""Share of a place, and time and looks after which a still object that is not found to be a card
+is reported as a possible card."""
+
+_MAX_DOUBTED_FRAMES: Final = 2
+"""Frames in a row that are not believed where a place looks occupied, or empty, and was not,
+though nothing has moved on it: the light of a torn picture is measured wrongly."""
 
 _MIN_READS: Final = 6
 _MIN_AGREEING_READS: Final = 2
@@ -150,6 +155,8 @@ class SlotTracker:
         self.still_since = 0.0
         self.card: Card | None = None
         self._share = 0.0
+        self._confirmed_since: float | None = None
+        self._doubted_frames = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -187,6 +194,8 @@ class SlotTracker:
         """Apply the change of the next frame; return whether a card is gone."""
         moved = change.since != self.still_since
         self.still_since, self._share = change.since, change.share
+        if self._is_doubted(change):
+            return False
         still_for = at - change.since
         if change.share < _MIN_OCCUPIED_SHARE:
             bare = change.share < _MAX_EMPTY_SHARE
@@ -204,6 +213,15 @@ class SlotTracker:
         elif self.state is SlotState.MOVING and still_for >= SETTLE_TIME_S:
             self.state = SlotState.SETTLED
         return False
+
+    def _is_doubted(self, change: SlotChange) -> bool:
+        """Return whether a change contradicts the state of a place on which nothing has moved."""
+        if (change.share < _MIN_OCCUPIED_SHARE) == (self.state is SlotState.EMPTY):
+            self._confirmed_since, self._doubted_frames = change.since, 0
+            return False
+        self._doubted_frames += 1
+        still = change.since == self._confirmed_since
+        return still and self._doubted_frames <= _MAX_DOUBTED_FRAMES
 
     def _set_empty(self) -> bool:
         was = self.state
@@ -304,11 +322,9 @@ class SlotTracker:
         return sighting._replace(kind=SightingKind.UNSURE, card=None)
 
     def _check_unknown(self, sighting: Sighting, at: float) -> Sighting | None:
-        if (
-            self.reported_unreadable
-            or self._share < _MIN_UNKNOWN_SHARE
-            or at - self.still_since < _UNKNOWN_AFTER_S
-        ):
+        still_s = at - max(self.still_since, self.since)
+        patient = still_s < _UNKNOWN_AFTER_S or self._read_count < _MIN_UNKNOWN_READS
+        if patient or self.reported_unreadable or self._share < _MIN_UNKNOWN_SHARE:
             return None
         self.reported_unreadable = True
         return sighting._replace(kind=SightingKind.UNSURE)
