@@ -216,9 +216,14 @@ class DealtRounds:
 
     def history(self) -> str:
         """Return what was observed, all events, and the last log, for a failed test's message."""
-        observed = self._machine.check(f"python3 - {JOURNAL_FILE}", typed=OBSERVED)
+        observed = "\n".join(map(json.dumps, self.observed()))
         events = "\n".join(body.decode() for body in events_after(self._machine, 0).values())
         return f"\n{observed}\n{events}\n{self._machine.last_logged()}"
+
+    def observed(self) -> list[dict[str, Any]]:
+        """Return all observations."""
+        found = self._machine.check(f"python3 - {JOURNAL_FILE}", typed=OBSERVED)
+        return [json.loads(line) for line in found.splitlines()]
 
     def wait_for(self, *kinds: str, **data: str) -> dict[str, Any]:
         """Wait for the next event of one of these types with these data; return its data."""
@@ -282,6 +287,8 @@ def test_a_camera_is_calibrated_and_reads_rounds_through_faults(
     machine.check(f"systemctl stop {UNIT}")
     assert "good" in machine.check(f"shoe-daemon journal verify --refold {JOURNAL}")
     assert dealt.said["rounds exact"] >= ROUNDS - 1, f"{dealt.said}{dealt.history()}"
+    seen = [each.get("card") for each in dealt.observed() if each["type"] == "card"]
+    assert None not in seen, f"a card was not read, or an empty place was one{dealt.history()}"
     said = ", ".join(f"{count} {what}" for what, count in dealt.said.items())
     torn = ", ".join(f"{table.torn[tear]} {tear.value}" for tear in Tear)
     figure(

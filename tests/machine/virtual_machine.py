@@ -97,7 +97,8 @@ class VirtualMachine:
             *("-device", "virtio-rng-pci", "-device", "qemu-xhci,id=usb"),
             *("-netdev", "user,id=net,restrict=on", "-device", "virtio-net-pci,netdev=net"),
             *("-device", "virtio-scsi-pci,id=scsi"),
-            *("-drive", f"file={disk},if=none,id=root,format=qcow2"),
+            # The guest does not wait for the host's disk, which other work may keep busy.
+            *("-drive", f"file={disk},if=none,id=root,format=qcow2,cache=unsafe"),
             *("-device", "virtio-blk-pci,drive=root"),
             *devices,
         ]
