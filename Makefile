@@ -70,6 +70,7 @@ test-all: test
 .PHONY: test-machine
 test-machine: export TEST_MACHINE = 1
 test-machine: venv
+	@$(BIN)/python tools/prepare.py mosquitto
 	$(BIN)/pytest -v -s -n 4 --maxschedchunk=1 --timeout=3600 tests/machine \
 	  tests/mqtt/test_real_home_assistant.py $(ARGS)
 
