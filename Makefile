@@ -144,6 +144,7 @@ soak: venv # a month of a table in eight hours, or in SECONDS=…
 # SECONDS is for each parser; new inputs are added to tests/fuzz/corpus.
 fuzz: SECONDS = 60
 fuzz: venv # other bytes and observations every time; FUZZ_SEED=… repeats what it printed
+	@$(BIN)/python tools/prepare.py mosquitto
 	@seed=$${FUZZ_SEED:-$$(date +%s)}; echo "FUZZ_SEED=$$seed"; \
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $$seed && \
 	FUZZ_BYTES=20000000 FUZZ_SEED=$$seed $(BIN)/pytest \

@@ -39,6 +39,7 @@ __all__ = [
     "Relay",
     "free_port",
     "mosquitto",
+    "set_password",
     "wait_for",
 ]
 
@@ -57,6 +58,23 @@ _taken = deque[socket.socket]()
 
 # Debian keeps it where only root looks.
 PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+
+
+def _program() -> str:
+    """Return the path of mosquitto, or skip the test."""
+    if PROGRAM is None:
+        pytest.skip("mosquitto is not installed (apt-get install mosquitto)")
+    return PROGRAM
+
+
+def set_password(accounts: Path, user: str, password: str) -> None:
+    """
+    Write an account into a password file of mosquitto, made where it does not exist; skip the test
+    where mosquitto is not installed.
+    """
+    _program()
+    create = [] if accounts.exists() else ["-c"]
+    subprocess.run(["mosquitto_passwd", *create, "-b", accounts, user, password], check=True)
 
 
 def wait_for(
@@ -130,12 +148,10 @@ class Mosquitto:
 
     def start(self) -> Self:
         """Start it and wait until it listens."""
-        if PROGRAM is None:
-            pytest.skip("mosquitto is not installed (apt-get install mosquitto)")
         with self.log.open("ab") as log:
             begin = log.tell()
             self._process = subprocess.Popen(
-                [PROGRAM, "-c", self._configuration], stdout=log, stderr=log, cwd=self.folder
+                [_program(), "-c", self._configuration], stdout=log, stderr=log, cwd=self.folder
             )
         # Only when it says so does it listen and take signals.
         wait_for(lambda: self._runs(begin), f"mosquitto on port {self.port}")

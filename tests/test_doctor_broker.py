@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -13,7 +12,7 @@ from click.testing import CliRunner
 
 from shoe_daemon import doctor
 from shoe_daemon.cli import main
-from tests.brokers import Listener, Mosquitto, free_port
+from tests.brokers import Listener, Mosquitto, free_port, set_password
 from tests.service.daemon_process import DaemonProcess
 
 pytestmark = pytest.mark.mosquitto
@@ -38,10 +37,8 @@ class Strict(Mosquitto):
 
     def __init__(self, folder: Path, rights: str, more: str = "") -> None:
         folder.mkdir()
-        for number, user in enumerate(("table-7", "board", "pit-display", "auditor")):
-            create = [] if number else ["-c"]
-            words = [*create, "-b", str(folder / "passwords"), user, user]
-            subprocess.run(["mosquitto_passwd", *words], check=True)
+        for user in ("table-7", "board", "pit-display", "auditor"):
+            set_password(folder / "passwords", user, user)
         text = f"user auditor\ntopic readwrite #\n\n{rights}"
         (folder / "rights").write_text(text, encoding="utf-8")
         files = f"password_file {folder}/passwords\nacl_file {folder}/rights\n"

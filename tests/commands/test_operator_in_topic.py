@@ -6,13 +6,12 @@ command in another's name.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.brokers import Mosquitto
+from tests.brokers import Mosquitto, set_password
 from tests.commands.command_table import Pit, Supervisor, open_pit
 
 pytestmark = pytest.mark.mosquitto
@@ -33,9 +32,7 @@ topic write shoe/v1/hall/+/cmd/+/maria
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[tuple[Pit, Supervisor]]:
-    subprocess.run(
-        ["mosquitto_passwd", "-c", "-b", tmp_path / "passwords", "maria", "maria"], check=True
-    )
+    set_password(tmp_path / "passwords", "maria", "maria")
     (tmp_path / "rights").write_text(ACL)
     with (
         Mosquitto(tmp_path, RIGHTS.format(folder=tmp_path)) as broker,

@@ -10,13 +10,12 @@ import json
 import os
 import random
 import socket
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.brokers import Listener, Mosquitto, Relay, mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, Relay, mosquitto, set_password, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.table_messages import alert, payload, roads, topic
 from tests.display.test_display_server import Table
@@ -39,8 +38,7 @@ def rights(folder: Path) -> str:
     """Return the lines of a broker with the sample's rights; everybody's password is the name."""
     passwords = folder / "passwords"
     for user in ("table-1", "board", "pit-display"):
-        create = [] if passwords.exists() else ["-c"]
-        subprocess.run(["mosquitto_passwd", *create, "-b", passwords, user, user], check=True)
+        set_password(passwords, user, user)
     ours = folder / "rights"
     ours.write_text(SAMPLE.read_text(encoding="utf-8").replace("casino", "house"), "utf-8")
     return f"allow_anonymous false\npassword_file {passwords}\nacl_file {ours}"

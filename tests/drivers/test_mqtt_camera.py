@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,15 @@ from shoe_daemon.table.observations import (
     TableCleared,
     Unreadable,
 )
-from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, mosquitto, wait_for
+from tests.brokers import (
+    PATIENCE,
+    Listener,
+    Mosquitto,
+    free_port,
+    mosquitto,
+    set_password,
+    wait_for,
+)
 from tests.drivers.scripted_line import Heard
 from tests.mqtt.test_tls import Papers
 
@@ -404,9 +411,7 @@ class TestBroker:
     def test_a_login_that_is_refused_says_so_and_never_the_password(self, tmp_path: Path) -> None:
         (tmp_path / "secret").write_text("correct horse\n")
         passwords = tmp_path / "passwords"
-        subprocess.run(
-            ["mosquitto_passwd", "-c", "-b", passwords, "eye", "correct horse"], check=True
-        )
+        set_password(passwords, "eye", "correct horse")
         access = tmp_path / "access"
         access.write_text(f"user eye\ntopic read {TOPIC}\n")
         lines = f"allow_anonymous false\npassword_file {passwords}\nacl_file {access}"

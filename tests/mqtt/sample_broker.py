@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from shoe_daemon.mqtt.publisher import Publisher
-from tests.brokers import Listener, Mosquitto, free_port
+from tests.brokers import Listener, Mosquitto, free_port, set_password
 from tests.mqtt.memory_journal import Journal, publishing
 
 __all__ = ["ACCOUNTS", "SYSTEMD", "SampleBroker"]
@@ -69,10 +69,7 @@ class SampleBroker(Mosquitto):
 
     def add_account(self, account: str) -> None:
         """Add an account; before the start."""
-        accounts = self.folder / "shoe.passwd"
-        create = [] if accounts.exists() else ["-c"]
-        command = ["mosquitto_passwd", *create, "-b", str(accounts), account, account]
-        subprocess.run(command, check=True)
+        set_password(self.folder / "shoe.passwd", account, account)
         self.password_file(account).write_text(f"{account}\n", encoding="utf-8")
 
     def password_file(self, account: str) -> Path:

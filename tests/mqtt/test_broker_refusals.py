@@ -6,7 +6,6 @@ twice and a refused login.
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,7 +22,7 @@ from paho.mqtt.properties import Properties
 from shoe_daemon.mqtt.paho_connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
-from tests.brokers import Listener, Mosquitto, wait_for
+from tests.brokers import Listener, Mosquitto, set_password, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
 
 pytestmark = pytest.mark.mosquitto
@@ -44,10 +43,7 @@ class Strict:
         self.secret = folder / "secret"
         passwords = folder / "passwords"
         for user in ("table-7", "board"):
-            create = ["-c"] if user == "table-7" else []
-            subprocess.run(
-                ["mosquitto_passwd", *create, "-b", passwords, user, f"pass of {user}"], check=True
-            )
+            set_password(passwords, user, f"pass of {user}")
         self.secret.write_text("pass of table-7\n", encoding="utf-8")
         self.allow(rights)
         self.broker = Mosquitto(
