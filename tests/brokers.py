@@ -68,10 +68,7 @@ def _program() -> str:
 
 
 def set_password(accounts: Path, user: str, password: str) -> None:
-    """
-    Write an account into a password file of mosquitto, made where it does not exist; skip the test
-    where mosquitto is not installed.
-    """
+    """Add an account to a password file of mosquitto; skip the test without mosquitto."""
     _program()
     create = [] if accounts.exists() else ["-c"]
     subprocess.run(["mosquitto_passwd", *create, "-b", accounts, user, password], check=True)

@@ -1,6 +1,6 @@
 """
-`operator_in_topic`: the broker authenticates operators by topic, and nobody can give a
-command in another's name.
+`operator_in_topic`: the broker authenticates operators by topic, and rejects commands in the name
+of another operator.
 """
 
 from __future__ import annotations

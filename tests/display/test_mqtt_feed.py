@@ -157,7 +157,7 @@ def test_a_refused_subscription_for_staff_costs_nothing_else(tmp_path: Path, ref
 
 
 class StrictRelay(Relay):
-    """The line to a broker that ends a connection which asks for what notifiers tell."""
+    """A relay to a broker that closes connections subscribing to the topics of notifiers."""
 
     def _carry(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
@@ -283,9 +283,7 @@ def _gone(pit: Browser) -> set[str]:
 def test_a_broker_that_comes_back_without_the_daemon_makes_nobody_live_for_long(
     tmp_path: Path,
 ) -> None:
-    """
-    What it kept says `online`: it has lost the last will, and nobody is there who would say more.
-    """
+    """The broker retained `online` and lost the last will; the daemon publishes nothing more."""
     with (
         lasting(tmp_path) as broker,
         Listener(broker.port, "nothing") as listener,
