@@ -69,11 +69,10 @@ class TableStaff:
         self._order("new-shoe", reason="a new shoe")
 
     def call(self, *, aborted: bool) -> None:
-        """End or abort a round, as the dealer."""
+        """End a round, as the dealer; an aborted one is void, and its coup ends too."""
         if aborted:
             self._order("void-round", reason="the cards were taken back")
-        else:
-            self._order("confirm-result", reason="called")
+        self._order("confirm-result", reason="called")
 
     def decide(self) -> None:
         """Void held rounds and acknowledge irregularities, as a supervisor."""

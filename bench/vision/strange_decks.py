@@ -29,6 +29,7 @@ from bench.vision.strange_card_drawing import (
     overlap,
 )
 from calibration.training.process_pool import together
+from drivers.camera.recognition.confidence_and_blur import combine_ends
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.sources.frame_capture_and_checks import Image
@@ -40,7 +41,7 @@ COVERED: Final = ("half-covered", "half-covered, other end hidden", "overlap")
 NAMELESS: Final = ("foreign letters", "emblems")
 KINDS: Final = READABLE + COVERED + NAMELESS
 
-_THRESHOLDS: Final = (0.8, 0.88, 0.94, 0.97, 0.98, 0.985, 0.99, 0.995, 0.999)
+_THRESHOLDS: Final = (0.9, 0.93, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.995)
 _SHARD: Final = 250
 _LOOK_INTERVAL_S: Final = 0.15
 
@@ -55,7 +56,7 @@ class Read(NamedTuple):
         printed: Rank and suit or emblem as printed.
         over: Name of the card that lies over it, if any.
         best: The most likely card.
-        confidence: Of it.
+        accepted_up_to: The highest threshold at which it gets that name, however bad the picture.
         accepted: It reached the threshold, and the picture was clear.
     """
 
@@ -64,7 +65,7 @@ class Read(NamedTuple):
     printed: str
     over: Card | None
     best: Card
-    confidence: float
+    accepted_up_to: float
     accepted: bool
 
 
@@ -117,7 +118,7 @@ def read_shard(weights: Path | None, seed: int, kind: str, count: int) -> list[R
                 drawn.printed,
                 drawn.over,
                 reading.best,
-                reading.confidence,
+                combine_ends([end.believed for end in reading.ends]).accepted_up_to,
                 reading.card is not None,
             )
         )
@@ -218,12 +219,12 @@ def _print_curve(reads: list[Read]) -> None:
         [each for each in reads if each.kind in kinds] for kinds in (READABLE, COVERED, NAMELESS)
     )
     for threshold in _THRESHOLDS:
-        accepted = [each for each in readable if each.confidence >= threshold]
+        accepted = [each for each in readable if each.accepted_up_to >= threshold]
         wrong, mistaken = (
-            sum(each.best is not each.truth for each in group if each.confidence >= threshold)
+            sum(each.best is not each.truth for each in group if each.accepted_up_to >= threshold)
             for group in (readable, covered)
         )
-        named = sum(each.confidence >= threshold for each in nameless)
+        named = sum(each.accepted_up_to >= threshold for each in nameless)
         share = len(accepted) / max(1, len(readable))
         print(f"{threshold:9}  {share:20.1%}  {wrong:5}  {mistaken:24}  {named:17}")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibration.training.readable_conditions import LIMITS, Limits
 from calibration.training.rendered_test import Results
-from drivers.camera.recognition.confidence_and_blur import CurvePoint, single_index_threshold
+from drivers.camera.recognition.confidence_and_blur import CurvePoint
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_INFO
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985, 0.99,
 )  # fmt: skip
-LEAST_THRESHOLD: Final = 0.98
+LEAST_THRESHOLD: Final = 0.96
 """
 Lowest shipped threshold. Below it, cards of strange decks get wrong names
 (`bench.vision.strange_decks`): neither set of rendered cards has such decks.
@@ -49,8 +49,7 @@ def readable(results: Results, limits: Limits = LIMITS) -> NDArray[np.bool_]:
 def accepted(results: Results, threshold: float) -> NDArray[np.bool_]:
     """Return for each card whether it is accepted at a threshold."""
     clear = (results.sharpness >= WEIGHTS_INFO.sharpness) & (results.pixels >= WEIGHTS_INFO.pixels)
-    least = np.where(results.ends > 1, threshold, single_index_threshold(threshold))
-    return np.asarray(clear & (results.confidence >= least))
+    return np.asarray(clear & (results.accepted_up_to >= threshold))
 
 
 def curve_of(results: Results) -> list[CurvePoint]:

@@ -152,9 +152,9 @@ the light of a well lit table. Shipped threshold: {threshold:g}.
 The threshold was chosen with {chosen_with:,} other cards, made in the same way from other seeds:
 the lowest from {least:g} on at which, and above which, no more than one accepted card in
 {one_in:,} of those was wrong; below {least:g}, cards of strange decks get wrong names. How the two
-ends are put together was chosen with them too. The limits had been fixed before with cards that
-are in neither set. {wrong} wrong in {taken:,} accepted proves, at 95 % confidence, no more than
-one in {proven:,}; `curve.json` has that for every threshold.
+ends are put together was chosen with them and with strange decks too. The limits had been fixed
+before with cards that are in neither set. {wrong} wrong in {taken:,} accepted proves, at 95 %
+confidence, no more than one in {proven:,}; `curve.json` has that for every threshold.
 
 <!-- /figures -->"""
 

@@ -22,7 +22,7 @@ from calibration.training.photo_effects import chosen, photograph
 from calibration.training.process_pool import together
 from calibration.training.readable_conditions import within
 from calibration.training.training_card_faces import Chance, Source, draw_face
-from drivers.camera.recognition.confidence_and_blur import count_visible_ends
+from drivers.camera.recognition.confidence_and_blur import combine_ends
 from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import DECK, Card
@@ -58,18 +58,16 @@ class Results(Struct, frozen=True):
 
     Attributes:
         right: The most probable card is right.
-        confidence: Of the most probable card.
+        accepted_up_to: See `Belief.accepted_up_to`.
         sharpness: As measured by the recogniser.
         pixels: Height of the index window in pixels.
-        ends: Number of ends with an index.
         conditions: By the names of `FIELDS`.
     """
 
     right: NDArray[np.bool_]
-    confidence: NDArray[np.float64]
+    accepted_up_to: NDArray[np.float64]
     sharpness: NDArray[np.float64]
     pixels: NDArray[np.float64]
-    ends: NDArray[np.float64]
     conditions: dict[str, NDArray[np.float64]]
 
 
@@ -138,15 +136,15 @@ def score(folder: Path, weights: Path | None, workers: int = 2) -> Results:
 
 
 def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
-    """Read the cards of a shard: right, confidence, sharpness, pixels, ends, conditions."""
+    """Read the cards of a shard: right, accepted up to, sharpness, pixels, conditions."""
     cv2.setNumThreads(1)
     recogniser = Recogniser(weights, pixels=0)  # what small cards would give is measured too
     rows = []
     for image, quad, row in _kept(path):
         reading = recogniser.read(image, quad)
         right = float(reading.best is DECK[int(row[0])])
-        seen = count_visible_ends([end.believed for end in reading.ends])
-        measured = (reading.confidence, reading.sharpness, reading.index_pixels, seen)
+        believed = combine_ends([end.believed for end in reading.ends])
+        measured = (believed.accepted_up_to, reading.sharpness, reading.index_pixels)
         rows.append([right, *measured, *row[1:]])
     return np.array(rows, np.float64)
 
@@ -155,11 +153,10 @@ def results_of(rows: NDArray[np.float64]) -> Results:
     """Name the columns returned by `score_shard`."""
     return Results(
         right=rows[:, 0] > 0,
-        confidence=rows[:, 1],
+        accepted_up_to=rows[:, 1],
         sharpness=rows[:, 2],
         pixels=rows[:, 3],
-        ends=rows[:, 4],
-        conditions={name: rows[:, 5 + n] for n, name in enumerate(FIELDS)},
+        conditions={name: rows[:, 4 + n] for n, name in enumerate(FIELDS)},
     )
 
 

@@ -169,10 +169,9 @@ def _results(confidence: float, *, right: bool, cards: int = 20_000) -> Results:
     conditions = {name: np.zeros(cards) for name in FIELDS} | {"light": np.ones(cards)}
     return Results(
         right=np.full(cards, right),
-        confidence=np.full(cards, confidence),
+        accepted_up_to=np.full(cards, confidence),
         sharpness=np.ones(cards),
         pixels=np.full(cards, 80.0),
-        ends=np.full(cards, 2.0),
         conditions=conditions,
     )
 

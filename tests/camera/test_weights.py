@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from drivers.camera.recognition import corner_index_reader
 from drivers.camera.recognition.confidence_and_blur import (
     Belief,
     accepted_card,
@@ -31,8 +33,10 @@ from drivers.camera.recognition.corner_index_reader import (
     window_quads,
 )
 from drivers.simulators.card_artwork import face
-from shoe_daemon.game.cards import Card
+from shoe_daemon.game import RANKS, SUITS, Card
 from tests.camera.rendered_photos import DECKS, photo
+
+Patches = NDArray[np.float32]
 
 
 def test_the_weights_are_those_that_were_measured() -> None:
@@ -54,9 +58,9 @@ def test_the_stated_test_was_passed() -> None:
     test = json.loads(WEIGHTS_FILE.with_name("index.json").read_text())["test"]
     assert test["cards"] >= 30_000
     assert test["wrong"] * 15_000 <= test["cards"] * test["accepted"]
-    assert test["within_accepted"] >= 0.975
+    assert test["within_accepted"] >= 0.98
     assert test["within_wrong"] * 15_000 <= test["within"] * test["within_accepted"]
-    assert test["chosen_with"] >= 30_000
+    assert test["chosen_with"] >= 20_000
 
 
 def test_a_smaller_risk_asks_for_more_confidence() -> None:
@@ -88,6 +92,40 @@ def test_all_networks_are_asked_where_the_first_sees_an_index(tmp_path: Path) ->
     assert recogniser.answers(patches, 2) == pytest.approx(answers[:2], abs=1e-3)
 
 
+def test_what_was_answered_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    run = vars(corner_index_reader)["_run"]
+
+    def counted(network: object, seen: Patches) -> Patches:
+        asked.append(len(seen))
+        return run(network, seen)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(corner_index_reader, "_run", counted)
+    deck = DECKS[0]
+    image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
+    recogniser = Recogniser()
+    windows = [window_quads(quad, recogniser.window.scaled(size, size)) for size in (1.19, 0.84)]
+    patches = np.stack(
+        [normalise_patch(crop_window(image, end)) for two in windows for end in two]
+    )
+    whole = recogniser.answers(patches)
+    first = recogniser.answers(patches[:2], 2)
+    asked.clear()
+    assert recogniser.answers(patches, known=first) == pytest.approx(whole, abs=1e-3)
+    assert asked == [2, 2, 4]
+
+
+def test_the_first_networks_must_find_the_card_probable(monkeypatch: pytest.MonkeyPatch) -> None:
+    deck = DECKS[0]
+    image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
+    monkeypatch.setattr(corner_index_reader, "_CERTAIN", 1.0)
+    assert Recogniser().read(image, quad).card is Card("KS")
+    monkeypatch.setattr(corner_index_reader, "_PROBABLE", 1.0)
+    doubted = Recogniser().read(image, quad)
+    assert (doubted.card, doubted.best) == (None, Card("KS"))
+    assert doubted.confidence < 0.65
+
+
 @pytest.mark.parametrize("other", [4, 5])
 def test_no_doubted_card_is_accepted(other: int) -> None:
     five, six = Card("5H"), Card("6H")
@@ -97,6 +135,47 @@ def test_no_doubted_card_is_accepted(other: int) -> None:
     assert combine_ends(doubted).confidence < 0.65
     assert accepted_card(doubted, 0.8) is None
     assert accepted_card(doubted[:1], 0.8) is None
+
+
+def _believed(card: str, rank: float, suit: float) -> Belief:
+    """Return a belief in a card whose rank and suit have these probabilities."""
+    ranks, suits = np.full(13, (1 - rank) / 12), np.full(4, (1 - suit) / 3)
+    ranks[RANKS.index(card[:-1])], suits[SUITS.index(card[-1])] = rank, suit
+    return Belief(np.outer(ranks, suits), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("card", "rank", "suit", "is_accepted"),
+    [
+        ("KS", 0.97, 0.99, True),
+        ("KS", 0.95, 0.99, False),
+        ("KS", 0.999, 0.98, False),  # a club that is taken for a spade is one at both ends
+        ("7H", 0.97, 0.995, False),  # a 1 of another country
+        ("8H", 0.97, 0.995, False),  # a B
+        ("7H", 0.99, 0.995, True),
+    ],
+)
+def test_a_card_needs_rank_and_suit(
+    card: str,
+    rank: float,
+    suit: float,
+    is_accepted: bool,  # noqa: FBT001 - of the table
+) -> None:
+    one = _believed(card, rank, suit)
+    assert (accepted_card([one], 0.95) is Card(card)) is is_accepted
+    covered = Belief(np.full((13, 4), 1e-6), 1 - 52e-6)
+    assert (accepted_card([one, covered], 0.95) is Card(card)) is is_accepted
+
+
+@given(st.floats(0.3, 1), st.floats(0.3, 1), st.sampled_from(RANKS), st.floats(0, 1))
+def test_no_higher_threshold_accepts_more(
+    rank: float, suit: float, name: str, threshold: float
+) -> None:
+    belief = _believed(f"{name}S", rank, suit)
+    assert belief.accepted_up_to <= belief.confidence
+    is_accepted = accepted_card([belief], threshold) is not None
+    assert is_accepted == (combine_ends([belief]).accepted_up_to >= threshold)
+    assert belief.runner_up is not belief.best
 
 
 def _single_networks(folder: Path) -> list[Recogniser]:

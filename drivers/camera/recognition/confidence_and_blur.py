@@ -45,9 +45,12 @@ _DOUBT: Final = 0.45
 _MIN_PROBABILITY: Final = 1e-6
 """Added to every probability, so that its logarithm is finite."""
 
-_SINGLE_INDEX_FACTOR: Final = 0.7
-"""Doubt of one end, as a multiple of the root of the doubt of both; see
-`single_index_threshold`."""
+_SUIT_CONFIDENCE: Final = 0.987
+"""Least confidence of a suit: unlike the rank, it is not confirmed by the other end."""
+
+_LOOK_ALIKES: Final = ("7", "8")
+_LOOK_ALIKE_CONFIDENCE: Final = 0.98
+"""Ranks for which a 1 and a B of other countries are taken, and their least confidence."""
 
 
 class Belief(Struct, frozen=True):
@@ -72,6 +75,25 @@ class Belief(Struct, frozen=True):
     def confidence(self) -> float:
         """Probability of the most likely card, from 0 to 1."""
         return float(self.cards.max())
+
+    @property
+    def accepted_up_to(self) -> float:
+        """
+        The highest threshold at which the most likely card is accepted: its probability, or 0
+        where its suit is in doubt or its rank may be a letter.
+        """
+        suits = self.cards.sum(0)
+        if suits.max() < _SUIT_CONFIDENCE * suits.sum():
+            return 0.0
+        if self.best.rank in _LOOK_ALIKES and self.confidence < _LOOK_ALIKE_CONFIDENCE:
+            return 0.0
+        return self.confidence
+
+    @property
+    def runner_up(self) -> Card:
+        """The second most likely card."""
+        rank, suit = divmod(int(self.cards.ravel().argsort()[-2]), len(SUITS))
+        return Card(RANKS[rank] + SUITS[suit])
 
 
 def belief_of(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:
@@ -183,19 +205,7 @@ class PooledLooks:
 def accepted_card(ends: Sequence[Belief], threshold: float) -> Card | None:
     """Return the card that the ends of a card show with enough confidence; else None."""
     believed = combine_ends(ends)
-    both = count_visible_ends(ends) > 1
-    least = threshold if both else single_index_threshold(threshold)
-    return believed.best if believed.confidence >= least else None
-
-
-def single_index_threshold(threshold: float) -> float:
-    """
-    Return the minimum confidence of a card of which only one index is visible.
-
-    The doubts of two ends that agree multiply: the doubt of one end is about the root of the
-    doubt of both. A single index is as often right at a lower confidence.
-    """
-    return 1 - _SINGLE_INDEX_FACTOR * math.sqrt(1 - threshold)
+    return believed.best if believed.accepted_up_to >= threshold else None
 
 
 def count_visible_ends(ends: Sequence[Belief]) -> int:

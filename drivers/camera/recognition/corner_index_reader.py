@@ -166,8 +166,12 @@ _NAMED: Final = 0.6
 """Confidence from which one network names a card through one window."""
 
 _FIRST_NETWORKS: Final = 2
-_CERTAIN: Final = 0.98
+_CERTAIN: Final = 0.99
 """Confidence of the first networks from which the first window of each end is enough."""
+
+_PROBABLE: Final = 0.9
+"""Confidence of the first networks below which the others cannot give a card a name: an emblem may
+look like a suit through the smallest window alone."""
 
 _CERTAIN_PIXELS: Final = 46.0
 """Height of an index window in the image below which everything is asked all the same."""
@@ -292,29 +296,39 @@ class Recogniser:
         """
         heights = [_window_height(end) for end in ends]
         cuts = [_cut(image, window) for window in scaled[0]]
-        reading = self._pool_ends(cuts, heights, _FIRST_NETWORKS)
-        if reading.index_pixels < self.pixels or (reading.is_clear and _is_certain(reading)):
-            return reading
+        answers = self.answers(_patches_of(cuts), _FIRST_NETWORKS)
+        first = self._pool_ends(cuts, answers, heights)
+        if first.index_pixels < self.pixels or (first.is_clear and _is_certain(first)):
+            return first
         cuts += [_cut(image, window) for windows in scaled[1:] for window in windows]
-        return self._pool_ends(cuts, heights)
+        answers = self.answers(_patches_of(cuts), known=answers)
+        return self._pool_ends(cuts, answers, heights, is_probable=first.confidence >= _PROBABLE)
 
     def _pool_ends(
-        self, cuts: Sequence[_Cut], heights: Sequence[float], networks: int | None = None
+        self,
+        cuts: Sequence[_Cut],
+        answers: NDArray[np.float32],
+        heights: Sequence[float],
+        *,
+        is_probable: bool = True,
     ) -> CardReading:
-        """Combine windows that belong to the ends in turn."""
-        answers = self.answers(np.stack([normalise_patch(cut.patch) for cut in cuts]), networks)
+        """Combine windows that belong to the ends in turn; doubt a card that is not probable."""
         views = _index_readings(cuts, answers)
         pooled = [
             _pool_readings(views[end :: len(heights)], height, _MIN_SCALE_WEIGHT)
             for end, height in enumerate(heights)
         ]
-        return self._decide(_doubted(pooled, _named_cards(answers)))
+        combined = combine_ends([end.believed for end in pooled])
+        others = _named_cards(answers) - {combined.best}
+        if not (others or is_probable):
+            others = {combined.runner_up}
+        return self._decide(_doubted(pooled, combined.best, others))
 
     def read_windows(self, image: Image, windows: Sequence[Quad]) -> CardReading:
         """Read one index through several windows, not all of which need to fit."""
         height = _window_height(windows[len(windows) // 2])
         cuts = [_cut(image, window) for window in windows]
-        answers = self.answers(np.stack([normalise_patch(cut.patch) for cut in cuts]))
+        answers = self.answers(_patches_of(cuts))
         return self._decide([_pool_readings(_index_readings(cuts, answers), height)])
 
     def combined(self, readings: Sequence[CardReading]) -> CardReading:
@@ -325,23 +339,32 @@ class Recogniser:
         )
 
     def answers(
-        self, patches: NDArray[np.float32], networks: int | None = None
+        self,
+        patches: NDArray[np.float32],
+        networks: int | None = None,
+        *,
+        known: NDArray[np.float32] | None = None,
     ) -> NDArray[np.float32]:
         """
         Return the outputs of so many networks (None: of all), of each a row for each patch.
 
         Where the first network sees no index, the others are not asked, and its output stands for
         theirs. Each began its training with other random weights, so they make different errors on
-        cards that no training had.
+        cards that no training had. `known` are the outputs of the first networks for the first
+        patches, which are not asked again.
         """
+        if known is None:
+            known = np.zeros((0, 0, ANSWERS), np.float32)
         first, *others = self._networks[:networks]
-        rows = _run(first, patches)
+        old = known.shape[1]
+        rows = np.concatenate([*known[:1], _run(first, patches[old:])])
         answers = np.stack([rows] * (1 + len(others)))
+        answers[: len(known), :old] = known
         seen = [number for number, row in enumerate(rows) if sees_index(row)]
-        if seen:
-            shown = np.ascontiguousarray(patches[seen])
-            for number, network in enumerate(others, 1):
-                answers[number, seen] = _run(network, shown)
+        for number, network in enumerate(others, 1):
+            asked = seen if number >= len(known) else [place for place in seen if place >= old]
+            if asked:
+                answers[number, asked] = _run(network, np.ascontiguousarray(patches[asked]))
         return answers
 
     def _decide(self, ends: Sequence[IndexReading]) -> CardReading:
@@ -379,6 +402,10 @@ def _cut(image: Image, window: Quad) -> _Cut:
     return _Cut(patch, _window_height(window), _measure_sharpness(patch))
 
 
+def _patches_of(cuts: Sequence[_Cut]) -> NDArray[np.float32]:
+    return np.stack([normalise_patch(cut.patch) for cut in cuts])
+
+
 def _index_readings(cuts: Sequence[_Cut], answers: NDArray[np.float32]) -> list[IndexReading]:
     """Return what all networks together read through each window."""
     return [
@@ -395,10 +422,9 @@ def _named_cards(answers: NDArray[np.float32]) -> set[Card]:
     return {each.best for each in beliefs if each.confidence >= _NAMED}
 
 
-def _doubted(ends: Sequence[IndexReading], named: set[Card]) -> list[IndexReading]:
-    """Doubt the ends where single networks name other cards than all together."""
-    best = combine_ends([end.believed for end in ends]).best
-    if not (others := named - {best}):
+def _doubted(ends: Sequence[IndexReading], best: Card, others: set[Card]) -> list[IndexReading]:
+    """Doubt at all ends between the likeliest card and others, if there are any."""
+    if not others:
         return list(ends)
     return [replace(end, believed=doubt_between(end.believed, best, others)) for end in ends]
 
@@ -407,7 +433,7 @@ def _is_certain(reading: CardReading) -> bool:
     """Return whether every end shows a large index, and together they leave hardly any doubt."""
     ends = [end.believed for end in reading.ends]
     shown = count_visible_ends(ends) == len(ends) and reading.index_pixels >= _CERTAIN_PIXELS
-    return shown and accepted_card(ends, _CERTAIN) is not None
+    return shown and reading.confidence >= _CERTAIN
 
 
 def _load_networks(path: Path) -> list[cv2.dnn.Net]:
