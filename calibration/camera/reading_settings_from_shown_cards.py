@@ -29,7 +29,6 @@ from drivers.camera.recognition.confidence_and_blur import (
     crop_card,
     load_curve,
     measure_blur,
-    threshold_for,
 )
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
 from drivers.camera.recognition.find_and_read_card import CardRecogniser
@@ -232,8 +231,11 @@ class Threshold(Struct, frozen=True):
 
 def best_proven_point() -> CurvePoint | None:
     """Return the point with the smallest proven risk, from the threshold of the weights on."""
-    points = [point for point in risk_curve() if point.threshold >= WEIGHTS_INFO.threshold]
-    return min(points, key=lambda point: point.risk, default=None)
+    return min(_permitted_points(), key=lambda point: point.risk, default=None)
+
+
+def _permitted_points() -> list[CurvePoint]:
+    return [point for point in risk_curve() if point.threshold >= WEIGHTS_INFO.threshold]
 
 
 def choose_threshold(risk: float | None) -> Threshold:
@@ -245,9 +247,10 @@ def choose_threshold(risk: float | None) -> Threshold:
     was measured with ordinary decks, and below it cards of strange decks get wrong names
     (`bench.vision.strange_decks`).
     """
-    points, value = risk_curve(), WEIGHTS_INFO.threshold
+    points, value = _permitted_points(), WEIGHTS_INFO.threshold
     if points and risk is not None:
-        value = max(value, threshold_for(risk))
+        fitting = [point.threshold for point in points if point.risk <= risk]
+        value = min(fitting, default=points[-1].threshold)
     for point in points:
         if point.threshold == value:
             return Threshold(value, risk, point.risk, point.accepted)

@@ -102,7 +102,7 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     path = tmp_path / "curve.json"
     usual = WEIGHTS_INFO.threshold
     points = [
-        (0.8, 0.99, 9, 30000, 1 / 2000),
+        (0.8, 0.99, 1, 30000, 1 / 5500),  # a lower risk than at the next, of fewer cards
         (usual, 0.985, 4, 29500, 1 / 4000),
         (0.995, 0.98, 0, 29000, 1 / 9700),
     ]
@@ -111,11 +111,6 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     path.write_text(json.dumps({"curve": told}))
     monkeypatch.setattr(shown_cards, "CURVE_FILE", path)
     monkeypatch.setattr(shown_cards, "load_curve", lambda: confidence_and_blur.load_curve(path))
-    monkeypatch.setattr(
-        shown_cards,
-        "threshold_for",
-        lambda risk: confidence_and_blur.threshold_for(risk, path),
-    )
     # Strange decks, of which the curve knows nothing, forbid a lower one than that of the weights.
     assert choose_threshold(1 / 1000).value == usual
     strict = choose_threshold(1 / 5000)

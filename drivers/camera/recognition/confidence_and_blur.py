@@ -1,5 +1,5 @@
 """
-Confidence of a reading, the threshold for a risk, and the blur of a card.
+Confidence of a reading, the measured risk of each threshold, and the blur of a card.
 
 The network gives p(rank), p(suit) and p(no index) for one window. The probability of a card
 is p(rank) x p(suit) x (1 - p(no index)). A window without a visible index has no influence;
@@ -236,13 +236,6 @@ class CurvePoint(Struct, frozen=True):
 def load_curve(path: Path = CURVE_FILE) -> tuple[CurvePoint, ...]:
     """Load the measured curve, in order of the thresholds."""
     return tuple(CurvePoint(**point) for point in json.loads(path.read_text())["curve"])
-
-
-def threshold_for(risk: float, path: Path = CURVE_FILE) -> float:
-    """Return the lowest threshold whose risk is at most this; the highest one where none is."""
-    points = load_curve(path)
-    fitting = [point.threshold for point in points if point.risk <= risk]
-    return min(fitting, default=points[-1].threshold)
 
 
 CARD_WIDTH_PX: Final = 120
