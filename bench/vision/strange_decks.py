@@ -29,7 +29,6 @@ from bench.vision.strange_card_drawing import (
     overlap,
 )
 from calibration.training.process_pool import together
-from drivers.camera.recognition.confidence_and_blur import combine_ends
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.sources.frame_capture_and_checks import Image
@@ -118,7 +117,7 @@ def read_shard(weights: Path | None, seed: int, kind: str, count: int) -> list[R
                 drawn.printed,
                 drawn.over,
                 reading.best,
-                combine_ends([end.believed for end in reading.ends]).accepted_up_to,
+                reading.accepted_up_to,
                 reading.card is not None,
             )
         )

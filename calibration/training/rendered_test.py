@@ -22,7 +22,6 @@ from calibration.training.photo_effects import chosen, photograph
 from calibration.training.process_pool import together
 from calibration.training.readable_conditions import within
 from calibration.training.training_card_faces import Chance, Source, draw_face
-from drivers.camera.recognition.confidence_and_blur import combine_ends
 from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import DECK, Card
@@ -58,7 +57,7 @@ class Results(Struct, frozen=True):
 
     Attributes:
         right: The most probable card is right.
-        accepted_up_to: See `Belief.accepted_up_to`.
+        accepted_up_to: See `CardReading.accepted_up_to`.
         sharpness: As measured by the recogniser.
         pixels: Height of the index window in pixels.
         conditions: By the names of `FIELDS`.
@@ -143,8 +142,7 @@ def score_shard(weights: Path | None, path: Path) -> NDArray[np.float64]:
     for image, quad, row in _kept(path):
         reading = recogniser.read(image, quad)
         right = float(reading.best is DECK[int(row[0])])
-        believed = combine_ends([end.believed for end in reading.ends])
-        measured = (believed.accepted_up_to, reading.sharpness, reading.index_pixels)
+        measured = (reading.accepted_up_to, reading.sharpness, reading.index_pixels)
         rows.append([right, *measured, *row[1:]])
     return np.array(rows, np.float64)
 

@@ -68,8 +68,7 @@ class Belief(Struct, frozen=True):
     @property
     def best(self) -> Card:
         """The most likely card, however unlikely it is."""
-        rank, suit = divmod(int(self.cards.argmax()), len(SUITS))
-        return Card(RANKS[rank] + SUITS[suit])
+        return _card_at(int(self.cards.argmax()))
 
     @property
     def confidence(self) -> float:
@@ -92,8 +91,12 @@ class Belief(Struct, frozen=True):
     @property
     def runner_up(self) -> Card:
         """The second most likely card."""
-        rank, suit = divmod(int(self.cards.ravel().argsort()[-2]), len(SUITS))
-        return Card(RANKS[rank] + SUITS[suit])
+        return _card_at(int(self.cards.ravel().argsort()[-2]))
+
+
+def _card_at(place: int) -> Card:
+    rank, suit = divmod(place, len(SUITS))
+    return Card(RANKS[rank] + SUITS[suit])
 
 
 def belief_of(answers: NDArray[np.float32], temperature: float = 1.0) -> Belief:

@@ -28,7 +28,6 @@ from drivers.camera.recognition.confidence_and_blur import (
     ANSWERS,
     MIN_WEIGHT,
     Belief,
-    accepted_card,
     belief_of,
     combine_ends,
     count_visible_ends,
@@ -238,7 +237,8 @@ class CardReading(Struct, frozen=True):
     Reading of a card.
 
     Attributes:
-        card: None where the confidence is too low, or the image too soft or too small.
+        card: None where the confidence is too low, the suit is in doubt, the rank may be a letter,
+            or the image is too soft or too small.
         confidence: Confidence of `best`, from 0 to 1.
         best: The most likely card, for reports only.
         index_pixels: Height of the larger index window in the image.
@@ -254,6 +254,11 @@ class CardReading(Struct, frozen=True):
     sharpness: float
     is_clear: bool
     ends: tuple[IndexReading, ...]
+
+    @property
+    def accepted_up_to(self) -> float:
+        """The highest threshold at which `best` is accepted if the image is clear."""
+        return combine_ends([end.believed for end in self.ends]).accepted_up_to
 
 
 class Recogniser:
@@ -372,9 +377,9 @@ class Recogniser:
         sharpness = max(end.sharpness for end in ends)
         pixels = max(end.pixels for end in ends)
         is_clear = sharpness >= self.sharpness and pixels >= self.pixels
-        card = accepted_card([end.believed for end in ends], self.threshold)
+        is_accepted = is_clear and believed.accepted_up_to >= self.threshold
         return CardReading(
-            card=card if is_clear else None,
+            card=believed.best if is_accepted else None,
             confidence=believed.confidence,
             best=believed.best,
             index_pixels=pixels,
