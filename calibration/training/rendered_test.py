@@ -40,7 +40,7 @@ __all__ = [
 
 CARDS: Final = 30_000
 """Cards per seed."""
-CHOICE, TEST = (2, 3, 4), (5,)
+CHOICE, TEST = (2, 3, 4, 5), (6,)
 """Seeds of the cards for choosing, and of the cards for the figures."""
 _WITHIN: Final = 0.6
 """Share of cards within the limits; the others have arbitrary conditions."""

@@ -148,8 +148,9 @@ def _believed(card: str, rank: float, suit: float) -> Belief:
         ("KS", 0.95, 0.99, False),
         ("KS", 0.999, 0.98, False),  # a club that is taken for a spade is one at both ends
         ("7H", 0.97, 0.995, False),  # a 1 of another country
-        ("8H", 0.97, 0.995, False),  # a B
+        ("8H", 0.995, 0.995, False),  # a B, or a 6 of very fat strokes
         ("7H", 0.99, 0.995, True),
+        ("8H", 0.999, 0.995, True),
     ],
 )
 def test_a_card_needs_rank_and_suit(

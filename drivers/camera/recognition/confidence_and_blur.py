@@ -48,9 +48,11 @@ _MIN_PROBABILITY: Final = 1e-6
 _SUIT_CONFIDENCE: Final = 0.987
 """Least confidence of a suit: unlike the rank, it is not confirmed by the other end."""
 
-_LOOK_ALIKES: Final = ("7", "8")
-_LOOK_ALIKE_CONFIDENCE: Final = 0.98
-"""Ranks for which a 1 and a B of other countries are taken, and their least confidence."""
+_LOOK_ALIKES: Final = {"7": 0.98, "8": 0.992}
+"""
+Ranks for which other signs are taken, and their least confidence: a 7 for the 1 of other
+countries, an 8 for their B and for a 6 of very fat strokes.
+"""
 
 
 class Belief(Struct, frozen=True):
@@ -79,12 +81,12 @@ class Belief(Struct, frozen=True):
     def accepted_up_to(self) -> float:
         """
         The highest threshold at which the most likely card is accepted: its probability, or 0
-        where its suit is in doubt or its rank may be a letter.
+        where its suit is in doubt or its rank may be another sign.
         """
         suits = self.cards.sum(0)
         if suits.max() < _SUIT_CONFIDENCE * suits.sum():
             return 0.0
-        if self.best.rank in _LOOK_ALIKES and self.confidence < _LOOK_ALIKE_CONFIDENCE:
+        if self.confidence < _LOOK_ALIKES.get(self.best.rank, 0.0):
             return 0.0
         return self.confidence
 

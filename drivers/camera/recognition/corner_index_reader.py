@@ -168,7 +168,7 @@ _FIRST_NETWORKS: Final = 2
 _CERTAIN: Final = 0.99
 """Confidence of the first networks from which the first window of each end is enough."""
 
-_PROBABLE: Final = 0.9
+_PROBABLE: Final = 0.85
 """Confidence of the first networks below which the others cannot give a card a name: an emblem may
 look like a suit through the smallest window alone."""
 
