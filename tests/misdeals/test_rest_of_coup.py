@@ -78,6 +78,33 @@ def test_the_rest_of_its_coup_belongs_to_no_round(
     assert pit.said() == pit.replayed()
 
 
+@each_case("order", sorted(ORDERS))
+def test_a_seventh_card_begins_a_partial_round(order: str) -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 2S, B1 2H", slots=False)
+    ORDERS[order](pit)
+    pit.deal("P2 3D, B2 3C", slots=False)
+    pit.deal(BANKER_DRAWS, slots=False)  # the signal between the two coups is missing
+    end(pit)
+    coup(pit, NATURAL, slots=False)
+    assert len(of_type(pit.events, "round_started")) == 3
+    *_, torn, whole = pit.finished()
+    assert torn.partial
+    assert (whole.partial, whole.player.cards) == (False, ("9S", "KD"))
+    assert pit.out() == 2 + 2 + BANKER_DRAWS.count(",") + 1 + 4
+    assert pit.said() == pit.replayed()
+
+
+def test_a_place_seen_again_is_no_seventh_card() -> None:
+    pit = SupervisedTable(round_end=RoundEnd.BUTTON)
+    pit.deal("P1 2S, B1 2H, P2 3D, B2 3C, P3 4S")
+    pit.cmd("void_round")
+    for _ in range(3):
+        pit.draw("KD", "B3")
+    assert len(of_type(pit.events, "round_started")) == 1
+    assert pit.out() == 6
+
+
 @pytest.mark.parametrize(
     "boundary",
     [

@@ -52,8 +52,10 @@ def apply_drawn_card(
         and not carried
         and cards_after_early_end.is_rest_card(round_, card)
     ):
-        cards_after_early_end.count_rest_card(context, card)
-        return
+        if not cards_after_early_end.is_boundary_missed(context, round_, card):
+            cards_after_early_end.count_rest_card(context, card)
+            return
+        context.state.unsynced = True
     round_ = next_card.round_in_progress(context)
     if round_ is not None:
         if _is_repeat(round_, card):

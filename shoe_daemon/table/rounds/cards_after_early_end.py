@@ -2,7 +2,8 @@
 The rest of a coup whose round ended early: voided, entered by hand, or given up by a ruling.
 
 Further cards of the coup are counted and belong to no round, until the next boundary or a card
-that the reader reports as P1.
+that the reader reports as P1. A seventh card cannot be of the coup: a boundary was missed, and a
+partial round begins.
 """
 
 from __future__ import annotations
@@ -27,11 +28,19 @@ def may_cards_follow(context: TableContext, round_: RoundState, *, whole: bool) 
 
 
 def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
-    """Return whether a card belongs to the rest of a round's coup."""
+    """Return whether a card may belong to the rest of a round's coup."""
     if card.declared is Slot.P1:
         return False
     # The end of the coup was declared: only a card with a reported slot still belongs to it.
     return card.declared is not None or not round_.over
+
+
+def is_boundary_missed(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
+    """Return whether a card of the rest is one more than a coup can have."""
+    if context.mode is RoundEnd.RULES:
+        return False  # the rules have ended the coup before
+    is_whole = len(round_.cards) + len(round_.rest) >= len(Slot)
+    return is_whole and not next_card.is_repeat(card, [*round_.cards, *round_.rest])
 
 
 def count_rest_card(context: TableContext, card: DrawnCard) -> None:
