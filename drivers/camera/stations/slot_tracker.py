@@ -194,7 +194,7 @@ class SlotTracker:
         """Apply the change of the next frame; return whether a card is gone."""
         moved = change.since != self.still_since
         self.still_since, self._share = change.since, change.share
-        if self._is_doubted(change):
+        if self._await_more_frames(change):
             return False
         still_for = at - change.since
         if change.share < _MIN_OCCUPIED_SHARE:
@@ -214,8 +214,12 @@ class SlotTracker:
             self.state = SlotState.SETTLED
         return False
 
-    def _is_doubted(self, change: SlotChange) -> bool:
-        """Return whether a change contradicts the state of a place on which nothing has moved."""
+    def _await_more_frames(self, change: SlotChange) -> bool:
+        """
+        Count the frames that contradict the state of a place on which nothing has moved.
+
+        Return whether there are too few yet to believe them.
+        """
         if (change.share < _MIN_OCCUPIED_SHARE) == (self.state is SlotState.EMPTY):
             self._confirmed_since, self._doubted_frames = change.since, 0
             return False
