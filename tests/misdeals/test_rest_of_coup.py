@@ -95,7 +95,24 @@ def test_a_seventh_card_begins_a_partial_round(order: str) -> None:
     assert pit.said() == pit.replayed()
 
 
-def test_a_place_seen_again_is_no_seventh_card() -> None:
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_second_card_on_a_slot_begins_a_partial_round(*, hidden: bool) -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE) if hidden else None)
+    pit.deal("P1 2S, B1 2H, P2 3D", hidden=hidden)
+    pit.cmd("void_round")
+    pit.deal("B2 3C", hidden=hidden)
+    rest = "B1 9H, P2 KD, B2 7C"  # the end of the coup and P1 of the next are missing
+    pit.deal(rest, hidden=hidden)
+    if hidden:
+        pit.disclose(rest)
+    pit.result()
+    (torn,) = pit.finished()
+    assert (torn.partial, torn.banker.cards) == (True, ("9H", "7C"))
+    assert pit.out() == 4 + 3
+    assert pit.said() == pit.replayed()
+
+
+def test_a_place_seen_again_begins_no_round() -> None:
     pit = SupervisedTable(round_end=RoundEnd.BUTTON)
     pit.deal("P1 2S, B1 2H, P2 3D, B2 3C, P3 4S")
     pit.cmd("void_round")

@@ -2,8 +2,8 @@
 The rest of a coup whose round ended early: voided, entered by hand, or given up by a ruling.
 
 Further cards of the coup are counted and belong to no round, until the next boundary or a card
-that the reader reports as P1. A seventh card cannot be of the coup: a boundary was missed, and a
-partial round begins.
+that the reader reports as P1. A seventh card, or a second one on a slot, cannot be of the coup: a
+boundary was missed, and a partial round begins.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ def is_rest_card(round_: RoundState, card: DrawnCard) -> bool:
 
 
 def is_boundary_missed(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
-    """Return whether a card of the rest is one more than a coup can have."""
+    """Return whether a coup has no place for one more card of its rest."""
     if context.mode is RoundEnd.RULES:
         return False  # the rules have ended the coup before
-    is_whole = len(round_.cards) + len(round_.rest) >= len(Slot)
-    return is_whole and not next_card.is_repeat(card, [*round_.cards, *round_.rest])
+    drawn = [*round_.cards, *round_.rest]
+    if card.declared is None:
+        return len(drawn) >= len(Slot)
+    is_taken = any(each.declared is card.declared for each in drawn)
+    return is_taken and not next_card.is_repeat(card, drawn)
 
 
 def count_rest_card(context: TableContext, card: DrawnCard) -> None:
