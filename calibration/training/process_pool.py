@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from threading import Thread
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+import click
 
 from shoe_daemon.errors import UserError
 
 __all__ = ["together"]
 
 Made = TypeVar("Made")
+
+_PROGRESS_INTERVAL_S: Final = 15.0
 
 
 def together(
@@ -23,16 +28,29 @@ def together(
     """
     Process all parts in parallel; return the results in order.
 
+    Long work prints its progress on stderr.
+
     Raises:
         UserError: A process was killed.
     """
     # multiprocessing.Pool waits for ever if one of its processes is killed.
     context = multiprocessing.get_context("spawn")
+    given = list(parts)
     try:
         with ProcessPoolExecutor(workers, context, _tie) as pool:
-            return list(pool.map(work, *zip(*parts, strict=True)))
+            return list(_with_progress(pool.map(work, *zip(*given, strict=True)), len(given)))
     except BrokenProcessPool as error:
         raise UserError("training: a process was killed: is there memory enough?") from error
+
+
+def _with_progress(made: Iterable[Made], whole: int) -> Iterator[Made]:
+    began = told = time.monotonic()
+    for number, each in enumerate(made, 1):
+        yield each
+        now = time.monotonic()
+        if now - told >= _PROGRESS_INTERVAL_S:
+            told, left = now, (now - began) / number * (whole - number) / 60
+            click.echo(f"{number} of {whole} parts, {left:.0f} min left", err=True)
 
 
 def _tie() -> None:

@@ -19,6 +19,17 @@ def test_each_part_is_done_and_what_came_of_it_is_in_order() -> None:
     assert together(divmod, [(7, 2), (8, 3), (9, 5)], 2) == [(3, 1), (2, 2), (1, 4)]
 
 
+def test_long_work_shows_its_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("calibration.training.process_pool._PROGRESS_INTERVAL_S", 0.0)
+    together(divmod, [(7, 2), (8, 3)], 2)
+    assert [line[:12] for line in capsys.readouterr().err.splitlines()] == [
+        "1 of 2 parts",
+        "2 of 2 parts",
+    ]
+
+
 def test_a_mistake_in_the_work_is_told() -> None:
     with pytest.raises(ZeroDivisionError):
         together(divmod, [(7, 2), (7, 0)], 2)
