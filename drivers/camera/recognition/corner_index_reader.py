@@ -237,8 +237,8 @@ class CardReading(Struct, frozen=True):
     Reading of a card.
 
     Attributes:
-        card: None where the confidence is too low, the suit is in doubt, the rank may be a letter,
-            or the image is too soft or too small.
+        card: None where the confidence is too low, the suit is in doubt, the rank may be another
+            sign, or the image is too soft or too small.
         confidence: Confidence of `best`, from 0 to 1.
         best: The most likely card, for reports only.
         index_pixels: Height of the larger index window in the image.
