@@ -30,7 +30,12 @@ from drivers.camera.recognition.confidence_and_blur import (
     load_curve,
     measure_blur,
 )
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, Recogniser
+from drivers.camera.recognition.corner_index_reader import (
+    WEIGHTS_FILE,
+    WEIGHTS_INFO,
+    CardReading,
+    Recogniser,
+)
 from drivers.camera.recognition.find_and_read_card import CardRecogniser
 from drivers.camera.recognition.table_projection import Floats, TableProjection, place_patch
 from drivers.camera.sources.frame_capture_and_checks import Image
@@ -287,7 +292,7 @@ class WindowFit(Struct, frozen=True):
     Attributes:
         window: The best window.
         cards: Number of shown cards.
-        usual: How many of them are accepted with the default window.
+        usual: How many of them get their name with the default window.
         fitted: The same with the best window.
     """
 
@@ -318,56 +323,71 @@ def fit_window(recogniser: Recogniser, shown: Sequence[ShownCard]) -> WindowFit:
     The best window is the one with which most cards come nearest to a certain reading.
     """
     usual = IndexWindow()
-    found = np.array([_odds(recogniser, each, usual) for each in shown])
+    trials = {usual: _try(recogniser, shown, usual)}
     # The least certain first: they show soonest that a window is no better.
-    order = np.argsort(found)
-    shown = [shown[place] for place in order]
-    odds = {usual: found[order]}
+    shown = [shown[place] for place in np.argsort(trials[usual].odds)]
 
     def best_of(best: IndexWindow, others: Iterable[IndexWindow]) -> IndexWindow:
         for window in others:
-            found = _odds_if_better(recogniser, shown, window, _score(odds[best]))
-            if found is not None:
-                odds[window] = found
+            trial = _try(recogniser, shown, window, trials[best].score)
+            if trial.score > trials[best].score:
+                trials[window] = trial
                 best = window
         return best
 
     best = usual
-    if _score(odds[usual]) + _MIN_GAIN <= _CERTAIN:
+    if trials[usual].score + _MIN_GAIN <= _CERTAIN:
         moved = [replace(usual, x=x, y=y) for x in _SHIFTS for y in _SHIFTS]
         first = (each.scaled(size, size) for each in moved for size in _FIRST_SCALES)
         best = best_of(usual, first)
         there = replace(usual, x=best.x, y=best.y)
         best = best_of(best, (there.scaled(x, y) for x in _SCALES for y in _SCALES))
-    if _score(odds[best]) - _score(odds[usual]) < _MIN_GAIN:
+    if trials[best].score - trials[usual].score < _MIN_GAIN:
         best = usual
-    threshold = _log_odds(recogniser.threshold)
-    accepted = {window: int((odds[window] >= threshold).sum()) for window in (usual, best)}
-    return WindowFit(best, len(shown), accepted[usual], accepted[best])
+    return WindowFit(best, len(shown), trials[usual].accepted, trials[best].accepted)
 
 
-def _odds_if_better(
-    recogniser: Recogniser, shown: Sequence[ShownCard], window: IndexWindow, score: float
-) -> Floats | None:
-    """Return the odds of all cards; None as soon as their score cannot exceed a given one."""
-    odds = np.full(len(shown), np.inf)
+class _Trial(NamedTuple):
+    """
+    Readings of the shown cards through a window.
+
+    Attributes:
+        score: How near they come to a certain reading.
+        accepted: How many got their true name.
+        odds: Logarithm of the odds of each card's true value; infinite where it was not read.
+    """
+
+    score: float
+    accepted: int
+    odds: Floats
+
+
+def _try(
+    recogniser: Recogniser,
+    shown: Sequence[ShownCard],
+    window: IndexWindow,
+    beat: float = -math.inf,
+) -> _Trial:
+    """Read the shown cards through a window until it cannot beat a given score."""
+    recogniser.window = window
+    odds, accepted = np.full(len(shown), np.inf), 0
     for number, each in enumerate(shown):
-        odds[number] = _odds(recogniser, each, window)
-        if _score(odds) <= score:
-            return None
-    return odds
+        reading = recogniser.read(each.image, np.asarray(each.quad, np.float32))
+        odds[number] = _odds(reading, each.card)
+        accepted += reading.card == each.card
+        if _score(odds) <= beat:
+            break
+    return _Trial(_score(odds), accepted, odds)
 
 
 def _score(odds: Floats) -> float:
     return float(np.clip(odds, _DOUBTFUL, _CERTAIN).mean())
 
 
-def _odds(recogniser: Recogniser, shown: ShownCard, window: IndexWindow) -> float:
+def _odds(reading: CardReading, card: Card) -> float:
     """Return the logarithm of the odds of a card's true value."""
-    recogniser.window = window
-    reading = recogniser.read(shown.image, np.asarray(shown.quad, np.float32))
     both = combine_ends([end.believed for end in reading.ends])
-    row, column = RANKS.index(shown.card.rank), SUITS.index(shown.card.suit)
+    row, column = RANKS.index(card.rank), SUITS.index(card.suit)
     return _log_odds(float(both.cards[row, column]))
 
 

@@ -71,6 +71,12 @@ def test_no_other_window_is_tried_where_the_usual_one_is_certain_of_all_cards(
     assert fit.window == IndexWindow()
 
 
+def test_a_card_that_gets_no_name_does_not_count_as_certain() -> None:
+    style = next(islice(styles(), 1, None))
+    fit = fit_window(Recogniser(sharpness=9.0), [shown(name, style) for name in CARDS])
+    assert (fit.usual, fit.fitted) == (0, 0)
+
+
 def test_the_best_window_is_never_worse_than_the_usual_one() -> None:
     style = next(islice(styles(), 2, None))
     fit = fit_window(Recogniser(), [shown(name, style, 0.8) for name in CARDS])
