@@ -74,21 +74,30 @@ def generate(folder: Path, shards: int, workers: int) -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--workers", default=2, show_default=True)
 def train(folder: Path, samples: int, seed: int, workers: int) -> None:
-    """Trains a network on the lessons and writes FOLDER/network-SEED.onnx."""
+    """Trains a network on the lessons and writes FOLDER/network-SEED-SAMPLES.onnx."""
+    weights = _network(folder, seed, samples)
+    if weights.exists():
+        click.echo(f"{weights}: kept; delete it to train it again")
+        return
     from calibration.training.train import Plan
     from calibration.training.train import train as trained
 
     plan = Plan(samples=samples, seed=seed, workers=workers)
-    trained(folder, folder / f"network-{seed}.onnx", plan)
+    trained(folder, weights, plan)
+
+
+def _network(folder: Path, seed: int, samples: int) -> Path:
+    return folder / f"network-{seed}-{samples}.onnx"
 
 
 @main.command()
 @_FOLDER
-def pack(folder: Path) -> None:
+@_SAMPLES
+def pack(folder: Path, samples: int) -> None:
     """Writes the three networks of FOLDER into FOLDER/networks.zip."""
     from calibration.training import network
 
-    paths = [folder / f"network-{seed}.onnx" for seed in _SEEDS]
+    paths = [_network(folder, seed, samples) for seed in _SEEDS]
     network.pack(paths, folder / WEIGHTS_FILE.name)
 
 
@@ -159,13 +168,13 @@ def everything(  # noqa: PLR0913, PLR0917 - click passes every option
     """
     From packages to figures: fetch, generate, train three networks, pack, test, score.
 
-    All of it lies in FOLDER then.
+    All of it lies in FOLDER then. After an interruption the finished parts are kept.
     """
     context.invoke(fetch, folder=folder)
     context.invoke(generate, folder=folder, shards=shards, workers=workers)
     for seed in _SEEDS:
         context.invoke(train, folder=folder, samples=samples, seed=seed, workers=workers)
-    context.invoke(pack, folder=folder)
+    context.invoke(pack, folder=folder, samples=samples)
     context.invoke(test, folder=folder, cards=cards, workers=workers)
     picture = folder / "recogniser.svg"
     context.invoke(score, folder=folder, workers=workers, ship=True, picture=picture)

@@ -84,8 +84,8 @@ def train(folder: Path, weights: Path, plan: Plan) -> None:
     """
     Train on the shards of a folder, and write the weights.
 
-    New shards are included as they appear, so that rendering and training may run in parallel. The
-    current weights are written with each progress report.
+    New shards are included as they appear, so that rendering and training may run in parallel.
+    Progress is printed, now and then with the share of unseen cards that is read rightly.
 
     Raises:
         UserError: A worker failed.
@@ -132,18 +132,25 @@ def _learn(folder: Path, weights: Path, plan: Plan, part: _Part) -> None:
             left = minutes / done * (steps - done)
             click.echo(f"{done}/{steps} loss {loss:.3f} {left:.0f} min left")
         if part.number == 0 and done % _REPORT_BATCHES == 0:
-            _save(net, folder, weights)
+            _report(_copy_of(net), folder)
     if part.number == 0:
-        _save(net, folder, weights)
+        trained = _copy_of(net)
+        _report(trained, folder)
+        unfinished = weights.with_suffix(".part")
+        export(trained, unfinished)
+        unfinished.rename(weights)
 
 
-def _save(net: Any, folder: Path, weights: Path) -> None:  # noqa: ANN401 - torch is an extra, without types here
-    """Write the weights, and print how the network reads cards that are not taught."""
-    written = network()
-    written.load_state_dict(net.state_dict())
-    click.echo(_watched(written, load(folder / "watched" / "000.npy")))
-    torch.save(written.state_dict(), weights.with_suffix(".pt"))
-    export(written, weights)
+def _copy_of(net: Any) -> Any:  # noqa: ANN401 - torch is an extra, without types here
+    """Return a copy, on the processor, of a network that learns."""
+    copied = network()
+    copied.load_state_dict(net.state_dict())
+    return copied
+
+
+def _report(net: Any, folder: Path) -> None:  # noqa: ANN401 - as above
+    """Print how the network reads cards that are not taught."""
+    click.echo(_watched(net, load(folder / "watched" / "000.npy")))
 
 
 def _losses(net: Any, lessons: Path, plan: Plan, part: _Part) -> Iterator[Any]:  # noqa: ANN401 - as above
