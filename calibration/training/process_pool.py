@@ -38,17 +38,19 @@ def together(
     given = list(parts)
     try:
         with ProcessPoolExecutor(workers, context, _tie) as pool:
-            return list(_with_progress(pool.map(work, *zip(*given, strict=True)), len(given)))
+            made = pool.map(work, *zip(*given, strict=True))
+            return list(_with_progress(made, len(given), workers))
     except BrokenProcessPool as error:
         raise UserError("training: a process was killed: is there memory enough?") from error
 
 
-def _with_progress(made: Iterable[Made], whole: int) -> Iterator[Made]:
+def _with_progress(made: Iterable[Made], whole: int, workers: int) -> Iterator[Made]:
+    """Print the progress when each worker has done the same number of parts."""
     began = told = time.monotonic()
     for number, each in enumerate(made, 1):
         yield each
         now = time.monotonic()
-        if now - told >= _PROGRESS_INTERVAL_S:
+        if number % workers == 0 and now - told >= _PROGRESS_INTERVAL_S:
             told, left = now, (now - began) / number * (whole - number) / 60
             click.echo(f"{number} of {whole} parts, {left:.0f} min left", err=True)
 

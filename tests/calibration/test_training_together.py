@@ -23,10 +23,10 @@ def test_long_work_shows_its_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("calibration.training.process_pool._PROGRESS_INTERVAL_S", 0.0)
-    together(divmod, [(7, 2), (8, 3)], 2)
+    together(divmod, [(7, 2), (8, 3), (9, 5), (9, 4)], 2)
     assert [line[:12] for line in capsys.readouterr().err.splitlines()] == [
-        "1 of 2 parts",
-        "2 of 2 parts",
+        "2 of 4 parts",
+        "4 of 4 parts",
     ]
 
 
