@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 from click.testing import CliRunner
 
-from shoe_daemon import doctor
 from shoe_daemon.cli import main
+from shoe_daemon.doctor import examinations
 from tests.brokers import Listener, Mosquitto, free_port, set_password
 from tests.service.daemon_process import DaemonProcess
 
@@ -249,13 +249,13 @@ class TestDisplay:
         enabled.symlink_to("/lib/systemd/system/shoe-kiosk.service")
         file = self.display(tmp_path, broker.port)
         assert "kiosk" not in findings(file)
-        monkeypatch.setattr(doctor, "_KIOSK_ENABLED", enabled)
-        monkeypatch.setattr(doctor, "_KIOSK_PROGRAMS", {"no/cage": "cage", "bin/sh": "dash"})
+        monkeypatch.setattr(examinations, "_KIOSK_ENABLED", enabled)
+        monkeypatch.setattr(examinations, "_KIOSK_PROGRAMS", {"no/cage": "cage", "bin/sh": "dash"})
         assert only(findings(file), "kiosk") == (
             "bad",
             "the screen stays dark: apt install cage",
         )
-        monkeypatch.setattr(doctor, "_KIOSK_PROGRAMS", {"bin/sh": "dash"})
+        monkeypatch.setattr(examinations, "_KIOSK_PROGRAMS", {"bin/sh": "dash"})
         assert only(findings(file), "kiosk")[0] == "good"
 
     def test_a_wrong_login_an_open_pit_and_a_busy_address(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.cli.init import command
 from shoe_daemon.config import load_config
-from shoe_daemon.doctor import table_broker
+from shoe_daemon.doctor import check_table_broker
 from shoe_daemon.installation.mosquitto_passwords import add_accounts
 from shoe_daemon.mqtt.mqtt_settings import TlsSettings
 from tests.brokers import Mosquitto, free_port
@@ -48,7 +48,7 @@ def test_the_table_has_its_rights(root: Path, broker: Mosquitto) -> None:
     setup = load_config(root / "etc/shoe-daemon/table-1.toml")
     assert setup.config.mqtt is not None
     mqtt = replace(setup.config.mqtt, port=broker.port)
-    findings = table_broker(replace(setup, config=replace(setup.config, mqtt=mqtt)))
+    findings = check_table_broker(replace(setup, config=replace(setup.config, mqtt=mqtt)))
     assert {finding.verdict for finding in findings} == {"good"}
 
 
@@ -63,7 +63,7 @@ def test_the_certificate_is_trusted_by_its_authority(
     context = mqtt.tls_context()
     assert context is not None
     context.verify_flags |= ssl.VERIFY_X509_STRICT
-    findings = table_broker(replace(setup, config=replace(setup.config, mqtt=mqtt)))
+    findings = check_table_broker(replace(setup, config=replace(setup.config, mqtt=mqtt)))
     assert {finding.verdict for finding in findings} == {"good"}
 
 
