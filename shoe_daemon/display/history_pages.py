@@ -1,6 +1,6 @@
 """
-The pages of the log: searches given by the address, exports, and the page of a round. All of them
-are below `/pit`, and locked as the pit is.
+The pages of the log: searches, exports, and the page of a round. All of them are below `/pit`, and
+locked as the pit is.
 """
 
 from __future__ import annotations
@@ -8,12 +8,10 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import re
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
-from datetime import date, datetime, timedelta, tzinfo
-from datetime import time as clock
+from collections.abc import AsyncGenerator, Callable
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -40,36 +38,31 @@ from shoe_daemon.display.evidence_files import (
 )
 from shoe_daemon.display.history_queries import (
     Cursor,
-    LogFilter,
     LogReader,
     SearchTimeoutError,
     open_log,
 )
 from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
+from shoe_daemon.display.history_search_address import (
+    KINDS,
+    MARKS,
+    VIEWS,
+    ParsedFilter,
+    parse_filter,
+)
 from shoe_daemon.display.history_store import is_damage
-from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
-from shoe_daemon.game import IrregularityKind, Outcome
 
 PAGE_SIZE: Final = 50
 EXPORT_BATCH: Final = 1000
+_SECOND_US: Final = 1_000_000
 MAX_SEARCHES: Final = 4
 """Searches at the same time; further ones wait."""
 
-MAX_CARDS: Final = 6
-MAX_NUMBER: Final = 1_000_000
-MAX_TEXT: Final = 80
-MAX_SEVERITY: Final = 5
-_SECOND_US: Final = 1_000_000
-VIEWS: Final = ("irregularities", "rounds")
-MARKS: Final = tuple(mark.name.lower() for mark in RoundMark if mark.name)
-KINDS: Final = (*(str(kind) for kind in IrregularityKind), *DECISIONS)
 FORMATS: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 MAX_PICTURES: Final = 60
 MAX_CLIPS: Final = 20
 """A page shows so many of each; the archive of a round has all."""
 
-_CARD: Final = re.compile(r"(10|[2-9AJQKT])([SHDC])")
-_SUIT_SIGNS: Final = str.maketrans({"♠": "S", "♥": "H", "♦": "D", "♣": "C", "♤": "S", "♡": "H"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 """First characters that a spreadsheet takes for the begin of a formula."""
 
@@ -83,28 +76,7 @@ _ROUND_FIELDS: Final = (
     *("time", "ended", "table", "shoe", "round", "outcome", "player", "player_total", "banker"),
     *("banker_total", "marks", "kind"),
 )
-_FILTER_FIELDS: Final = {"from": "since", "to": "until", "open": "open_only"}
-"""Fields of `LogFilter` that have another name in addresses."""
-
 _EVENT_FIELDS: Final = ("seq", "type", "data")
-
-
-class ParsedFilter(NamedTuple):
-    """
-    A search as its address names it.
-
-    Attributes:
-        view: One of `VIEWS`.
-        cursor: The page begins behind it; None for the first page.
-        values: The given texts by the names of the fields.
-        errors: Names of fields whose text is invalid.
-    """
-
-    view: str
-    wanted: LogFilter
-    cursor: Cursor | None
-    values: dict[str, str]
-    errors: list[str]
 
 
 class _FoundRound(NamedTuple):
@@ -112,91 +84,6 @@ class _FoundRound(NamedTuple):
 
     row: dict[str, Any]
     times: EvidenceTimes | None
-
-
-def parse_filter(given: Mapping[str, str], zone: tzinfo | None) -> ParsedFilter:
-    """
-    Parse a search of an address, with its times in `zone` or that of the computer; an invalid
-    field is in `errors` and asks for nothing.
-    """
-    parsers: dict[str, Callable[[str], Any]] = {
-        "table": lambda text: _checked(text, valid=bool(TABLE_NAME.fullmatch(text))),
-        "shoe": _number,
-        "round": _number,
-        "from": lambda text: _moment(text, zone, last=False),
-        "to": lambda text: _moment(text, zone, last=True),
-        "kind": lambda text: _checked(text, valid=text in KINDS),
-        "severity": lambda text: _number(text, MAX_SEVERITY),
-        "operator": lambda text: _checked(text, valid=len(text) <= MAX_TEXT),
-        "dealer": lambda text: _checked(text, valid=len(text) <= MAX_TEXT),
-        "open": lambda text: bool(_checked(text, valid=text == "1")),
-        "outcome": lambda text: str(Outcome(text)),
-        "mark": lambda text: RoundMark[_checked(text, valid=text in MARKS).upper()],
-        "cards": _cards,
-        "after": _cursor,
-    }
-    values: dict[str, str] = {}
-    found: dict[str, Any] = {}
-    errors: list[str] = []
-    for name, parse in parsers.items():
-        text = given.get(name, "").strip()[: 2 * MAX_TEXT]
-        if not text:
-            continue
-        values[name] = text
-        try:
-            found[_FILTER_FIELDS.get(name, name)] = parse(text)
-        except (ValueError, OverflowError):
-            errors.append(name)
-    cursor = found.pop("after", None)
-    values.pop("after", None)
-    view = given.get("view", "")
-    if view not in VIEWS:
-        view = VIEWS[0]
-    return ParsedFilter(view, LogFilter(**found), cursor, values, errors)
-
-
-def _number(text: str, most: int = MAX_NUMBER) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if not 1 <= number <= most:
-        raise ValueError(text)
-    return number
-
-
-def _checked(text: str, *, valid: bool) -> str:
-    if not valid:
-        raise ValueError(text)
-    return text
-
-
-def _moment(text: str, zone: tzinfo | None, *, last: bool) -> int:
-    """Return a time in microseconds; `last` is the end of the day, minute or second named."""
-    if len(text) == len("2026-11-21"):
-        moment = datetime.combine(date.fromisoformat(text), clock())
-        span = timedelta(days=1)
-    else:
-        moment = datetime.fromisoformat(text)
-        seconds = moment.second or text.count(":") > 1
-        span = timedelta(seconds=1) if seconds else timedelta(minutes=1)
-    if moment.tzinfo is None:
-        moment = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
-    if last:
-        moment += span
-    return round(moment.timestamp()) * _SECOND_US - (1 if last else 0)
-
-
-def _cards(text: str) -> tuple[str, ...]:
-    plain = text.upper().translate(_SUIT_SIGNS)
-    found = [rank + suit for rank, suit in _CARD.findall(plain)]
-    found = ["10" + card[1:] if card.startswith("T") else card for card in found]
-    rest = re.sub(r"[\s,;+]+", "", _CARD.sub("", plain))
-    if rest or not 0 < len(found) <= MAX_CARDS or not set(found) <= CARD_NUMBERS.keys():
-        raise ValueError(text)
-    return tuple(found)
-
-
-def _cursor(text: str) -> Cursor:
-    at, _, key = text.partition(".")
-    return Cursor(int(at), int(key))
 
 
 class HistoryPages:

@@ -25,7 +25,7 @@ import pytest
 
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.cli.journals_into_log import import_journal
-from shoe_daemon.display.history_pages import parse_filter
+from shoe_daemon.display.history_search_address import parse_filter
 from shoe_daemon.display.history_store import HistoryStore, ReceivedEvent, SeqRange
 from shoe_daemon.display.history_summaries import LoggedEvent
 from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
