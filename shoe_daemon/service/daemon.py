@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import queue
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -26,6 +24,7 @@ from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.input_queue import InputQueue
 from shoe_daemon.service.journal_retention import JournalRetention
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
 from shoe_daemon.service.processing_core import Core
@@ -85,10 +84,7 @@ _DISPUTES: Final = (RoundHeld, RoundVoided, ResultRevised, CardCorrected)
 CURSOR: Final = "mqtt"
 """The publisher's name in the journal."""
 
-_FULL_POLL_S: Final = 0.005
-
 Input = tuple[str, Frame] | PendingCommand
-Item = TypeVar("Item")
 
 
 class _WriteAbandoned(Exception):  # noqa: N818 - a regular end, not a failure
@@ -506,71 +502,3 @@ def _metrics_files(settings: MetricsSettings) -> dict[Path, Callable[[Figures], 
     if settings.health_file is not None:
         files[Path(settings.health_file)] = health_json
     return files
-
-
-class InputQueue(Generic[Item]):
-    """
-    A bounded queue of inputs: any thread puts items, the core gets them.
-
-    The queue is nearly always empty, and the core waits for the next frame. The
-    standard library's unbounded queue takes half the time of the bounded one
-    for that; a thread that finds it full polls until there is room.
-    """
-
-    def __init__(self, max_items: int) -> None:
-        self._queue: queue.SimpleQueue[Item | None] = queue.SimpleQueue()
-        self._max_items = max_items
-        self._count_lock = threading.Lock()
-        self._unprocessed = 0
-
-    def put(self, item: Item, timeout_s: float = 0.0) -> None:
-        """
-        Queue an item; threads that do so at the same moment may each get the last
-        free place.
-
-        Raises:
-            queue.Full: There was no room for `timeout_s`.
-        """
-        until = time.monotonic() + timeout_s if self.is_full else 0.0
-        while self.is_full:
-            if time.monotonic() >= until:
-                raise queue.Full
-            time.sleep(_FULL_POLL_S)
-        with self._count_lock:
-            self._unprocessed += 1
-        self._queue.put(item)
-
-    def get(self, timeout_s: float) -> Item | None:
-        """Return the next item; None after `timeout_s`, or after `wake`."""
-        try:
-            return self._queue.get(timeout=timeout_s)
-        except queue.Empty:
-            return None
-
-    def wake(self) -> None:
-        """
-        End the wait in `get`, from any thread or a signal handler.
-
-        A signal handler must: if the timeout passes before a signal was handled,
-        Python's queue waits for ever.
-        """
-        self._queue.put(None)
-
-    def mark_processed(self, count: int) -> None:
-        """Note that so many of the items from `get` were processed."""
-        with self._count_lock:
-            self._unprocessed -= count
-
-    @property
-    def is_processed(self) -> bool:
-        """True if all items were processed."""
-        return not self._unprocessed
-
-    @property
-    def is_full(self) -> bool:
-        """True if there is no room."""
-        return self._queue.qsize() >= self._max_items
-
-    def __len__(self) -> int:
-        """Number of items in the queue."""
-        return self._queue.qsize()
