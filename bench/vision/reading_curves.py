@@ -41,8 +41,8 @@ _LAMPS: Final[dict[str, Lamp]] = {
     "warm": (0.7, 0.88, 1),
     "bulb": (0.45, 0.75, 1),
     "candle": (0.2, 0.6, 1),
-    "sodium": (0.02, 0.45, 1),
     "blue": (1, 0.5, 0.3),
+    "sodium": (0.02, 0.45, 1),
     "red": (0.03, 0.08, 1),
 }
 """Blue, green and red of a lamp."""
