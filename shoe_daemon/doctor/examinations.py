@@ -1,4 +1,4 @@
-"""What `doctor` checks of a table, a display, notifications and the kiosk."""
+"""Examinations of a table, a display, notifications and the kiosk."""
 
 from __future__ import annotations
 
