@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -21,7 +22,7 @@ from msgspec import Meta, Struct
 from shoe_daemon.configured_files_and_credentials import find_credential
 from shoe_daemon.errors import UserError
 from shoe_daemon.password_hashes_and_throttle import (
-    LoginThrottle,
+    WrongAttempts,
     hash_password,
     is_hash,
     require_argon2,
@@ -30,10 +31,12 @@ from shoe_daemon.password_hashes_and_throttle import (
 from shoe_daemon.table import make_detail
 from shoe_daemon.toml_validation import convert_toml, read_toml
 
-_FIRST_WAIT_S: Final = 30.0
-_MAX_WAIT_S: Final = 3600.0
-_MIN_PIN_LENGTH: Final = 4
-_MAX_PIN_LENGTH: Final = 64
+MAX_WRONG_PINS: Final = 6
+"""Wrong PINs of a name in `WRONG_PINS_WINDOW_S` seconds, after which its PIN has to wait."""
+
+WRONG_PINS_WINDOW_S: Final = 60.0
+_MIN_PIN_LENGTH: Final = 6
+MAX_PIN_LENGTH: Final = 64
 _NO_ARGON2: Final = (
     "PINs need argon2-cffi, which is not installed: pip install 'shoe-daemon[pins]'"
 )
@@ -105,8 +108,7 @@ class Operators:
         self._table = table
         self._state: tuple[int, ...] | None = None
         self._by_name: dict[str, Operator] = {}
-        self._throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
-        self._preview_throttle = LoginThrottle(_FIRST_WAIT_S, _MAX_WAIT_S, monotonic)
+        self._wrong = WrongAttempts(MAX_WRONG_PINS, WRONG_PINS_WINDOW_S, monotonic)
 
     @property
     def alert(self) -> str | None:
@@ -162,18 +164,16 @@ class Operators:
         found = () if self.fault is not None else self._by_name.values()
         return [each.name for each in found if each.pin is not None]
 
-    def log_in(self, name: str, pin: str) -> None:
+    def is_right(self, name: str, pin: str) -> bool:
         """
-        Check a name and its PIN; takes a tenth of a second.
+        Return whether a PIN is that of a name; takes a tenth of a second, for unknown names too.
 
-        Raises:
-            AuthenticationError: Not right; the same answer, after the same time, whichever of
-                them is wrong.
+        It counts no wrong PINs: a display, which sees addresses, does that.
         """
         # Made before it is known whether the name exists: the first time takes longer.
         nobody, operator = _hash_of_nobody(), self.find(name)
         stored = operator.pin if operator is not None else None
-        self._check_pin(name, stored or nobody, pin, wrong="refused_wrong_name_or_pin")
+        return verify_password(stored or nobody, pin) and stored is not None
 
     def authenticate(
         self, name: str, pin: str | None, *, privileged: bool, preview: bool = False
@@ -182,8 +182,8 @@ class Operators:
         Check whether an operator may give a command; a privileged one needs a PIN, its preview
         does not.
 
-        A PIN is always checked if there is one; that takes a tenth of a second. Wrong PINs of
-        previews lock previews with a PIN, and no commands.
+        A PIN is always checked if there is one; that takes a tenth of a second. After six wrong
+        PINs of a name within a minute, that name's PIN waits for the end of this minute.
 
         Returns:
             Whether the PIN was checked, and right.
@@ -205,28 +205,15 @@ class Operators:
             return False
         if operator.pin is None:
             raise AuthenticationError("refused_has_no_pin")
-        self._check_pin(operator.name, operator.pin, pin, preview=preview)
+        self._check_pin(operator.name, operator.pin, pin)
         return True
 
-    def _check_pin(
-        self,
-        name: str,
-        pin_hash: str,
-        pin: str,
-        *,
-        preview: bool = False,
-        wrong: str = "refused_wrong_pin",
-    ) -> None:
-        throttle, wait_s = self._throttle, self._throttle.wait_s(name)
-        if preview:
-            throttle = self._preview_throttle
-            wait_s = max(wait_s, throttle.wait_s(name))
-        if wait_s > 0:
-            raise AuthenticationError("refused_too_many_pins", seconds=int(wait_s) + 1)
+    def _check_pin(self, name: str, pin_hash: str, pin: str) -> None:
+        if (wait_s := self._wrong.wait_s(name)) > 0:
+            raise AuthenticationError("refused_too_many_pins", seconds=ceil(wait_s))
         if not verify_password(pin_hash, pin):
-            throttle.failed(name)
-            raise AuthenticationError(wrong)
-        throttle.succeeded(name)
+            self._wrong.failed(name)
+            raise AuthenticationError("refused_wrong_pin")
 
 
 def _printable(name: str) -> str:
@@ -271,7 +258,7 @@ def hash_pin(pin: str) -> str:
     Raises:
         UserError: The PIN is too short or too long, or the extra is missing.
     """
-    if not _MIN_PIN_LENGTH <= len(pin) <= _MAX_PIN_LENGTH:
-        raise UserError(f"a PIN has {_MIN_PIN_LENGTH} to {_MAX_PIN_LENGTH} characters")
+    if not _MIN_PIN_LENGTH <= len(pin) <= MAX_PIN_LENGTH:
+        raise UserError(f"a PIN has {_MIN_PIN_LENGTH} to {MAX_PIN_LENGTH} characters")
     require_argon2(_NO_ARGON2)
     return hash_password(pin)

@@ -7,56 +7,46 @@ argon2-cffi is an extra and is imported when it is needed.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.retry_and_log_limits import exponential_delay
-
-_MAX_NAMES: Final = 1000
 
 
-class LoginThrottle:
+class WrongAttempts:
     """
-    The wait after wrong passwords, per name or address.
+    The wait after wrong passwords: of each key at most `limit` in any `window_s` seconds.
 
-    From the third wrong password on there is a wait, which doubles with each more.
-    The most recent names are kept.
+    A wait is never longer than `window_s`. A right password does not end it: otherwise each
+    log-in of the operator would give somebody else as many guesses again. Keys are forgotten after
+    their window, so that the number of checks, which take a tenth of a second each, bounds theirs.
     """
-
-    FREE: Final = 3
 
     def __init__(
-        self,
-        first_wait_s: float,
-        max_wait_s: float,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, limit: int, window_s: float, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
-        self._first_wait_s = first_wait_s
-        self._max_wait_s = max_wait_s
+        self._limit = limit
+        self._window_s = window_s
         self._monotonic = monotonic
-        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._wrong_at: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
-    def wait_s(self, name: str) -> float:
+    def __len__(self) -> int:
+        return len(self._wrong_at)
+
+    def wait_s(self, key: Hashable) -> float:
         """Return the seconds until the next attempt is allowed; 0 for now."""
-        _, until = self._wrong.get(name, (0, 0.0))
-        return max(0.0, until - self._monotonic())
+        times = self._wrong_at.get(key)
+        if times is None or len(times) < self._limit:
+            return 0.0
+        return max(0.0, times[0] + self._window_s - self._monotonic())
 
-    def failed(self, name: str) -> None:
+    def failed(self, key: Hashable) -> None:
         """Count a wrong password."""
-        count = self._wrong.pop(name, (0, 0.0))[0] + 1
-        until = 0.0
-        if count >= self.FREE:
-            wait_s = exponential_delay(self._first_wait_s, self._max_wait_s, count - self.FREE)
-            until = self._monotonic() + wait_s
-        self._wrong[name] = (count, until)
-        while len(self._wrong) > _MAX_NAMES:
-            self._wrong.popitem(last=False)
-
-    def succeeded(self, name: str) -> None:
-        """Forget the wrong passwords of a name."""
-        self._wrong.pop(name, None)
+        now = self._monotonic()
+        self._wrong_at.setdefault(key, deque(maxlen=self._limit)).append(now)
+        self._wrong_at.move_to_end(key)
+        while next(iter(self._wrong_at.values()))[-1] <= now - self._window_s:
+            self._wrong_at.popitem(last=False)
 
 
 def require_argon2(message: str) -> None:

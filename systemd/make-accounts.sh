@@ -13,6 +13,9 @@ accounts=/etc/mosquitto/shoe.passwd
 passwords=/etc/shoe-daemon
 
 mkdir -p "$passwords"
+umask 077
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 if [ ! -e "$accounts" ]; then
     install -m 640 -g mosquitto /dev/null "$accounts"
 fi
@@ -26,7 +29,11 @@ for name in "$@"; do
         install -m 600 /dev/null "$file"
         openssl rand -hex 16 > "$file"
     fi
-    mosquitto_passwd -b "$accounts" "$name" "$(head -n 1 "$file")"
+    # By a file: every user of this computer can read the arguments of a program.
+    printf '%s:%s\n' "$name" "$(head -n 1 "$file")" > "$folder/line"
+    mosquitto_passwd -U "$folder/line"
+    grep -v "^$name:" "$accounts" > "$folder/others" || true
+    cat "$folder/others" "$folder/line" > "$accounts"
     echo "$name: $file"
 done
 echo "next: systemctl reload mosquitto"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from shoe_daemon.password_hashes_and_throttle import (
-    LoginThrottle,
+    WrongAttempts,
     hash_password,
     is_hash,
     verify_password,
@@ -17,29 +20,33 @@ class Clock:
         return self.now
 
 
-def test_the_wait_doubles_and_has_an_end() -> None:
+@given(st.lists(st.tuples(st.floats(0, 100), st.sampled_from("ab")), max_size=200))
+def test_few_are_wrong_in_any_window_and_no_wait_is_longer(
+    attempts: list[tuple[float, str]],
+) -> None:
+    """Whatever an adversary does: the guesses are few, and their end is near."""
     clock = Clock()
-    throttle = LoginThrottle(2.0, 300.0, clock)
-    waits = []
-    for _ in range(12):
-        throttle.failed("a")
-        waits.append(throttle.wait_s("a"))
-        clock.now += waits[-1]
-    assert waits == [0, 0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
-    assert throttle.wait_s("a") == throttle.wait_s("b") == 0
-    throttle.failed("a")
-    throttle.succeeded("a")
-    throttle.failed("a")
-    assert throttle.wait_s("a") == 0
+    wrong = WrongAttempts(6, 60.0, clock)
+    checked: dict[str, list[float]] = {"a": [], "b": []}
+    for pause, key in attempts:
+        clock.now += pause
+        if (wait_s := wrong.wait_s(key)) > 0:
+            assert wait_s <= 60
+            assert len([at for at in checked[key] if at > clock.now - 60]) == 6
+            continue
+        wrong.failed(key)
+        checked[key].append(clock.now)
+        assert len([at for at in checked[key] if at > clock.now - 60]) <= 6
+    assert len(wrong) <= 2
 
 
-def test_it_remembers_a_limited_number_of_addresses() -> None:
-    throttle = LoginThrottle(2.0, 300.0, Clock())
+def test_it_remembers_names_for_one_window_only() -> None:
+    clock = Clock()
+    wrong = WrongAttempts(6, 60.0, clock)
     for number in range(5000):
-        for _ in range(3):
-            throttle.failed(f"10.0.{number}")
-    assert throttle.wait_s("10.0.4999") > 0
-    assert throttle.wait_s("10.0.0") == 0
+        clock.now += 0.1
+        wrong.failed(number)
+    assert len(wrong) == 600
 
 
 def test_a_password_is_verified_by_its_hash() -> None:

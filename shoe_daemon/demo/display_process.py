@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 
 HOST: Final = "127.0.0.1"
 OPERATOR: Final = "You"
-PIN: Final = "1234"
+PIN: Final = "123456"
 
 _EXTRAS: Final = ("starlette", "uvicorn")
 _START_TIMEOUT_S: Final = 15.0

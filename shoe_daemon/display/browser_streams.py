@@ -50,7 +50,7 @@ class Subscription(NamedTuple):
 
 class BrowserStream:
     """
-    The stream of one browser.
+    The stream of one browser. It counts, and receives documents, from its creation to `close`.
 
     Attributes:
         key: Key of the table; None for all tables, or while the table is unknown.
@@ -68,6 +68,7 @@ class BrowserStream:
         self._pending: dict[tuple[str | None, str], None] = {}
         self._events: deque[bytes] = deque(maxlen=MAX_QUEUED_EVENTS)
         self._wakeup = asyncio.Event()
+        registry.add(self)
 
     def queue(self, key: str | None, *names: str) -> None:
         """Queue documents of a table, except those that are not subscribed to."""
@@ -102,14 +103,17 @@ class BrowserStream:
 
     async def run(self) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of the stream until the browser disconnects or the display stops."""
-        self._registry.add(self)
         try:
             self._queue_all()
             yield _RETRY + self._take_queued() + self._encode_heartbeat()
             while not self._registry.closing:
                 yield await self._next_chunk()
         finally:
-            self._registry.remove(self)
+            self.close()
+
+    def close(self) -> None:
+        """Receive no more documents; also for a stream that has not begun to run."""
+        self._registry.remove(self)
 
     async def _next_chunk(self) -> bytes:
         try:

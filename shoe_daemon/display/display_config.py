@@ -7,6 +7,7 @@ import re
 import ssl
 from functools import partial
 from importlib.util import find_spec
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -23,7 +24,7 @@ from shoe_daemon.configured_files_and_credentials import (
 )
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError, errors_at, one_line
-from shoe_daemon.http_security import is_loopback
+from shoe_daemon.http_security import LOOPBACK_NETWORKS, Network, is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
@@ -190,6 +191,8 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         listen: Address and port; by default on loopback.
         hosts: Further host names of this address.
+        trusted_proxies: Addresses, or networks, of reverse proxies: they report the address of a
+            browser in ``X-Forwarded-For``. Loopback is one where the pit is `behind_proxy`.
         site: The only site that is shown; None for all.
         tables: First tables of the pit, in this order; shown before anything is received.
         language: Default language of the pages.
@@ -206,6 +209,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     listen: str = "127.0.0.1:8080"
     hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
     site: Name | None = None
     tables: tuple[str, ...] = ()
     language: str = "en"
@@ -223,6 +227,20 @@ class DisplaySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def address(self) -> tuple[str, int]:
         """Address and port to listen on."""
         return parse_listen(self.listen)
+
+    @property
+    def proxies(self) -> tuple[Network, ...]:
+        """The networks of `trusted_proxies`."""
+        networks = LOOPBACK_NETWORKS if self.pit.behind_proxy else ()
+        for text in self.trusted_proxies:
+            try:
+                networks += (ip_network(text),)
+            except ValueError as error:
+                raise UserError(
+                    f"display.trusted_proxies: {text!r}; expected an address or a network, such "
+                    "as 192.0.2.7 or 10.0.0.0/24"
+                ) from error
+        return networks
 
     @property
     def zone(self) -> ZoneInfo | None:
@@ -379,7 +397,7 @@ def set_up_display(
     credentials = None
     with attempt():
         credentials = _pit_credentials(settings.pit, beside)
-    _ = settings.zone
+    _ = settings.zone, settings.proxies
     history = None if settings.history.file is None else _history(config, beside)
     if history is not None:
         with tolerate(), attempt():

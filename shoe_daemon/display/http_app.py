@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +31,7 @@ from shoe_daemon.display.display_config import (
 from shoe_daemon.display.history_pages import HistoryPages
 from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
 from shoe_daemon.display.languages import GLYPHS, language, languages
+from shoe_daemon.display.logins import Logins
 from shoe_daemon.display.order_routes import ORDER_PATHS, ORDER_VERBS, OrderRoutes
 from shoe_daemon.display.pages_and_static_files import (
     STATIC,
@@ -129,18 +130,19 @@ class SecurityHeaders:
 
 
 class _EventStream(StreamingResponse):
-    """Response that closes its stream as soon as the browser disconnects."""
+    """Response that ends its stream as soon as the browser disconnects."""
 
-    def __init__(
-        self, chunks: AsyncGenerator[bytes, None], status: int, headers: dict[str, str], kind: str
-    ) -> None:
-        super().__init__(chunks, status, headers, kind)
-        self._chunks = chunks
+    def __init__(self, stream: BrowserStream, headers: dict[str, str]) -> None:
+        self._stream, self._chunks = stream, stream.run()
+        super().__init__(self._chunks, 200, headers, "text/event-stream")
 
-    async def stream_response(self, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all chunks."""
-        async with aclosing(self._chunks):
-            await super().stream_response(send)
+        try:
+            async with aclosing(self._chunks):
+                await super().__call__(scope, receive, send)
+        finally:
+            self._stream.close()
 
 
 class HttpApp:
@@ -170,11 +172,14 @@ class HttpApp:
             page=self._page,
         )
         self._log, self._reports = setup.history, asyncio.Semaphore(1)
+        proxies = self._settings.proxies
+        self._pit_logins = Logins("pit", proxies, guessable=False)
         self._orders: OrderRoutes | None = None
         if setup.operators is not None:
             self._orders = OrderRoutes(
                 setup.operators,
                 setup.commanding,
+                Logins("pins", proxies, guessable=True),
                 behind_proxy=self._settings.pit.behind_proxy,
                 find_table=self._find_table,
             )
@@ -202,13 +207,14 @@ class HttpApp:
         handlers = {404: self._not_found, Exception: self._failed}
         app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers)
         if self._pit_credentials is not None:
-            app = PitAuth(app, self._pit_credentials, "/pit")
+            app = PitAuth(app, self._pit_credentials, "/pit", self._pit_logins)
         hosts = self._settings.hosts
         named = hosts if hosts or self._settings.on_loopback else None
         return SecurityHeaders(app, named, ORDER_PATHS if self._orders is not None else ())
 
     def close(self) -> None:
-        """Take no more commands."""
+        """Take no more passwords and commands."""
+        self._pit_logins.close()
         if self._orders is not None:
             self._orders.close()
 
@@ -337,8 +343,7 @@ class HttpApp:
         headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
         if request.method == "HEAD":
             return Response(None, 200, headers, "text/event-stream")
-        stream = BrowserStream(self._streams, subscription)
-        return _EventStream(stream.run(), 200, headers, "text/event-stream")
+        return _EventStream(BrowserStream(self._streams, subscription), headers)
 
     async def _file(self, request: Request) -> Response:
         file = self._static.get(request.path_params["name"])

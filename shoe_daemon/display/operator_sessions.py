@@ -2,7 +2,8 @@
 Sessions of operators who are logged in to the pit.
 
 A session is a random token that only the browser has; here lies its digest. It ends after five
-minutes without a request, after twelve hours, at log-out, and when the operator is removed.
+minutes without a request, after twelve hours, after six wrong PINs, at log-out, and when the
+operator is removed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ MAX_SESSIONS: Final = 200
 """Of these the one that was idle longest makes room for a new one."""
 
 MAX_SENT: Final = 50
+MAX_WRONG_PINS: Final = 6
 _TOKEN_BYTES: Final = 32
 
 
@@ -33,6 +35,7 @@ class OperatorSession:
         csrf_token: The page sends it back with every order; a foreign page cannot read it.
         began: Monotonic seconds.
         last_used: Monotonic seconds of its last request.
+        wrong_pins: Wrong PINs that it has sent.
         sent: Digests of the commands sent last, by id: only the same one may be sent again
             without the PIN.
     """
@@ -40,6 +43,7 @@ class OperatorSession:
     operator: str
     began: float
     last_used: float
+    wrong_pins: int = 0
     csrf_token: str = field(
         default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES), repr=False
     )

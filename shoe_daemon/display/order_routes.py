@@ -13,6 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -22,14 +23,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shoe_daemon.display.operator_sessions import LONGEST_S, OperatorSession, OperatorSessions
+from shoe_daemon.display.logins import Logins, TooManyError
+from shoe_daemon.display.operator_sessions import (
+    LONGEST_S,
+    MAX_WRONG_PINS,
+    OperatorSession,
+    OperatorSessions,
+)
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import LOOPBACK_HOSTS, host_name, is_loopback
 from shoe_daemon.mqtt.command_client import NoReplyError, send_command
 from shoe_daemon.mqtt.commands import MAX_COMMAND_BYTES, VERBS, OrderMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.operators import AuthenticationError, Operators
+from shoe_daemon.operators import MAX_PIN_LENGTH, Operators
 from shoe_daemon.table import COMMANDS, Detail, make_detail, uncoded_detail
 
 _log = structlog.get_logger(__name__)
@@ -48,6 +55,9 @@ EXPIRES_S: Final = 20
 """A command that reaches its table later is refused there."""
 
 REPLY_TIMEOUT_S: Final = 4.0
+BODY_TIMEOUT_S: Final = 5.0
+"""For the whole body of a request."""
+
 MAX_COMMANDS: Final = 16
 """Commands on their way to tables at the same time."""
 
@@ -69,14 +79,18 @@ class _RefusedError(Exception):
 
     Attributes:
         status: Of the answer.
+        headers: Of the answer.
         facts: The answer: `code` is the class of the refusal, `refused` a sentence; where pages
             may translate it, `detail_code` and `detail_values` are as in a table's reply.
     """
 
-    def __init__(self, status: HTTPStatus, code: str, reason: str | Detail) -> None:
+    def __init__(
+        self, status: HTTPStatus, code: str, reason: str | Detail, retry_after: int | None = None
+    ) -> None:
         detail = uncoded_detail(reason) if isinstance(reason, str) else reason
         super().__init__(detail.text)
         self.status, self.code = status, code
+        self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
         self.facts = {
             "code": code,
             "refused": detail.text,
@@ -92,14 +106,16 @@ class OrderRoutes:
     Args:
         operators: Who may log in.
         mqtt: The broker, with the account that sends commands.
+        logins: Checks their PINs.
         behind_proxy: A reverse proxy passes requests on.
         find_table: Returns site and table of a table's key; None for an unknown one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it connects
         self,
         operators: Operators,
         mqtt: MqttSettings,
+        logins: Logins,
         *,
         behind_proxy: bool,
         find_table: Callable[[str], tuple[str, str] | None],
@@ -108,8 +124,7 @@ class OrderRoutes:
         self._operators, self._mqtt = operators, mqtt
         self._behind_proxy, self._find_table = behind_proxy, find_table
         self._sessions, self._monotonic = OperatorSessions(monotonic), monotonic
-        # One thread: PINs are checked one after another.
-        self._pin_checker = ThreadPoolExecutor(1, "pins")
+        self._logins = logins
         self._senders = ThreadPoolExecutor(MAX_COMMANDS, "commands")
         self._on_the_way = 0
 
@@ -117,9 +132,9 @@ class OrderRoutes:
         """Return the routes."""
         return [
             Route("/orders/session", self._show_session, methods=["GET"]),
-            Route("/orders/session", _answering(self._log_in), methods=["POST"]),
-            Route("/orders/log-out", _answering(self._log_out), methods=["POST"]),
-            Route("/orders/{table}/{verb}", _answering(self._order), methods=["POST"]),
+            Route("/orders/session", self._answering(self._log_in), methods=["POST"]),
+            Route("/orders/log-out", self._answering(self._log_out), methods=["POST"]),
+            Route("/orders/{table}/{verb}", self._answering(self._order), methods=["POST"]),
         ]
 
     def names(self) -> list[str]:
@@ -128,7 +143,7 @@ class OrderRoutes:
 
     def close(self) -> None:
         """Take no more commands."""
-        self._pin_checker.shutdown(wait=False)
+        self._logins.close()
         self._senders.shutdown(wait=False)
 
     async def _show_session(self, request: Request) -> Response:
@@ -145,9 +160,9 @@ class OrderRoutes:
         self._check_connection(request)
         body = await _read_body(request)
         name = str(body.get("operator", ""))[:60]
-        await self._check_pin(request, name, body.get("pin"))
+        await self._check_pin(request, name, body.get("pin"), None)
         token, session = self._sessions.begin(name)
-        _log.info("operator_logged_in", operator=session.operator, client=_client(request))
+        _log.info("operator_logged_in", operator=session.operator, client=self._client(request))
         response = _json(self._facts(session))
         response.set_cookie(
             COOKIE,
@@ -163,7 +178,7 @@ class OrderRoutes:
     async def _log_out(self, request: Request) -> Response:
         session = self._checked_session(request)
         self._sessions.end(request.cookies.get(COOKIE))
-        _log.info("operator_logged_out", operator=session.operator, client=_client(request))
+        _log.info("operator_logged_out", operator=session.operator, client=self._client(request))
         response = _json({"operator": None})
         response.delete_cookie(COOKIE, path="/orders")
         return response
@@ -193,7 +208,7 @@ class OrderRoutes:
         sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
         if privileged and body.get("dry_run") is not True:
             if not session.was_sent(command_id, sent):
-                await self._check_pin(request, session.operator, body.get("pin"))
+                await self._check_pin(request, session.operator, body.get("pin"), session)
             session.note_sent(command_id, sent)
         topics = Topics(site, table, self._mqtt.prefix)
         expires = datetime.now(UTC) + timedelta(seconds=EXPIRES_S)
@@ -282,7 +297,7 @@ class OrderRoutes:
             return
         direct = "x-forwarded-for" not in request.headers and "forwarded" not in request.headers
         host = host_name(request.headers.get("host", ""))
-        if not (direct and host in LOOPBACK_HOSTS and is_loopback(_client(request))):
+        if not (direct and host in LOOPBACK_HOSTS and is_loopback(_peer(request))):
             text = "no PIN without TLS: open this page with https"
             raise _RefusedError(HTTPStatus.FORBIDDEN, "plain_http", text)
 
@@ -290,44 +305,65 @@ class OrderRoutes:
         forwarded = self._behind_proxy and request.headers.get("x-forwarded-proto") == "https"
         return request.url.scheme == "https" or forwarded
 
-    async def _check_pin(self, request: Request, name: str, pin: object) -> None:
+    async def _check_pin(
+        self, request: Request, name: str, pin: object, session: OperatorSession | None
+    ) -> None:
+        """Check the PIN of a log-in, or of a running session."""
         if not isinstance(pin, str):
-            reason = make_detail("refused_needs_pin")
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", reason)
-        operators = self._current()
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", make_detail("refused_needs_pin"))
+        is_right = partial(self._current().is_right, name, pin[:MAX_PIN_LENGTH])
         try:
-            await asyncio.get_running_loop().run_in_executor(
-                self._pin_checker, operators.log_in, name, pin[:64]
-            )
-        except AuthenticationError as error:
-            _log.warning("wrong_pin", client=_client(request))
-            raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", error.reason) from error
+            if session is None:
+                right = await self._logins.check(name, self._client(request), is_right)
+            else:
+                right = await self._logins.check_of_session(session, is_right)
+        except TooManyError as error:
+            reason = make_detail("refused_too_many_pins", seconds=error.seconds)
+            raise _RefusedError(
+                HTTPStatus.TOO_MANY_REQUESTS, "pin", reason, error.seconds
+            ) from error
+        if right:
+            return
+        _log.warning("wrong_pin", client=self._client(request))
+        if session is not None:
+            session.wrong_pins += 1
+            if session.wrong_pins >= MAX_WRONG_PINS:
+                self._sessions.end(request.cookies.get(COOKIE))
+        raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", make_detail("refused_wrong_name_or_pin"))
+
+    def _client(self, request: Request) -> str:
+        return self._logins.address(request.scope)
+
+    def _answering(self, handler: Callable[[Request], Awaitable[Response]]) -> Any:  # noqa: ANN401 - an endpoint
+        """Return an endpoint that answers a refused request with the reason."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except _RefusedError as refused:
+                # The path of a request can hold whatever somebody typed, a PIN too: it is not
+                # logged.
+                _log.warning("order_refused", reason=refused.code, client=self._client(request))
+                return _json(refused.facts, refused.status, refused.headers)
+
+        return answer
 
 
 _NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
-def _answering(handler: Callable[[Request], Awaitable[Response]]) -> Any:  # noqa: ANN401 - an endpoint
-    """Return an endpoint that answers a refused request with the reason."""
-
-    async def answer(request: Request) -> Response:
-        try:
-            return await handler(request)
-        except _RefusedError as refused:
-            # The path of a request can hold whatever somebody typed, a PIN too: it is not logged.
-            _log.warning("order_refused", reason=refused.code, client=_client(request))
-            return _json(refused.facts, refused.status)
-
-    return answer
-
-
-def _json(facts: Mapping[str, Any], status: HTTPStatus = HTTPStatus.OK) -> Response:
+def _json(
+    facts: Mapping[str, Any],
+    status: HTTPStatus = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    content = msgspec.json.encode(facts)
     return Response(
-        msgspec.json.encode(facts), status, media_type="application/json", headers=_NO_STORE
+        content, status, media_type="application/json", headers={**_NO_STORE, **(headers or {})}
     )
 
 
-def _client(request: Request) -> str:
+def _peer(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
@@ -337,13 +373,17 @@ async def _read_body(request: Request) -> dict[str, Any]:
         raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "fields", "JSON is expected")
     body = b""
     try:
-        async for part in request.stream():
-            body += part
-            if len(body) > MAX_COMMAND_BYTES:
-                raise _RefusedError(
-                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "fields", "that is too long"
-                )
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > MAX_COMMAND_BYTES:
+                    raise _RefusedError(
+                        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "fields", "that is too long"
+                    )
         values = msgspec.json.decode(body)
+    except TimeoutError as error:
+        text = f"the order did not arrive within {BODY_TIMEOUT_S:g} s"
+        raise _RefusedError(HTTPStatus.REQUEST_TIMEOUT, "fields", text) from error
     except (ClientDisconnect, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _RefusedError(
             HTTPStatus.BAD_REQUEST, "fields", "a JSON object is expected"

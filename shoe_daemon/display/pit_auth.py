@@ -1,14 +1,14 @@
-"""Basic authentication of the pit, with throttling of wrong passwords."""
+"""Basic authentication of the pit."""
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
 import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
+from functools import partial
 from typing import Final
 
 import structlog
@@ -16,18 +16,13 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shoe_daemon.display.display_config import PitCredentials
-from shoe_daemon.password_hashes_and_throttle import LoginThrottle, verify_password
+from shoe_daemon.display.logins import Logins, TooManyError
+from shoe_daemon.password_hashes_and_throttle import verify_password
 
 _log = structlog.get_logger(__name__)
 
 MAX_HEADER_BYTES: Final = 1024
 MAX_ACCEPTED_HEADERS: Final = 64
-MAX_CHECKS: Final = 2
-"""Passwords that are checked at the same time; each takes a tenth of a second."""
-
-MAX_WAITING_CHECKS: Final = 16
-FIRST_WAIT_S: Final = 2.0
-MAX_WAIT_S: Final = 300.0
 _CHALLENGE: Final = 'Basic realm="pit", charset="UTF-8"'
 
 
@@ -40,18 +35,12 @@ class PitAuth:
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        credentials: PitCredentials,
-        prefix: str,
-        throttle: LoginThrottle | None = None,
+        self, app: ASGIApp, credentials: PitCredentials, prefix: str, logins: Logins
     ) -> None:
         self._app, self._credentials, self._prefix = app, credentials, prefix
-        self._throttle = throttle or LoginThrottle(FIRST_WAIT_S, MAX_WAIT_S)
+        self._logins = logins
         self._salt = secrets.token_bytes(32)
         self._accepted: OrderedDict[bytes, None] = OrderedDict()
-        self._checks = asyncio.Semaphore(MAX_CHECKS)
-        self._waiting_checks = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -70,27 +59,14 @@ class PitAuth:
         digest = hmac.digest(self._salt, given[0], hashlib.sha256)
         if digest in self._accepted:  # keyed: the time of the look-up reveals nothing
             return None
-        address = scope["client"][0] if scope.get("client") else ""
-        wait = self._throttle.wait_s(address)
-        if wait > 0 or self._waiting_checks >= MAX_WAITING_CHECKS:
-            return _too_many(int(wait) + 1)
-        return await self._check(given[0], digest, address)
-
-    async def _check(self, header: bytes, digest: bytes, address: str) -> PlainTextResponse | None:
-        self._waiting_checks += 1
+        address = self._logins.address(scope)
         try:
-            async with self._checks:
-                # Failures recorded while this check waited count too.
-                if (wait := self._throttle.wait_s(address)) > 0:
-                    return _too_many(int(wait) + 1)
-                right = await asyncio.to_thread(self._is_right, header)
-        finally:
-            self._waiting_checks -= 1
+            right = await self._logins.check("", address, partial(self._is_right, given[0]))
+        except TooManyError as error:
+            return _too_many(error.seconds)
         if not right:
-            self._throttle.failed(address)
             _log.warning("wrong_password", client=address)
             return _unauthorized("Name or password is wrong.\n")
-        self._throttle.succeeded(address)
         self._accepted[digest] = None
         while len(self._accepted) > MAX_ACCEPTED_HEADERS:
             self._accepted.popitem(last=False)

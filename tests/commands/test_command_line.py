@@ -169,7 +169,7 @@ def test_the_broker_is_away(tmp_path: Path) -> None:
         (("hold", "--config", "/nowhere"), "/nowhere: cannot be read"),
         (("hold", "--site", "Hall", "--table", "t"), "site"),
         (("hold", "--round", "0"), "Invalid value for '--round'"),
-        (("--hash-pin",), "a PIN has 4 to 64 characters"),
+        (("--hash-pin",), "a PIN has 6 to 64 characters"),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], why: str) -> None:

@@ -299,6 +299,15 @@ def test_a_row_has_the_shoe_as_a_sequence_and_its_readers() -> None:
     assert row["status"] == "online"
 
 
+def test_a_stream_counts_from_its_creation_on() -> None:
+    """Else any number of browsers that ask at once would be below the limit."""
+    floor = OpenFloor(live_model())
+    stream = BrowserStream(floor.streams, BOARD)
+    assert len(floor.streams) == 1
+    stream.close()
+    assert len(floor.streams) == 0
+
+
 def test_all_streams_end_at_once() -> None:
     async def run() -> None:
         floor = OpenFloor(live_model())

@@ -360,6 +360,16 @@ def test_there_are_no_more_streams_than_allowed(mosquitto: Mosquitto, tmp_path: 
             assert refused.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
             assert display.ask("/table/b").status == 200
         wait_for(lambda: display.health()["streams"] == 0, timeout=PATIENCE)
+        with contextlib.ExitStack() as stack:
+            lines = []
+            for _ in range(30):
+                line = socket.create_connection(("127.0.0.1", display.port), PATIENCE)
+                lines.append(stack.enter_context(line))
+            for line in lines:
+                line.sendall(b"GET /table/b/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answers = [line.recv(12) for line in lines]
+            assert sorted(answers) == [b"HTTP/1.1 200"] * 2 + [b"HTTP/1.1 503"] * 28
+        wait_for(lambda: display.health()["streams"] == 0, timeout=PATIENCE)
         with Browser(display, "/table/b/live") as browser:
             assert browser.status == 200
 

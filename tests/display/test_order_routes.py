@@ -6,6 +6,7 @@ or token is written down anywhere.
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import time
 import urllib.request
@@ -27,7 +28,7 @@ from shoe_daemon.display.operator_sessions import (
     OperatorSessions,
 )
 from shoe_daemon.installation.certificates import make_authority, make_server_certificate
-from shoe_daemon.operators import AuthenticationError, Operators
+from shoe_daemon.operators import Operators
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import PATIENCE, Answer, Display
@@ -381,18 +382,64 @@ def test_a_removed_operator_is_logged_out(place: Place) -> None:
 
 def test_wrong_name_and_wrong_pin_get_the_same_answer(place: Place) -> None:
     wrong_pin = place.desk().log_in("Maria", "0000")
-    assert place.desk().log_in().status == 200  # forgets the wrong one
     wrong_name = place.desk().log_in("Nobody", PIN)
     assert (wrong_pin.status, wrong_pin.body) == (wrong_name.status, wrong_name.body)
 
 
 def test_who_guesses_waits_whether_the_name_exists_or_not(place: Place) -> None:
     for name in ("Guessed", "Stranger"):
-        answers = [told(place.desk().log_in(name, f"{number:04}")) for number in range(5)]
-        assert [each["refused"].startswith("too many") for each in answers] == [
-            *(False, False, False),
-            *(True, True),
-        ]
+        answers = [place.desk().log_in(name, f"{number:04}") for number in range(8)]
+        assert [each.status for each in answers] == [403] * 6 + [429] * 2
+        assert told(answers[-1])["refused"].startswith("too many")
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+
+
+def test_guesses_for_a_name_keep_no_running_session_waiting(place: Place, tmp_path: Path) -> None:
+    text = f'[display.orders]\noperators_file = "{place.operators}"\n'
+    with Display(tmp_path, place.broker, text) as display:
+        wait_for(lambda: display.health()["tables"] > 0, "the table on the display")
+        maria, stranger = (Desk(display, place.desk().table) for _ in range(2))
+        assert maria.log_in().status == 200
+        assert [stranger.log_in(pin="0000").status for _ in range(7)] == [403] * 6 + [429]
+        assert told(maria.order("new-shoe", pin=PIN))["ok"]
+
+
+def test_each_browser_behind_a_proxy_has_guesses_of_its_own(place: Place, tmp_path: Path) -> None:
+    text = (
+        '[display]\nhosts = ["board.casino.example"]\n[display.pit]\nbehind_proxy = true\n'
+        f'[display.orders]\noperators_file = "{place.operators}"\n'
+    )
+    with Display(tmp_path, place.broker, text) as display:
+        desk = Desk(display, place.desk().table)
+        desk.origin = "https://board.casino.example"
+
+        def status(client: str, pin: str) -> int:
+            headers = {"Host": "board.casino.example", "X_Forwarded_Proto": "https"}
+            return desk.log_in(pin=pin, X_Forwarded_For=client, **headers).status
+
+        assert [status("203.0.113.9", "0000") for _ in range(7)] == [403] * 6 + [429]
+        assert status("198.51.100.7, 203.0.113.9", PIN) == 429
+        assert status("198.51.100.7", PIN) == 200
+
+
+def test_a_session_ends_after_six_wrong_pins(place: Place, desk: Desk) -> None:
+    for number in range(6):
+        assert desk.order("new-shoe", pin=f"{number:06}").status == 403
+    answer = desk.order("new-shoe", pin=PIN)
+    assert (answer.status, told(answer)["code"]) == (401, "session")
+    assert desk.log_in().status == 200
+
+
+def test_an_order_that_drips_in_is_given_up(place: Place) -> None:
+    head = (
+        f"POST /orders/session HTTP/1.1\r\nHost: 127.0.0.1:{place.display.port}\r\n"
+        f"Origin: http://127.0.0.1:{place.display.port}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 4000\r\n\r\n{"
+    )
+    with socket.create_connection(("127.0.0.1", place.display.port), timeout=PATIENCE) as line:
+        line.sendall(head.encode())
+        answer = line.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 def test_no_pin_and_no_token_is_written_down(place: Place, desk: Desk) -> None:
@@ -554,8 +601,7 @@ def test_a_wrong_name_takes_as_long_as_a_wrong_pin(tmp_path: Path) -> None:
 
     def seconds(name: str) -> float:
         began = time.process_time()
-        with pytest.raises(AuthenticationError, match="wrong name or PIN"):
-            operators.log_in(name, "0000")
+        assert not operators.is_right(name, "0000")
         return time.process_time() - began
 
     seconds("Nobody at all")

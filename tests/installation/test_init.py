@@ -390,7 +390,7 @@ def test_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
         (["--broker", "a:b"], "broker: 'a:b'; expected here, HOST or HOST:PORT"),
         (["--broker", "b.example", "--tls", "x"], "tls: names of a broker here"),
         (["--operator", ""], "operator: ''; expected 1 to 60"),
-        (["--operator", "Maria"], "a PIN has 4 to 64 characters"),
+        (["--operator", "Maria"], "a PIN has 6 to 64 characters"),
         (["--display", "network"], "pit password: expected at least 8"),
     ],
 )

@@ -13,11 +13,13 @@ def test_an_account_with_an_encrypted_password_is_kept(tmp_path: Path) -> None:
     passwords, accounts = tmp_path / "shoe-daemon", tmp_path / "mosquitto/shoe.passwd"
     passwords.mkdir()
     accounts.parent.mkdir()
-    accounts.write_text("board:hash\n")
+    accounts.write_text("notify:old\nboard:hash\n")
     (passwords / "board.password.cred").write_text("sealed")
     programs = tmp_path / "programs"
     programs.mkdir()
-    (programs / "mosquitto_passwd").write_text('#!/bin/sh\necho "$3:new" >> "$2"\n')
+    (programs / "mosquitto_passwd").write_text(
+        f'#!/bin/sh\necho "$@" >> {tmp_path}/arguments\nsed -i "s/:.*/:new/" "$2"\n'
+    )
     (programs / "mosquitto_passwd").chmod(0o755)
     script = SCRIPT.read_text(encoding="utf-8").replace("/etc/", f"{tmp_path}/")
     done = subprocess.run(
@@ -29,7 +31,10 @@ def test_an_account_with_an_encrypted_password_is_kept(tmp_path: Path) -> None:
     )
     assert accounts.read_text() == "board:hash\nnotify:new\n"
     assert not (passwords / "board.password").exists()
-    assert (passwords / "notify.password").read_text().strip()
+    password = (passwords / "notify.password").read_text().strip()
+    assert password
+    # Every user can read the arguments of a program.
+    assert password not in (tmp_path / "arguments").read_text()
     assert done.stdout.splitlines() == [
         f"board: {passwords}/board.password.cred, kept as it is",
         f"notify: {passwords}/notify.password",

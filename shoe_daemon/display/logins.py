@@ -1,0 +1,142 @@
+"""
+Checks of passwords and PINs that browsers send: few at a time, and few wrong ones.
+
+A check takes a tenth of a second of a processor, so there are two lanes: one for sessions and for
+addresses that were right before, one for all others. Strangers delay only strangers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
+from typing import Final
+
+from starlette.types import Scope
+
+from shoe_daemon.http_security import Network, client_network
+from shoe_daemon.password_hashes_and_throttle import WrongAttempts
+
+MAX_WAITING: Final = 8
+"""Checks of a lane that may be under way or wait for it; one more is refused at once."""
+
+MAX_KNOWN: Final = 1000
+"""Names with an address at which they were right; the ones unused for longest are forgotten."""
+
+_PER_MINUTE: Final = (6, 60.0)
+_PER_HOUR: Final = (30, 3600.0)
+_OF_STRANGERS_PER_HOUR: Final = (60, 3600.0)
+
+
+class TooManyError(Exception):
+    """
+    A password is not checked now.
+
+    Attributes:
+        seconds: When to try again.
+    """
+
+    def __init__(self, wait_s: float) -> None:
+        self.seconds = max(1, ceil(wait_s))
+        super().__init__(f"too many wrong passwords: wait {self.seconds} s")
+
+
+class _Lane:
+    """One thread that checks passwords, and those that wait for it."""
+
+    def __init__(self, name: str) -> None:
+        self._thread = ThreadPoolExecutor(1, name)
+        self._waiting: set[object] = set()
+
+    async def run(self, key: object, is_right: Callable[[], bool]) -> bool:
+        if key in self._waiting or len(self._waiting) >= MAX_WAITING:
+            raise TooManyError(1)
+        self._waiting.add(key)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, is_right)
+        finally:
+            self._waiting.discard(key)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False)
+
+
+class Logins:
+    """
+    Checks of one kind of password; for the thread of the event loop.
+
+    Of a name and an address, six passwords a minute and thirty an hour may be wrong. With
+    `guessable`, addresses at which a name was never right have sixty wrong ones an hour for it,
+    all of them together: a PIN of six digits withstands that for a year, from however many
+    addresses. Meanwhile its operator needs a session, or an address that is known.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        proxies: Iterable[Network] = (),
+        *,
+        guessable: bool,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._proxies = tuple(proxies)
+        self._strangers, self._known_lane = _Lane(f"{name}-strangers"), _Lane(f"{name}-known")
+        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._limits = [WrongAttempts(*each, monotonic) for each in (_PER_MINUTE, _PER_HOUR)]
+        self._of_strangers = None
+        if guessable:
+            self._of_strangers = WrongAttempts(*_OF_STRANGERS_PER_HOUR, monotonic)
+
+    def address(self, scope: Scope) -> str:
+        """Return the address of a request's client, as `client_network` does."""
+        peer = scope["client"][0] if scope.get("client") else ""
+        forwarded = [
+            value.decode("latin-1")
+            for name, value in scope["headers"]
+            if name == b"x-forwarded-for"
+        ]
+        return client_network(peer, forwarded, self._proxies)
+
+    async def check(self, name: str, address: str, is_right: Callable[[], bool]) -> bool:
+        """
+        Return whether a password is right.
+
+        Args:
+            name: Whose password it is.
+            address: The client's, as `address` returns it.
+            is_right: Checks it, on another thread.
+
+        Raises:
+            TooManyError: It was not checked.
+        """
+        key = (name, address)
+        is_known = key in self._known
+        waits = [each.wait_s(key) for each in self._limits]
+        if self._of_strangers is not None and not is_known:
+            waits.append(self._of_strangers.wait_s(name))
+        if (wait_s := max(waits)) > 0:
+            raise TooManyError(wait_s)
+        right = await (self._known_lane if is_known else self._strangers).run(key, is_right)
+        if right:
+            self._known[key] = None
+            self._known.move_to_end(key)
+            while len(self._known) > MAX_KNOWN:
+                self._known.popitem(last=False)
+            return True
+        for each in self._limits:
+            each.failed(key)
+        if self._of_strangers is not None and not is_known:
+            self._of_strangers.failed(name)
+        return False
+
+    async def check_of_session(self, session: object, is_right: Callable[[], bool]) -> bool:
+        """Return whether the PIN of a running session is right, however many strangers guess."""
+        return await self._known_lane.run(id(session), is_right)
+
+    def close(self) -> None:
+        """Check no more."""
+        self._strangers.close()
+        self._known_lane.close()
