@@ -84,13 +84,16 @@ def _client(arguments: list[str]) -> None:
     """
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("what")
-    for option in ("-h", "-u", "-P", "-t"):
+    for option in ("-h", "-u", "-t"):
         parser.add_argument(option, required=True)
+    parser.add_argument("-P")
     for option in ("-V", "-q", "-C", "-W"):
         parser.add_argument(option)
     for option in ("-v", "-r", "-n", "--retained-only", "--remove-retained"):
         parser.add_argument(option, action="store_true")
-    given = parser.parse_args(arguments)
+    program = {"subscribe": "mosquitto_sub", "publish": "mosquitto_pub"}[arguments[0]]
+    options = (Path.home() / ".config" / program).read_text(encoding="utf-8").split()
+    given = parser.parse_args([*arguments, *options])
     client = paho.Client(CallbackAPIVersion.VERSION2)
     client.username_pw_set(given.u, given.P)
     client.on_message = lambda _c, _u, message: print(message.topic, message.payload.decode())  # noqa: T201

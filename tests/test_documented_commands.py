@@ -33,12 +33,12 @@ def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe:
     install = "docs/install-by-hand.md"
     computer.follow(install, "# Installing a table by hand", "## 6")
     shoe.wait_heard().draw("P1:9S", "B1:2H")
-    watched, heard, verified = computer.follow_lines(install, "## 6", "## More tables")
+    watched, _, heard, verified = computer.follow_lines(install, "## 6", "## More tables")
     assert "Baccarat 7" in watched
     assert "live" in watched
     assert "shoe/v1/casino/table-7/state {" in heard
     assert "journal.db: good" in verified
-    (heard,) = computer.follow_lines("docs/mqtt.md", "# MQTT", "## Topics")[:1]
+    heard = computer.follow_lines("docs/mqtt.md", "# MQTT", "## Topics")[1]
     assert "shoe/v1/casino/table-7/status {" in heard
     # The table answers all of them, and refuses: there is no round 12, for instance.
     orders = ("docs/orders.md", "# Orders", "## The orders")

@@ -106,17 +106,17 @@ def test_without_a_configuration(pit: Pit, broker: Mosquitto) -> None:
 
 @pytest.mark.mosquitto
 def test_it_gives_the_pin_that_it_asks_for(tables: OpenPit, tmp_path: Path) -> None:
-    made = cmd("--hash-pin", text="4711\n")
+    made = cmd("--hash-pin", text="471100\n")
     assert made.exit_code == 0
     hashed = made.output.strip()
     (tmp_path / "operators.toml").write_text(f'[[operator]]\nname = "Maria"\npin = "{hashed}"\n')
     operators = Operators("operators.toml", tmp_path)
     operators.load()
-    assert operators.authenticate("Maria", "4711", privileged=True)
+    assert operators.authenticate("Maria", "471100", privileged=True)
     pit = tables('[orders]\noperators_file = "operators.toml"')
     order = ("new-shoe", "--config", config_of(pit), "--operator", "Maria")
     assert cmd(*order).output == "refused: new-shoe: this order takes the operator's PIN\n"
-    assert cmd(*order, "--ask-pin", text="4711\n").exit_code == 0
+    assert cmd(*order, "--ask-pin", text="471100\n").exit_code == 0
     assert not pit.journaled()[-1].claimed
 
 

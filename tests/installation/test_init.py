@@ -62,7 +62,7 @@ def test_the_configurations_are_valid(tmp_path: Path) -> None:
 
 
 def test_secrets_are_for_root_alone_and_never_shown(tmp_path: Path) -> None:
-    output = written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    output = written(tmp_path, *BARE, "--operator", "Maria", typed="471100\n")
     folder = tmp_path / "etc/shoe-daemon"
     for path in [*folder.glob("*.password"), folder / "operators.toml", folder / "journal.key"]:
         assert path.stat().st_mode & 0o777 == 0o600
@@ -71,37 +71,37 @@ def test_secrets_are_for_root_alone_and_never_shown(tmp_path: Path) -> None:
     assert "argon2" not in output
     operators = Operators("operators.toml", folder)
     operators.load()
-    assert operators.authenticate("Maria", "4711", privileged=True)
+    assert operators.authenticate("Maria", "471100", privileged=True)
 
 
 def test_a_later_run_keeps_the_pages_encrypted(tmp_path: Path) -> None:
     options = ("--display", "network", "--tls", "board.example", "--operator", "Maria")
-    written(tmp_path, *BARE, *options, typed="a long password\n4711\n")
+    written(tmp_path, *BARE, *options, typed="a long password\n471100\n")
     display = tmp_path / "etc/shoe-daemon/display.toml"
     before = display.read_text()
     assert "[display.tls]" in before
     written(tmp_path, *BARE, "--table", "table-2")
-    written(tmp_path, *BARE, "--table", "table-1", "--operator", "Kim", typed="0815\n")
+    written(tmp_path, *BARE, "--table", "table-1", "--operator", "Kim", typed="081500\n")
     assert display.read_text() == before
     written(tmp_path, *BARE, "--table", "table-1", "--tls", "none")
     assert "[display.tls]" not in display.read_text()
 
 
 def test_a_later_run_adds_an_operator(tmp_path: Path) -> None:
-    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    written(tmp_path, *BARE, "--operator", "Maria", typed="471100\n")
     file = tmp_path / "etc/shoe-daemon/operators.toml"
     edited = file.read_text() + '\n[[operator]]\nname = "Robin"\nroles = ["dealer"]\n'
     file.write_text(edited)
     again = ("--operator", "Maria", "--operator", "Kim")
-    output = written(tmp_path, *BARE, *again, typed="0815\n")
+    output = written(tmp_path, *BARE, *again, typed="081500\n")
     assert "changed   /etc/shoe-daemon/operators.toml" in output
     assert "argon2" not in output
     assert file.read_text().startswith(edited)
     assert file.stat().st_mode & 0o777 == 0o600
     operators = Operators("operators.toml", file.parent)
     operators.load()
-    assert operators.authenticate("Maria", "4711", privileged=True)
-    assert operators.authenticate("Kim", "0815", privileged=True)
+    assert operators.authenticate("Maria", "471100", privileged=True)
+    assert operators.authenticate("Kim", "081500", privileged=True)
     assert operators.find("Robin") is not None
     before = contents(tmp_path)
     written(tmp_path, *BARE, *again)
@@ -109,17 +109,17 @@ def test_a_later_run_adds_an_operator(tmp_path: Path) -> None:
 
 
 def test_operators_cannot_be_added_to_a_broken_file(tmp_path: Path) -> None:
-    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    written(tmp_path, *BARE, "--operator", "Maria", typed="471100\n")
     file = tmp_path / "etc/shoe-daemon/operators.toml"
     file.write_text("[[operator]\n")
-    result = init(tmp_path, *BARE, "--operator", "Kim", typed="0815\n")
+    result = init(tmp_path, *BARE, "--operator", "Kim", typed="081500\n")
     assert "operators.toml" in str(result.exception)
     assert file.read_text() == "[[operator]\n"
 
 
 def test_a_table_starts_without_its_credentials(tmp_path: Path) -> None:
     """A unit that lacks a credential does not start, unless it has one in its place."""
-    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    written(tmp_path, *BARE, "--operator", "Maria", typed="471100\n")
     folder = tmp_path / "etc/systemd/system/shoe-daemon@table-1.service.d"
     unit = Path(__file__).parents[2] / "systemd/shoe-daemon@.service"
     text = unit.read_text() + (folder / "50-init.conf").read_text()
@@ -130,7 +130,7 @@ def test_a_table_starts_without_its_credentials(tmp_path: Path) -> None:
 
 
 def test_operators_give_orders_on_the_displays_pages(tmp_path: Path) -> None:
-    written(tmp_path, *BARE, "--operator", "Maria", typed="4711\n")
+    written(tmp_path, *BARE, "--operator", "Maria", typed="471100\n")
     setup = load_display(tmp_path / "etc/shoe-daemon/display.toml")
     assert setup.operators is not None
     assert setup.operators.names() == ["Maria"]
@@ -173,7 +173,7 @@ def test_the_pit_may_read_whether_notifications_arrive_where_the_rights_are_ours
 
 def test_tablets_reach_the_pit_over_tls(tmp_path: Path) -> None:
     options = ("--display", "network", "--tls", "board.example", "--operator", "Maria")
-    written(tmp_path, *BARE, *options, typed="a long password\n4711\n")
+    written(tmp_path, *BARE, *options, typed="a long password\n471100\n")
     text = (tmp_path / "etc/shoe-daemon/display.toml").read_text()
     assert 'listen = "0.0.0.0:8443"' in text
     # The unit hands both files over by these names.
@@ -366,7 +366,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 def test_at_most_ten_questions(tmp_path: Path) -> None:
     """Each prompt takes one line; PINs and passwords are asked for once without a terminal."""
-    typed = ["grand", "table-3", "2", "1", "here", "3", "Maria", "pit password", "4711", "y"]
+    typed = ["grand", "table-3", "2", "1", "here", "3", "Maria", "pit password", "471100", "y"]
     output = written(tmp_path, typed="".join(f"{line}\n" for line in typed))
     assert (tmp_path / "etc/shoe-daemon/table-3.toml").exists(), output
     assert load_config(tmp_path / "etc/shoe-daemon/table-3.toml").config.table.house == "curator"

@@ -30,11 +30,11 @@ def post(path, **body):
     request = urllib.request.Request(here + path, json.dumps(body).encode(), headers)
     with urllib.request.urlopen(request, timeout=60) as answer:
         return json.loads(answer.read()), answer.headers
-session, given = post("/orders/session", operator="Maria", pin="4711")
+session, given = post("/orders/session", operator="Maria", pin="471100")
 headers["Cookie"] = given["set-cookie"].partition(";")[0]
 headers["X-CSRF-Token"] = session["csrf"]
 for verb in ("hold", "resume"):
-    reply, _ = post("/orders/casino.table-1/" + verb, id="page-" + verb, pin="4711")
+    reply, _ = post("/orders/casino.table-1/" + verb, id="page-" + verb, pin="471100")
     print(verb, reply["ok"], reply["refused"])
 END
 """
@@ -101,7 +101,7 @@ def check_it_plays(system: BootedDebian) -> None:
 
 def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebian) -> None:
     booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
-    said = booted.run(f"printf '4711\\n' | {INIT} --operator Maria")
+    said = booted.run(f"printf '471100\\n' | {INIT} --operator Maria")
     assert "result    1 " in said
     assert "orders    http://127.0.0.1:8080/pit" in said
     check_it_plays(booted)
