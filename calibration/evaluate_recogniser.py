@@ -7,14 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import cv2
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from calibration.labelled_photo_reading import Label, read_label, read_labels
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.frame_capture_and_checks import read_image
 from shoe_daemon.errors import UserError
 
 OnReading = Callable[[Label, CardReading | None], None]
@@ -77,7 +75,7 @@ def evaluate(
     report, last, image = Report(), "", None
     for label in sorted(read_labels(labels), key=lambda each: each.file):
         if label.file != last:
-            last, image = label.file, _opened(photos / label.file)
+            last, image = label.file, read_image(photos / label.file)
         if image is None:
             for tally in report.tallies(label):
                 tally.missing += 1
@@ -90,13 +88,3 @@ def evaluate(
             tally.count(label, reading, milliseconds)
         on_reading(label, reading)
     return report
-
-
-def _opened(path: Path) -> Image | None:
-    """Read a photo; None if it is missing or no picture."""
-    try:
-        # Reading anything but a regular file, such as a pipe, might never end.
-        image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
-    except (OSError, cv2.error):  # the name is too long, or the picture too large
-        return None
-    return None if image is None else np.asarray(image, np.uint8)

@@ -17,9 +17,9 @@ from msgspec import Struct
 from calibration.camera.comparison_with_reference_image import Finding, FindingKind
 from drivers import LineError, redact_url
 from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources import opencv_video
-from drivers.camera.sources.opencv_video import configure_opencv
+from drivers.camera.sources import v4l2
 from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
+from drivers.camera.sources.v4l2 import configure_opencv
 from shoe_daemon.errors import UserError
 from shoe_daemon.toml_validation import convert_toml, plain_error
 
@@ -77,7 +77,7 @@ def lock_device(address: Address, camera: Camera) -> list[ControlLock]:
         return []
     configure_opencv()
     try:
-        with contextlib.closing(opencv_video.V4l2Device(address, camera, camera.fps)) as device:
+        with contextlib.closing(v4l2.V4l2Device(address, camera, camera.fps)) as device:
             for _ in range(_SETTLING_FRAMES):
                 device.read()
             return lock_controls(device)

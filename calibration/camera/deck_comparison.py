@@ -22,7 +22,7 @@ from calibration.camera.comparison_with_reference_image import Finding, FindingK
 from calibration.camera.frame_source import encode_png
 from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.frame_capture_and_checks import Image, read_image
 from shoe_daemon.game import RANKS
 
 BACK_NAME: Final = "back"
@@ -97,12 +97,8 @@ def card_files(folder: Path, cards: Mapping[str, Image]) -> dict[Path, bytes | N
 
 def load_cards(folder: Path) -> dict[str, Image]:
     """Load the cards of a folder; missing ones are left out."""
-    cards = {}
-    for name, path in _card_paths(folder).items():
-        image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
-        if image is not None:
-            cards[name] = np.asarray(image, np.uint8)
-    return cards
+    found = {name: read_image(path) for name, path in _card_paths(folder).items()}
+    return {name: image for name, image in found.items() if image is not None}
 
 
 def _card_paths(folder: Path) -> dict[str, Path]:

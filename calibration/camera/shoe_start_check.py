@@ -33,7 +33,7 @@ from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.confidence_and_blur import crop_card
 from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.frame_capture_and_checks import Image, read_image
 from shoe_daemon.errors import UserError
 
 _MAX_STILL_DIFFERENCE: Final = 24.0
@@ -70,10 +70,9 @@ def check_profile(
     Compare consecutive frames with a profile, its empty table and its cards, which are beside its
     path. The reader of cards is made only where a card lies.
     """
-    image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
-    if image is None:
+    reference = read_image(profile.reference)
+    if reference is None:
         raise UserError(f"{profile.reference}: no picture; calibrate this camera again")
-    reference = np.asarray(image, np.uint8)
     if len({each.shape for each in frames}) != 1:
         raise UserError("pictures of different sizes; expected those of one camera")
     now = mean_image(frames)

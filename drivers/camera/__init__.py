@@ -18,5 +18,14 @@ the places are in the frame.
     stations                                    overhead and throat: tracking, order, checks
     preview                                     browser preview, frames for other programs
 
-OpenCV is imported when a line is opened, not before. Nothing is imported here.
+OpenCV is imported when a line is opened, not before. Nothing of ours is imported here.
 """
+
+import os
+from typing import Final
+
+MAX_PIXELS: Final = 16_777_216
+"""Pixels of a picture, or of a frame of a video, from outside; larger ones are not decoded."""
+
+# A file of 378 bytes can claim a gigapixel. OpenCV reads this once, when it is loaded.
+os.environ["OPENCV_IO_MAX_IMAGE_PIXELS"] = str(MAX_PIXELS)

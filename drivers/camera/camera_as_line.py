@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 import cv2
-import numpy as np
 
 from drivers.camera.evidence_photos import Evidence
 from drivers.camera.line_messages import Say, Statement, Station, encode_statement
@@ -23,6 +22,7 @@ from drivers.camera.sources.frame_capture_and_checks import (
     FrameCheck,
     Image,
     VideoFrame,
+    read_image,
 )
 from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
 from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
@@ -194,7 +194,7 @@ def load_recogniser(profile: Profile, threshold: float | None) -> CardRecogniser
 
 
 def _load_reference(profile: Profile) -> Image:
-    image = cv2.imread(str(profile.reference), cv2.IMREAD_COLOR)
+    image = read_image(profile.reference)
     width, height = profile.camera.size
     if image is None:
         raise UserError(f"{profile.reference}: no frame; expected that of the empty table")
@@ -203,4 +203,4 @@ def _load_reference(profile: Profile) -> Image:
             f"{profile.reference}: {image.shape[1]}x{image.shape[0]}; expected "
             f"{width}x{height}, as its profile says"
         )
-    return np.asarray(image, np.uint8)
+    return image

@@ -4,3 +4,5 @@ Simulated readers: shoes dealt by the rules, with faults on request, sent over a
 A scenario is pure and determined by its seed; `simulator_interface_and_playback` writes it to a
 line.
 """
+
+import drivers.camera  # noqa: F401 - limits the pictures that OpenCV decodes, before it is loaded

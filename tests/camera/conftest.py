@@ -10,9 +10,9 @@ from drivers.camera import camera_as_line
 from drivers.camera.sources import (
     frame_capture_and_checks,
     mjpeg_stream,
-    open_source,
-    opencv_video,
     source_address_and_open_failures,
+    v4l2,
+    video,
 )
 from tests.camera import overhead_scene
 from tests.camera.known_deck_recogniser import ByHeart
@@ -32,9 +32,9 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
         (frame_capture_and_checks, "_RELEASE_TIMEOUT_S"),
         (mjpeg_stream, "_FRAME_TIMEOUT_S"),
         (mjpeg_stream, "_OPEN_TIMEOUT_S"),
-        (open_source, "_OPEN_TIMEOUT_S"),
-        (open_source, "READ_TIMEOUT_S"),
-        (opencv_video, "READ_TIMEOUT_S"),
+        (video, "OPEN_TIMEOUT_S"),
+        (video, "READ_TIMEOUT_S"),
+        (v4l2, "READ_TIMEOUT_S"),
         (source_address_and_open_failures, "_RTSP_PROBE_TIMEOUT_S"),
     ):
         monkeypatch.setattr(module, name, 1.0)

@@ -152,7 +152,7 @@ def test_a_password_in_an_address_is_redacted() -> None:
 
 def test_a_text_file_is_not_a_video(driver: CameraDriver, tmp_path: Path) -> None:
     (tmp_path / "text.mp4").write_text("no video at all")
-    with pytest.raises(LineError, match=r"text\.mp4: no video that OpenCV can read"):
+    with pytest.raises(LineError, match=r"text\.mp4: no video that can be read"):
         driver.open_line(f"camera:file:{tmp_path / 'text.mp4'}")
 
 

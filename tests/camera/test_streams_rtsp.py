@@ -9,11 +9,12 @@ import time
 from itertools import count
 from pathlib import Path
 
-import cv2
 import pytest
 
 from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
+from drivers.camera.sources.source_address_and_open_failures import parse_source
+from drivers.camera.sources.video import VideoStream
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -117,18 +118,11 @@ def test_an_rtsp_refusal_is_reported_in_the_servers_words(
     assert "secret" not in str(raised.value)
 
 
-def test_decoding_delays_no_frame(monkeypatch: pytest.MonkeyPatch, profile: Path) -> None:
-    # Each further thread delays a frame; by default there are as many as cores.
-    asked: list[list[int]] = []
-    opening = cv2.VideoCapture
-
-    def opened(where: str, backend: int, wishes: list[int]) -> cv2.VideoCapture:
-        asked.append(wishes)
-        return opening(where, backend, wishes)
-
-    monkeypatch.setattr(cv2, "VideoCapture", opened)
-    driver = CameraDriver(CameraOptions(profile=str(profile), evidence=""))
+def test_decoding_delays_no_frame(profile: Path) -> None:
+    """Each further thread delays a frame; by default there are as many as cores."""
     with RtspCamera(Table()) as camera:
-        driver.open_line(camera.url).close()
-    (wishes,) = asked
-    assert dict(zip(wishes[::2], wishes[1::2], strict=True))[cv2.CAP_PROP_N_THREADS] == 1
+        stream = VideoStream(parse_source(camera.url))
+        stream.read()
+        codec = stream._stream.codec_context  # noqa: SLF001 - it is not to be seen from outside
+        assert codec.thread_type.value == 0
+        stream.close()

@@ -136,7 +136,7 @@ def cameras(tmp_path: Path) -> Iterator[dict[str, Bad]]:
             "elsewhere": Bad(serve(_elsewhere), "something else", seen_by_doctor=False),
             "page": Bad(serve(_lost_page), "404 Not Found: is the path right?"),
             "deaf": Bad(rtsp.url, "no stream comes from there"),
-            "text": Bad(f"camera:file:{folder}/text.mp4", "no video that OpenCV can read"),
+            "text": Bad(f"camera:file:{folder}/text.mp4", "no video that can be read"),
             "film": Bad(f"camera:file:{folder}/other.avi", "something else", seen_by_doctor=False),
         }
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import cv2
@@ -35,6 +36,16 @@ _MAX_BLIND_S: Final = 1.0
 
 _CHANNELS: Final = 3
 _DIMENSIONS: Final = 3
+
+
+def read_image(path: Path) -> Image | None:
+    """Return the picture in a file; None if it has none, or one of more than `MAX_PIXELS`."""
+    try:
+        # Reading anything but a regular file, such as a pipe, might never end.
+        image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
+    except (OSError, cv2.error):  # the name is too long, or the picture too large
+        return None
+    return None if image is None else np.asarray(image, np.uint8)
 
 
 class VideoFrame(NamedTuple):

@@ -1,5 +1,5 @@
 """
-Videos and devices that OpenCV opens, with workarounds for its behaviour.
+Cameras of this machine, which OpenCV opens, with workarounds for its behaviour.
 
 OpenCV's environment variables apply to the whole process, so none is set that could change how
 another source is read: only the timeout of devices and the log level.
@@ -18,7 +18,7 @@ import stat
 import threading
 import time
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import cv2
 import structlog
@@ -61,43 +61,6 @@ def configure_opencv() -> None:
         say(_LOG_LEVEL_ERROR)
 
 
-class OpenCvVideo(Source):
-    """A video that OpenCV opens: it gives no state from outside, and no read is interrupted."""
-
-    gone: ClassVar[str] = "no picture came: unplugged, or switched off?"
-
-    def __init__(self, name: str, video: cv2.VideoCapture) -> None:
-        self._name = name
-        self._video = video
-        self._reading = threading.Lock()
-
-    def next(self) -> Any:  # noqa: ANN401 - whatever OpenCV gives
-        """Return the next image; a `LineError` where none arrives."""
-        began = time.monotonic()
-        for _ in range(_MAX_FAILED_READS):
-            try:
-                with self._reading:
-                    good, image = self._video.read()
-            except cv2.error as error:
-                why = str(error).strip().partition("\n")[0] or type(error).__name__
-                raise LineError(f"{self._name}: {why}") from error
-            if good and image is not None:
-                return image
-            self.check()
-            waited = time.monotonic() - began
-            if waited >= READ_TIMEOUT_S * _TIMEOUT_SHARE:
-                raise LineError(f"{self._name}: no picture for {waited:.1f} s")
-        raise LineError(f"{self._name}: {self.gone}")
-
-    def close(self) -> None:
-        """Release the video; a read that is running in another thread releases it at its end."""
-        if not self._reading.acquire(timeout=_RELEASE_TIMEOUT_S):
-            return  # to take it from under that read would end the process
-        with contextlib.suppress(cv2.error):
-            self._video.release()
-        self._reading.release()
-
-
 _DRIVER_BUFFERS: Final = 2
 """Buffers of a device's driver: with one, none is free while a frame is decoded, and many
 cameras then send every second frame only."""
@@ -110,16 +73,17 @@ _MODE_ADVICE: Final = (
 _log = structlog.get_logger(__name__)
 
 
-class V4l2Device(OpenCvVideo):
-    """A camera of this machine, through Video4Linux."""
+class V4l2Device(Source):
+    """A camera of this machine, through Video4Linux; no read of it is interrupted."""
 
     def __init__(self, address: Address, camera: Camera, fps: float | None) -> None:
         self._path = Path(address.location)
         self._number = _device_number(self._path)
         self._controls = camera.controls
         self._held = False
-        video = cv2.VideoCapture(str(self._path.resolve()), cv2.CAP_V4L2)
-        super().__init__(address.location, video)
+        self._name = address.location
+        self._video = cv2.VideoCapture(str(self._path.resolve()), cv2.CAP_V4L2)
+        self._reading = threading.Lock()
         try:
             self._set(camera, fps)
         except LineError:
@@ -189,11 +153,29 @@ class V4l2Device(OpenCvVideo):
 
     def read(self) -> tuple[Any, float | None]:
         """Return the next image; there is no time stamp."""
-        image = self.next()
+        image = self._next()
         if not self._held:
             self._held = True
             self._hold()
         return image, None
+
+    def _next(self) -> Any:  # noqa: ANN401 - whatever OpenCV gives
+        """Return the next image; a `LineError` where none arrives."""
+        began = time.monotonic()
+        for _ in range(_MAX_FAILED_READS):
+            try:
+                with self._reading:
+                    good, image = self._video.read()
+            except cv2.error as error:
+                why = str(error).strip().partition("\n")[0] or type(error).__name__
+                raise LineError(f"{self._name}: {why}") from error
+            if good and image is not None:
+                return image
+            self.check()
+            waited = time.monotonic() - began
+            if waited >= READ_TIMEOUT_S * _TIMEOUT_SHARE:
+                raise LineError(f"{self._name}: no picture for {waited:.1f} s")
+        raise LineError(f"{self._name}: no picture came: unplugged, or switched off?")
 
     def get(self, number: int, /) -> float:
         """Read an OpenCV property; 0 or -1 where it does not exist."""
@@ -207,6 +189,14 @@ class V4l2Device(OpenCvVideo):
         """Check that the path still leads to the same device."""
         if _device_number(self._path) != self._number:
             raise LineError(f"{self._name}: the path leads to another device now")
+
+    def close(self) -> None:
+        """Release the video; a read that is running in another thread releases it at its end."""
+        if not self._reading.acquire(timeout=_RELEASE_TIMEOUT_S):
+            return  # to take it from under that read would end the process
+        with contextlib.suppress(cv2.error):
+            self._video.release()
+        self._reading.release()
 
 
 def _device_number(path: Path) -> int:
