@@ -51,17 +51,18 @@ def open_source(address: Address, camera: Camera, fps: float | None = None) -> S
 
 
 def _open(address: Address, camera: Camera, wanted: float | None) -> Source:
-    if address.kind in {SourceKind.STREAM, SourceKind.FILE}:
-        # Cameras of this machine need not the memory.
-        from drivers.camera.sources.video import VideoFile, VideoStream  # noqa: PLC0415
-
     match address.kind:
         case SourceKind.DEVICE:
             return V4l2Device(address, camera, wanted)
         case SourceKind.STREAM:
+            # Cameras of this machine need not the memory.
+            from drivers.camera.sources.video import VideoStream  # noqa: PLC0415
+
             is_http = address.location.startswith("http://")
             return (open_mjpeg(address) if is_http else None) or VideoStream(address)
         case SourceKind.FILE:
+            from drivers.camera.sources.video import VideoFile  # noqa: PLC0415
+
             return VideoFile(address)
         case SourceKind.FOLDER:
             return _ImageFolder(address, wanted or _DEFAULT_FPS)
