@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import stat
 import time
+import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -230,15 +231,47 @@ def _hash_of_nobody() -> str:
 def _read(path: Path) -> tuple[Operator, ...]:
     operators = convert_toml(_File, read_toml(path, "operators"), str(path)).operator
     require_argon2(_NO_ARGON2)
-    names: set[str] = set()
+    names: dict[str, str] = {}
     for number, each in enumerate(operators):
         place = f"{path}: operator.{number}"
-        if each.name in names:
-            raise UserError(f"{place}.name: {each.name!r} is there twice; expected each once")
-        names.add(each.name)
+        _check_name(each.name, place)
+        other = names.get(look := _look(each.name))
+        if other is not None:
+            same = "is there twice" if other == each.name else f"looks like {other!r}"
+            raise UserError(f"{place}.name: {each.name!r} {same}; expected each once")
+        names[look] = each.name
         if each.pin is not None and not is_hash(each.pin):
             raise UserError(f"{place}.pin: no argon2 hash; expected what `cmd --hash-pin` prints")
     return operators
+
+
+_ALIKE: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
+"""Alphabets with letters that look like those of another one."""
+
+_LOOKS: Final = str.maketrans(
+    "авекмнорстухіјѕԁԛԝһӏαβεηικνορτυχ01|",  # noqa: RUF001 - they look alike
+    "abekmhopctyxijsdqwhlabenikvoptuxoll",
+)
+"""Lower-case Cyrillic and Greek letters, and digits, by the Latin letter that they look like."""
+
+
+def _check_name(name: str, place: str) -> None:
+    """Refuse a name that people could take for another one."""
+    if name != name.strip() or not name.isprintable():
+        raise UserError(
+            f"{place}.name: {name!a}; expected no space around it, and no invisible character"
+        )
+    scripts = {unicodedata.name(each, "").partition(" ")[0] for each in name if each.isalpha()}
+    mixed = [each.capitalize() for each in _ALIKE if each in scripts]
+    if len(mixed) > 1:
+        raise UserError(
+            f"{place}.name: {name!a} mixes {' and '.join(mixed)} letters; expected one alphabet"
+        )
+
+
+def _look(name: str) -> str:
+    """Return how a name looks: without width, case and space, in Latin letters where they do."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split()).translate(_LOOKS)
 
 
 def operator_names(path: Path) -> frozenset[str]:

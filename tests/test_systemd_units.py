@@ -110,8 +110,13 @@ def test_the_check_sees_a_mistake(root: Path, line: str, wrong: str) -> None:
         (DISPLAY, None, 15),
         (NOTIFY, None, 15),
         (SIMULATOR, None, 15),
+        (FAILURE, None, 10),
+        (KIOSK, None, 45),
     ],
-    ids=["table", "camera", "gpio", "keyboard", "display", "notify", "simulator"],
+    ids=[
+        *("table", "camera", "gpio", "keyboard", "display", "notify", "simulator"),
+        *("failure", "kiosk"),
+    ],
 )
 def test_the_exposure_stays_low(root: Path, unit: Path, drop_in: Path | None, most: int) -> None:
     """`most` is ten times the highest exposure; the figures of docs/security.md."""
@@ -122,6 +127,14 @@ def test_the_exposure_stays_low(root: Path, unit: Path, drop_in: Path | None, mo
     command = ["systemd-analyze", "security", "--offline=yes", f"--root={root}", unit.name]
     answer = subprocess.run([*command, f"--threshold={most}"], capture_output=True, check=False)
     assert answer.returncode == 0, answer.stdout.decode()[-500:]
+
+
+def test_no_unit_leaves_a_dump_of_its_memory() -> None:
+    """It would hold cards that lie face down, and passwords."""
+    for unit in SYSTEMD.glob("*.service"):
+        assert "\nLimitCORE=0\n" in unit.read_text(), unit.name
+    for drop_in in SYSTEMD.glob("*.conf"):
+        assert "LimitCORE" not in drop_in.read_text(), drop_in.name
 
 
 def rules() -> list[str]:

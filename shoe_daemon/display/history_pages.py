@@ -51,6 +51,7 @@ from shoe_daemon.display.history_search_address import (
     parse_filter,
 )
 from shoe_daemon.display.history_store import is_damage
+from shoe_daemon.report.wording import csv_cell
 
 PAGE_SIZE: Final = 50
 EXPORT_BATCH: Final = 1000
@@ -62,9 +63,6 @@ FORMATS: Final = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjs
 MAX_PICTURES: Final = 60
 MAX_CLIPS: Final = 20
 """A page shows so many of each; the archive of a round has all."""
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that a spreadsheet takes for the begin of a formula."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -413,6 +411,4 @@ def _csv_line(values: Any) -> bytes:  # noqa: ANN401 - a row of plain values
 def _csv_cell(value: object) -> object:
     if isinstance(value, list):
         return " ".join(str(each) for each in value)
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    return csv_cell(value) if isinstance(value, str) else value

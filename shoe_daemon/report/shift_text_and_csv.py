@@ -24,7 +24,6 @@ _BAR: Final = 50
 
 _WIDTHS: Final = (6, 7, 6, 8, 5, 5, 5, 7, 6, 8)
 _OUTCOMES: Final = tuple(wording.COUNTED)
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def shift_text(report: ShiftReport, zone: tzinfo) -> str:
@@ -195,8 +194,7 @@ def _csv_row(
     rounds = figures.rounds
     row: dict[str, object] = {
         "of": scope,
-        # A spreadsheet would compute a name that begins like a formula.
-        "name": wording.plain(f"'{name}" if name.startswith(_FORMULA) else name),
+        "name": wording.plain(wording.csv_cell(name)),
         "hours": round(figures.seconds / 3600, 3),
         "rounds": rounds.begun,
         "rounds_counted": rounds.counted,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Final
+from unicodedata import normalize
 
 from shoe_daemon.game import Kind, Outcome, card_text
 from shoe_daemon.report.expected_counts import Expectation
@@ -75,11 +76,22 @@ _CHAIN: Final = {
 }
 _MINUTE: Final = 60
 _HOUR: Final = 3600
+_FORMULA: Final = ("=", "+", "-", "@")
 
 
 def plain(text: str) -> str:
     """Replace control characters, which could steer a terminal or hide text."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "·" for sign in text)
+
+
+def csv_cell(text: str) -> str:
+    """
+    Return a text for a cell of CSV: one that a spreadsheet would compute gets an apostrophe before
+    it. Spreadsheets skip space before a formula, and take full-width signs as the plain ones.
+    """
+    signs = normalize("NFKC", text)
+    first = next((each for each in signs if each.isprintable() and each != " "), "")
+    return f"'{text}" if first in _FORMULA or text.startswith(("\t", "\r")) else text
 
 
 def time(at: str) -> str:

@@ -3,6 +3,8 @@ The operators file: privileged commands need a PIN, which is stored nowhere, and
 is throttled.
 """
 
+# ruff: noqa: RUF001 - names that look like others
+
 from __future__ import annotations
 
 import json
@@ -246,6 +248,9 @@ def test_a_pin_has_a_length(pin: str) -> None:
         hash_pin(pin)
 
 
+_MARIA_O = '[[operator]]\nname = "Maria O"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -257,6 +262,16 @@ def test_a_pin_has_a_length(pin: str) -> None:
         ('[[operator]]\nname = "x"\npin = "1234"', "operator.0.pin: no argon2 hash"),
         ('[[operator]]\nname = "x"\n[[operator]]\nname = "x"', "'x' is there twice"),
         ("what?", "expected operators in TOML"),
+        *(
+            (f'{_MARIA_O}[[operator]]\nname = "{each}"', "looks like 'Maria O'")
+            for each in ("maria o", "ＭariaＯ", "Maria  O", "Maria 0")
+        ),
+        ('[[operator]]\nname = "AHA"\n[[operator]]\nname = "АНА"', "looks like 'AHA'"),
+        ('[[operator]]\nname = "Mаria"', "mixes Latin and Cyrillic letters"),
+        ('[[operator]]\nname = "Mαria"', "mixes Latin and Greek letters"),
+        ('[[operator]]\nname = "Maria "', "expected no space around it"),
+        ('[[operator]]\nname = "Ma\u200bria"', "no invisible character"),
+        ('[[operator]]\nname = "\u202eairaM"', "no invisible character"),
     ],
 )
 def test_a_wrong_file_is_told_in_one_line(tmp_path: Path, text: str, why: str) -> None:
@@ -267,6 +282,23 @@ def test_a_wrong_file_is_told_in_one_line(tmp_path: Path, text: str, why: str) -
     assert str(told.value).startswith(str(tmp_path / "o.toml"))
     assert "\n" not in str(told.value)
     assert "1234" not in str(told.value)
+
+
+def test_names_of_any_alphabet_may_stand_together(tmp_path: Path) -> None:
+    names = (
+        "Maria",
+        "Мария",
+        "Μαρία",
+        "José",
+        "Jose",
+        "陳大文",
+        "陈大文",
+        "陳 Jimmy",
+        "佐藤さん",
+        "이민",
+    )
+    (tmp_path / "o.toml").write_text("".join(f'[[operator]]\nname = "{each}"\n' for each in names))
+    assert all(load(tmp_path).find(each) for each in names)
 
 
 def test_the_file_may_be_a_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

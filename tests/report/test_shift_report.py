@@ -30,6 +30,7 @@ from shoe_daemon.report.shift_report import read_shift
 from shoe_daemon.report.shift_report_model import PAUSE_S, ShiftReport
 from shoe_daemon.report.shift_text_and_csv import shift_csv, shift_text
 from shoe_daemon.report.text_report import COLUMNS
+from shoe_daemon.report.wording import csv_cell
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Lock
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
@@ -529,3 +530,14 @@ def test_the_limits_of_a_share() -> None:
         (450, 1000, 0.4194, 0.4810),
     ):
         assert confidence_interval(found, rounds) == pytest.approx((low, high), abs=1e-4)
+
+
+@pytest.mark.parametrize("space", ["", " ", "\t", "\r\n", "\u200b", "\ufeff", "\u3000\x00"])
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")  # noqa: RUF001 - full-width ones
+def test_no_cell_is_a_formula(space: str, sign: str) -> None:
+    assert csv_cell(f"{space}{sign}1+1") == f"'{space}{sign}1+1"
+
+
+@pytest.mark.parametrize("text", ["", " ", "Maria", "1-2", "何-1", "'=1"])
+def test_another_cell_is_as_it_was(text: str) -> None:
+    assert csv_cell(text) == text
