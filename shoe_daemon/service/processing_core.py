@@ -51,6 +51,7 @@ from shoe_daemon.table import (
 _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
+_REPLAY: Final = "replay"
 
 _OUTBOX_EVENTS: Final = 64
 
@@ -203,7 +204,8 @@ class Core:
     def judge(self, command: Command, refusal: Detail | None = None) -> JudgedCommand:
         """
         Journal an operator's command as of now, refused or not; a command that does
-        not fit the table's state is refused here.
+        not fit the table's state is refused here. A refused ``replay`` is not journaled:
+        it changes nothing, and needs no PIN.
 
         Args:
             command: The command, without a time and not refused yet.
@@ -213,21 +215,25 @@ class Core:
             JournalUnwritable: As `process`.
         """
         at = self.clock.at()
-        judged: list[tuple[Command, Detail | None, Step]] = []
+        judged: list[tuple[Command, Detail | None, Sequence[Event]]] = []
 
         def make_entries() -> list[Entry]:
-            before = list(self._passed_deadlines(self.table, at))
+            steps = list(self._passed_deadlines(self.table, at))
             stamped = replace(command, at=at)
             reason = refusal or _sequence_refusal(stamped, self.table.state.seq)
             reason = reason or self.table.refusal(stamped)
             stamped = replace(stamped, refused=None if reason is None else reason.text)
-            step = self._step(self.table, stamped)
-            judged.append((stamped, reason, step))
-            return [Entry(steps=[*before, step])]
+            caused: Sequence[Event] = ()
+            if reason is None or stamped.name != _REPLAY:
+                step = self._step(self.table, stamped)
+                steps.append(step)
+                caused = step.events
+            judged.append((stamped, reason, caused))
+            return [Entry(steps=steps)] if steps else []
 
         events = self._write(make_entries)
-        stamped, reason, step = judged[0]
-        return JudgedCommand(stamped, reason, list(step.events), events)
+        stamped, reason, caused = judged[0]
+        return JudgedCommand(stamped, reason, list(caused), events)
 
     def preview(self, command: Command, refusal: Detail | None = None) -> PreviewedCommand:
         """
@@ -336,6 +342,8 @@ class Core:
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
         """Apply entries to the table and write them: both, or neither."""
         entries = make_entries()
+        if not entries:
+            return []
         start = time.perf_counter()
         try:
             stored = self.journal.append(entries)
