@@ -18,6 +18,7 @@ _log = structlog.get_logger(__name__)
 
 _DEVICE_INTERVAL_S: Final = 10.0
 _STALE_AFTER_S: Final = 5.0
+_ALARM: Final = "alarm"
 
 DeviceState = Literal["connected", "no-signal", "stale", "error"]
 
@@ -44,7 +45,7 @@ class StatePublisher:
         self._readers = readers
         self._session = session
         self._heartbeat = heartbeat
-        self._published: dict[str, object] = {}
+        self._published: dict[str, object] = {_ALARM: None}
         self._devices_published_at = 0.0
         self._published_observation = -1
         self.blocked = False
@@ -167,6 +168,8 @@ class StatePublisher:
             if self._has_changed(suffix, state) or is_due:
                 self._publisher.retain(suffix, self._device(reader, state, now), 0)
         self._set_blocked(blocked=blocked)
+        if self._has_changed(_ALARM, self.alarm):
+            self.publish()
 
     def _set_blocked(self, *, blocked: bool) -> None:
         if blocked is not self.blocked:
@@ -179,10 +182,10 @@ class StatePublisher:
 
     @property
     def alarm(self) -> Detail | None:
-        """Reason why the daemon cannot do its work; None while it can."""
+        """Reason why the daemon cannot do its work in full; None while it can."""
         if self._core.alarm is not None:
             return self._core.alarm
-        return make_detail("cards_too_fast") if self.blocked else None
+        return make_detail("cards_too_fast") if self.blocked else self._core.flood
 
     def reader_state(self, reader: Reader, now: float) -> DeviceState:
         """Return the state of a reader, as in `device/<id>`."""
