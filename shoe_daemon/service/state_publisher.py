@@ -11,6 +11,7 @@ import structlog
 from drivers import Reader
 from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, make_detail
 
@@ -48,6 +49,7 @@ class StatePublisher:
         self._published: dict[str, object] = {_ALARM: None}
         self._devices_published_at = 0.0
         self._published_observation = -1
+        self._may_log = LogRateLimit()
         self.blocked = False
         self.notes: Sequence[str] = ()
 
@@ -174,10 +176,10 @@ class StatePublisher:
     def _set_blocked(self, *, blocked: bool) -> None:
         if blocked is not self.blocked:
             self.blocked = blocked
-            if blocked:
-                _log.critical("readers_blocked")
-            else:
-                _log.warning("readers_unblocked")
+            log = _log.critical if blocked else _log.warning
+            event = "readers_blocked" if blocked else "readers_unblocked"
+            if times := self._may_log(event, time.monotonic()):
+                log(event, times=times)
             self.publish()
 
     @property
