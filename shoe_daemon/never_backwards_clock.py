@@ -65,6 +65,10 @@ class Clock:
         """
         return self._wall()
 
+    def monotonic(self) -> float:
+        """Return the monotonic clock's time, in seconds: no correction of the wall clock shows."""
+        return self._monotonic()
+
     def until(self, moment: int) -> float:
         """Return the seconds until a time, in microseconds since 1970; 0 if past."""
         now = int(self._monotonic() * 1_000_000) + self._offset

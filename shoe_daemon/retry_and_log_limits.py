@@ -1,4 +1,4 @@
-"""Waits between attempts, and between log lines about one failure."""
+"""Waits between attempts, and limits of what outside input causes: log lines, replies."""
 
 from __future__ import annotations
 
@@ -44,22 +44,46 @@ class RetryDelay:
 
 
 class LogRateLimit:
-    """Allows one log line of each kind per minute."""
+    """Allows one log line of each kind per minute, and counts the lines that it stands for."""
 
     def __init__(self) -> None:
         self._logged_at: dict[str, float] = {}
+        self._suppressed: dict[str, int] = {}
 
-    def __call__(self, kind: str, now: float) -> bool:
-        """Return whether a line of this kind may be logged now; if so, it counts as logged."""
+    def __call__(self, kind: str, now: float) -> int:
+        """
+        Return 0 where no line of this kind may be logged now; otherwise it counts as logged, and
+        stands for the returned number of lines: itself, and those that were not allowed before it.
+        """
         last = self._logged_at.get(kind)
         if last is not None and now - last < LOG_INTERVAL_S:
-            return False
+            self._suppressed[kind] = self._suppressed.get(kind, 0) + 1
+            return 0
         self._logged_at[kind] = now
-        return True
+        return 1 + self._suppressed.pop(kind, 0)
 
     def reset(self, kind: str) -> None:
         """Allow the next line of this kind: its cause had ended."""
         self._logged_at.pop(kind, None)
+
+
+class Budget:
+    """Allows `most` in each span of `span_s` seconds, which begins with the first."""
+
+    def __init__(self, most: int, span_s: float) -> None:
+        self._most = most
+        self._span_s = span_s
+        self._left = most
+        self._renewed_at = float("-inf")
+
+    def take(self, now: float) -> bool:
+        """Return whether one more is allowed now; if so, it counts."""
+        if now - self._renewed_at >= self._span_s:
+            self._renewed_at, self._left = now, self._most
+        if self._left <= 0:
+            return False
+        self._left -= 1
+        return True
 
 
 class LoggedFailure:

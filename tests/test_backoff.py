@@ -7,6 +7,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from shoe_daemon.retry_and_log_limits import (
+    Budget,
     LoggedFailure,
     LogRateLimit,
     RetryDelay,
@@ -30,13 +31,18 @@ def test_retry_delays_stay_within_their_limits(chance: float) -> None:
     assert delay.next() == delays[0]
 
 
-def test_log_lines_are_limited_to_one_per_minute() -> None:
+def test_log_lines_are_limited_to_one_per_minute_which_counts_the_others() -> None:
     may_log = LogRateLimit()
-    allowed = [may_log("a", now) for now in (0, 1, 59, 60, 61, 121)]
-    assert allowed == [True, False, False, True, False, True]
+    assert [may_log("a", now) for now in (0, 1, 59, 60, 61, 121)] == [1, 0, 0, 3, 0, 2]
     assert may_log("b", 1)
     may_log.reset("a")
     assert may_log("a", 122)
+
+
+def test_a_budget_is_renewed_a_span_after_its_first_use() -> None:
+    budget = Budget(2, 1.0)
+    taken = [budget.take(now) for now in (5.0, 5.9, 5.9, 5.99, 6.0, 6.1, 6.2, 60, 60, 60)]
+    assert taken == [True, True, False, False, True, True, False, True, True, False]
 
 
 def test_a_line_that_fails_and_recovers_often_is_one_failure() -> None:

@@ -217,7 +217,10 @@ class Display:
         try:
             self.streams.publish(self.tables.receive(message, moment))
         except Exception as error:  # noqa: BLE001 - one message must not block the others
-            _log.error("message_failed", topic=message.topic[:200], exc_info=error)
+            cause = f"message_failed {type(error).__name__}"
+            if messages := self._may_log(cause, moment.monotonic):
+                topic = message.topic[:200]
+                _log.error("message_failed", topic=topic, messages=messages, exc_info=error)
             what = "an error of the display: its log says more"
             self.streams.publish(self.tables.count_fault(message.topic, what, moment))
 

@@ -261,7 +261,8 @@ class HistoryRecorder:
         except (sqlite3.Error, OSError, UserError) as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 - no message may end the thread
-            _log.error("history_failed", exc_info=error)
+            if self._may_log("history_failed", time.monotonic()):
+                _log.error("history_failed", exc_info=error)
             self._fail(error)
         return bool(batch) and batch[-1] == "stop"
 
@@ -424,7 +425,8 @@ class HistoryRequests:
                 if is_damage(error):
                     self._recorder.report_damage(moved_aside)
             except Exception as error:  # noqa: BLE001 - no error may end the thread
-                _log.error("history_request_failed", exc_info=error)
+                if self._may_log("history_request_failed", time.monotonic()):
+                    _log.error("history_request_failed", exc_info=error)
 
     def _request_missing(self) -> None:
         if self._recorder.status.failure is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from functools import partial
@@ -48,6 +49,7 @@ from shoe_daemon.http_security import (
     is_loopback,
 )
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 
 if TYPE_CHECKING:
     from shoe_daemon.mqtt.mqtt_settings import MqttSettings
@@ -175,6 +177,7 @@ class HttpApp:
         proxies = self._settings.proxies
         self._pit_logins = Logins("pit", proxies, guessable=False)
         self._orders: OrderRoutes | None = None
+        self._may_log = LogRateLimit()
         if setup.operators is not None:
             self._orders = OrderRoutes(
                 setup.operators,
@@ -233,7 +236,8 @@ class HttpApp:
         return self._table_list(request, "not_found", 404)
 
     async def _failed(self, request: Request, error: Exception) -> Response:
-        _log.error("page_failed", path=request.url.path, exc_info=error)
+        if requests := self._may_log(type(error).__name__, time.monotonic()):
+            _log.error("page_failed", path=request.url.path, requests=requests, exc_info=error)
         return PlainTextResponse("The display has failed; its log says more.\n", 500)
 
     async def _table(self, page: str, live: str, request: Request) -> Response:

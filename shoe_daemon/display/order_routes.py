@@ -37,6 +37,7 @@ from shoe_daemon.mqtt.commands import MAX_COMMAND_BYTES, VERBS, OrderMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import MAX_PIN_LENGTH, Operators
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import COMMANDS, Detail, make_detail, uncoded_detail
 
 _log = structlog.get_logger(__name__)
@@ -336,6 +337,7 @@ class OrderRoutes:
 
     def _answering(self, handler: Callable[[Request], Awaitable[Response]]) -> Any:  # noqa: ANN401 - an endpoint
         """Return an endpoint that answers a refused request with the reason."""
+        may_log = LogRateLimit()
 
         async def answer(request: Request) -> Response:
             try:
@@ -343,7 +345,11 @@ class OrderRoutes:
             except _RefusedError as refused:
                 # The path of a request can hold whatever somebody typed, a PIN too: it is not
                 # logged.
-                _log.warning("order_refused", reason=refused.code, client=self._client(request))
+                if requests := may_log(refused.code, time.monotonic()):
+                    client = self._client(request)
+                    _log.warning(
+                        "order_refused", reason=refused.code, client=client, requests=requests
+                    )
                 return _json(refused.facts, refused.status, refused.headers)
 
         return answer

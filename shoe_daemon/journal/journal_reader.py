@@ -15,7 +15,14 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, StoredEvent
 from shoe_daemon.journal.start_after_pruning import read_anchor
-from shoe_daemon.table import AnyObservation, Command, Table, decode_observation, is_staff
+from shoe_daemon.table import (
+    AnyObservation,
+    Command,
+    Table,
+    decode_observation,
+    is_staff,
+    to_microseconds,
+)
 
 _PAGE = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""
@@ -24,6 +31,9 @@ _OBSERVATIONS: Final = (
     "SELECT id, CAST(body AS BLOB) FROM observation WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
 )
 _NO_END: Final = 1 << 62
+
+_MAX_INTERVAL_US: Final = 3_600_000_000
+"""The longest time between two observations that `recent_commands` believes."""
 
 
 class Checkpoint(Struct, frozen=True):
@@ -139,18 +149,29 @@ class JournalReader:
         ).fetchone()
         return None if row is None else Checkpoint(*row)
 
-    def last_commands(self, most: int, *, among: int) -> list[Command]:
-        """Return at most `most` commands of the last `among` observations, newest first."""
+    def recent_commands(self, span_s: float) -> Iterator[tuple[Command, float]]:
+        """
+        Yield the commands of operators in the last `span_s` seconds of the journal, newest first,
+        each with its age in seconds, to a minute.
+
+        The time between two observations counts for at most an hour: the clock may have been set.
+        """
         rows = self.connection.execute(
-            """
-            SELECT id, CAST(body AS BLOB) FROM observation
-            WHERE type = 'command' AND id > (SELECT max(id) FROM observation) - ?
-            ORDER BY id DESC LIMIT ?
-            """,
-            (among, most),
+            "SELECT id, substr(at, 1, 16), CASE WHEN type = 'command' AND source IS NULL"
+            " THEN CAST(body AS BLOB) END FROM observation ORDER BY id DESC"
         )
-        found = (self._decode(*row) for row in rows)
-        return [each for each in found if isinstance(each, Command)]
+        age_us, minute, minute_us = 0, "", 0
+        for identifier, at, body in rows:
+            if at != minute:  # most are of the same one, which makes a start quicker
+                later_us, minute_us = minute_us, self._microseconds(identifier, f"{at}:00Z")
+                age_us += min(max(later_us - minute_us, 0), _MAX_INTERVAL_US) if minute else 0
+                minute = at
+            if age_us > span_s * 1_000_000:
+                return
+            if body is not None:
+                command = self._decode(identifier, body)
+                if isinstance(command, Command):
+                    yield command, age_us / 1_000_000
 
     def observations(
         self, after_id: int = 0, before: int | None = None
@@ -240,6 +261,12 @@ class JournalReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _microseconds(self, identifier: int, at: str) -> int:
+        try:
+            return to_microseconds(at)
+        except ValueError as error:
+            raise UserError(f"{self.path}: observation {identifier}: {error}") from error
 
     def _decode(self, identifier: int, body: bytes | str) -> AnyObservation:
         try:

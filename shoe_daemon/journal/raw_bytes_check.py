@@ -20,6 +20,7 @@ from shoe_daemon.journal.verify import FaultFound, JournalFault
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table import to_microseconds
 
+_FLOODED: Final = "decoded otherwise; the bytes of a flood before them are not stored"
 _UNRECORDED: Final = (
     "the session does not record its drivers: a version of the program before this record wrote it"
 )
@@ -80,6 +81,7 @@ class RawCheck:
         self._decoder_of = decoder_of
         self._decoders: dict[str | None, RawDecoder] = {}
         self._unusable: dict[str | None, str] = {}
+        self._flooded: set[str | None] = set()
         self._recorded = False
         self._open: Capture | None = None
         self._expected: deque[seen.Observation] = deque()
@@ -128,12 +130,8 @@ class RawCheck:
             self._compare(row, self._open)
         if isinstance(observation, seen.Session):
             self._begin(observation)
-        elif (
-            isinstance(observation, seen.Gap)
-            and observation.detail is seen.GapDetail.RECONNECT
-            and observation.source in self._decoders
-        ):
-            self._decoders[observation.source].reset()
+        elif isinstance(observation, seen.Gap) and observation.source in self._decoders:
+            self._continue_after(observation)
 
     def finish(self) -> None:
         """
@@ -157,12 +155,22 @@ class RawCheck:
 
     def _begin(self, session: seen.Session) -> None:
         self._decoders, self._unusable = {}, {}
+        self._flooded.clear()
         self._recorded = session.program is not None or bool(session.readers)
         for record in session.readers:
             try:
                 self._decoders[record.id] = self._decoder_of(record)
             except UserError as error:
                 self._unusable[record.id] = str(error)
+
+    def _continue_after(self, gap: seen.Gap) -> None:
+        if gap.detail is seen.GapDetail.RECONNECT:
+            self._flooded.discard(gap.source)
+            self._decoders[gap.source].reset()
+        elif gap.detail is seen.GapDetail.FLOOD:
+            # The reader's decoder went on with bytes that are not stored.
+            self._flooded.add(gap.source)
+            self._decoders[gap.source].reset()
 
     def _compare(self, row: ObservationRow, capture: Capture) -> None:
         expected = self._expected.popleft() if self._expected else None
@@ -192,9 +200,13 @@ class RawCheck:
     def _differs(self, capture: Capture, row: str, what: str) -> None:
         self._expected.clear()
         versions = self._decoders[capture.source].other_version
-        if versions is None:
+        if versions is not None:
+            reason = f"decoded otherwise, {versions}"
+        elif capture.source in self._flooded:
+            reason = _FLOODED
+        else:
             raise FaultFound(row, what)
-        self._note(capture.source, f"decoded otherwise, {versions}", JournalFault(row, what))
+        self._note(capture.source, reason, JournalFault(row, what))
 
     def _missing_decoder_reason(self, source: str | None) -> str:
         if not self._recorded:

@@ -129,8 +129,15 @@ class BrokerSession:
             context.last_error = f"{message.topic}: {answer.text}"
             if message.queued is None:
                 context.last_refusal = context.last_error
-            if context.may_log(message.topic, now):
-                context.log.error("publish_refused", topic=message.topic, reason=answer.text)
+            # Whoever gives an order names the topic of its reply: all of these are one cause.
+            cause = message.topic if message.queued is None else "reply"
+            if messages := context.may_log(f"publish_refused {cause}", now):
+                context.log.error(
+                    "publish_refused",
+                    topic=message.topic,
+                    reason=answer.text,
+                    messages=messages,
+                )
         elif message.payload is self._offline:
             self._offline_acknowledged = True
 

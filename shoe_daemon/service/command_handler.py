@@ -12,6 +12,7 @@ import queue
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from threading import Lock
 from typing import Final
 
@@ -20,7 +21,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand, parse_command
+from shoe_daemon.mqtt.commands import VERBS, IncomingCommand, PendingCommand, parse_command
 from shoe_daemon.mqtt.document_contents import (
     Earlier,
     Preview,
@@ -30,6 +31,8 @@ from shoe_daemon.mqtt.document_contents import (
 )
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
+from shoe_daemon.retry_and_log_limits import Budget, LogRateLimit
+from shoe_daemon.service.command_ids import KEPT_S, MAX_IDS, CommandIds
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import (
     COMMANDS,
@@ -46,14 +49,19 @@ _log = structlog.get_logger(__name__)
 _MAX_PENDING: Final = 50
 """Commands that may wait to be judged; operators give a few per hour."""
 
+_MAX_PENDING_OF_VERB: Final = 10
+"""Of these: a flood of one verb leaves room for the others."""
+
+_MAX_PENDING_REPLAYS: Final = 3
+_REPLAYS: Final = 10
+_REPLAYS_S: Final = 10.0
+"""Replays that are judged in a span of seconds: whoever may order one needs no PIN."""
+
+_REFUSALS_OF_VERB: Final = 10
+"""Commands of a verb that are refused at once and answered in a second; others get no reply."""
+
 _MAX_PENDING_PREVIEWS: Final = 3
 """Previews among them: one of `undo` takes tens of milliseconds, for which a card may wait."""
-
-_MAX_IDS: Final = 1000
-"""Ids of commands that are remembered."""
-
-_MAX_OBSERVATIONS_READ: Final = 50_000
-"""Observations among which earlier commands are searched: some days of a table."""
 
 _MAX_REPLY_EVENTS: Final = 800
 """Numbers of events that fit into a reply."""
@@ -68,6 +76,10 @@ _READ_AGAIN_S: Final = 2.0
 
 _STOPPING: Final = make_detail("refused_stopping")
 _TOO_MANY: Final = make_detail("refused_too_many")
+_IDS_FULL: Final = make_detail("refused_ids_full")
+
+_REPLAY: Final = "replay"
+_UNKNOWN_VERB: Final = "unknown"
 
 
 class CommandHandler:
@@ -94,9 +106,15 @@ class CommandHandler:
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
         self._operators_read_at = time.monotonic()
         self._alert: str | None = None
-        self._first_by_id: dict[str, Earlier] = {}
-        for command in reversed(core.reader.last_commands(_MAX_IDS, among=_MAX_OBSERVATIONS_READ)):
-            self._remember(command)
+        self._ids = CommandIds()
+        recent = list(islice(core.reader.recent_commands(KEPT_S), MAX_IDS))
+        for command, age_s in reversed(recent):
+            self._remember(command, age_s=age_s)
+        self._replays = Budget(_REPLAYS, _REPLAYS_S)
+        self._answers = {
+            verb: Budget(_REFUSALS_OF_VERB, 1.0) for verb in (*COMMANDS, _UNKNOWN_VERB)
+        }
+        self._may_log = LogRateLimit()
         self._lock = Lock()
         self._pending: set[PendingCommand] = set()
         self._closed: Detail | None = None
@@ -123,18 +141,35 @@ class CommandHandler:
             checker.submit(operators.load)
 
     def receive(self, incoming: IncomingCommand) -> None:
-        """Receive a command; for the publisher's thread."""
-        pending = parse_command(incoming, operator_in_topic=self._operator_in_topic)
+        """
+        Receive a command; for the publisher's thread.
+
+        One that is refused at once is answered, unless too many of its verb are.
+        """
+        verb, now = self._verb(incoming.verb), self._core.clock.monotonic()
+        pending: PendingCommand | None = None
         with self._lock:
-            alarm = self._core.alarm
-            reason = self._closed if alarm is None else alarm
-            if reason is None and self._is_full(pending):
+            reason = self._core.alarm or self._closed
+            if reason is None and not self._has_room(verb, now):
                 reason = _TOO_MANY
             if reason is None:
-                self._pending.add(pending)
+                pending = self._parse(incoming)
+                if pending.dry_run and self._previews() >= _MAX_PENDING_PREVIEWS:
+                    reason = _TOO_MANY
+                else:
+                    self._pending.add(pending)
         if reason is not None:
-            self._refuse(pending, reason)
-        elif self._pin_checker is None:
+            # Not even parsed where it gets no reply.
+            if self._may_answer(verb):
+                self._answer_refused(pending or self._parse(incoming), reason)
+        elif pending is not None:
+            self._authenticate_or_enqueue(pending)
+
+    def _parse(self, incoming: IncomingCommand) -> PendingCommand:
+        return parse_command(incoming, operator_in_topic=self._operator_in_topic)
+
+    def _authenticate_or_enqueue(self, pending: PendingCommand) -> None:
+        if self._pin_checker is None:
             self._enqueue_or_refuse(pending)
         else:
             self._pin_checker.submit(self._authenticate, pending)
@@ -150,12 +185,21 @@ class CommandHandler:
         """
         if not self._remove_pending(pending):
             return []
-        earlier = self._first_by_id.get(pending.command.id or "")
+        now = self._core.clock.monotonic()
+        earlier = self._ids.find(pending.command.id, now)
         refusal = self._refusal(pending, earlier)
         is_claimed = pending.command.claimed and not pending.pin_verified
         command = replace(pending.command, claimed=is_claimed)
         if pending.dry_run:
             self._preview(pending, command, refusal, earlier)
+            return []
+        if earlier is not None and refusal is not None:
+            # The journal has the first command with this id: repeats may come without end.
+            self._refuse(pending, refusal, earlier)
+            return []
+        verb = _name_of(command)
+        if verb != _REPLAY and not self._ids.has_room(verb, now, proved=pending.pin_verified):
+            self._refuse(pending, _IDS_FULL)
             return []
         try:
             judged = self._core.judge(command, refusal)
@@ -221,7 +265,7 @@ class CommandHandler:
         command, operators = pending.command, self._operators
         order = COMMANDS.get(command.name)
         # A replay changes nothing: the broker's rights decide who may order one.
-        is_free = command.name == "replay" or pending.refused
+        is_free = command.name == _REPLAY or pending.refused
         if operators and order and command.operator and not is_free:
             try:
                 pending.pin_verified = operators.authenticate(
@@ -237,10 +281,19 @@ class CommandHandler:
                 pending.refused = make_detail("refused_pin_not_checked")
         self._enqueue_or_refuse(pending)
 
-    def _is_full(self, pending: PendingCommand) -> bool:
-        previews = sum(each.dry_run for each in self._pending)
-        is_preview_too_many = pending.dry_run and previews >= _MAX_PENDING_PREVIEWS
-        return is_preview_too_many or len(self._pending) >= _MAX_PENDING
+    def _verb(self, topic_verb: str) -> str:
+        """Return the name of the command at the end of a topic; all unknown ones are one."""
+        verb = topic_verb.partition("/")[0] if self._operator_in_topic else topic_verb
+        return VERBS.get(verb, _UNKNOWN_VERB)
+
+    def _has_room(self, verb: str, now: float) -> bool:
+        of_verb = sum(_name_of(each.command) == verb for each in self._pending)
+        if verb == _REPLAY and not (of_verb < _MAX_PENDING_REPLAYS and self._replays.take(now)):
+            return False
+        return of_verb < _MAX_PENDING_OF_VERB and len(self._pending) < _MAX_PENDING
+
+    def _previews(self) -> int:
+        return sum(each.dry_run for each in self._pending)
 
     def _enqueue_or_refuse(self, pending: PendingCommand) -> None:
         try:
@@ -270,7 +323,7 @@ class CommandHandler:
         return self._replay_refusal(pending.command)
 
     def _replay_refusal(self, command: Command) -> Detail | None:
-        if command.name != "replay":
+        if command.name != _REPLAY:
             return None
         seq = self._core.table.state.seq
         if command.from_seq is None:
@@ -284,14 +337,31 @@ class CommandHandler:
     @staticmethod
     def _replayed(command: Command, last: int) -> range | None:
         """Return the numbers of the events that a command publishes again."""
-        if command.name != "replay" or command.refused is not None or command.from_seq is None:
+        if command.name != _REPLAY or command.refused is not None or command.from_seq is None:
             return None
         until = min(last, command.from_seq + MAX_REPLAYED_EVENTS - 1)
         return range(command.from_seq, until + 1)
 
-    def _refuse(self, pending: PendingCommand, reason: Detail) -> None:
-        """Refuse a command that is not journaled."""
-        self._reply(pending, replace(pending.command, refused=reason.text), reason)
+    def _refuse(
+        self, pending: PendingCommand, reason: Detail, earlier: Earlier | None = None
+    ) -> None:
+        """Refuse a command that is not journaled; only so many of its verb get a reply."""
+        if self._may_answer(_name_of(pending.command)):
+            self._answer_refused(pending, reason, earlier)
+
+    def _may_answer(self, verb: str) -> bool:
+        now = self._core.clock.monotonic()
+        if self._answers[verb].take(now):
+            return True
+        if commands := self._may_log(f"unanswered {verb}", now):
+            _log.warning("commands_unanswered", verb=verb, commands=commands)
+        return False
+
+    def _answer_refused(
+        self, pending: PendingCommand, reason: Detail, earlier: Earlier | None = None
+    ) -> None:
+        command = replace(pending.command, refused=reason.text)
+        self._reply(pending, command, reason, earlier=earlier)
 
     def _reply(  # noqa: PLR0913 - the parts of a reply
         self,
@@ -304,13 +374,7 @@ class CommandHandler:
         replayed: range | None = None,
         preview: Preview | None = None,
     ) -> None:
-        _log.info(
-            "command_previewed" if pending.dry_run else "command_judged",
-            verb=command.name,
-            operator=command.operator,
-            id=command.id,
-            refused=command.refused,
-        )
+        self._log_judged(pending, command, refusal)
         seq = self._core.table.state.seq
         public = None
         if replayed is not None:
@@ -339,11 +403,32 @@ class CommandHandler:
                 correlation=pending.correlation,
             )
 
-    def _remember(self, command: Command, refusal: Detail | None = None) -> None:
-        """Remember the result of the first command with an id."""
-        if command.id is None or command.id in self._first_by_id:
+    def _log_judged(
+        self, pending: PendingCommand, command: Command, refusal: Detail | None
+    ) -> None:
+        """Log a command: each that was carried out, the others once a minute for each cause."""
+        lines, facts = 1, {}
+        if command.refused is not None or pending.dry_run or command.name == _REPLAY:
+            cause = f"{_name_of(command)} {pending.dry_run} {_code_of(refusal)}"
+            lines = self._may_log(cause, self._core.clock.monotonic())
+            facts = {"commands": lines} if lines > 1 else {}
+        if lines:
+            _log.info(
+                "command_previewed" if pending.dry_run else "command_judged",
+                verb=command.name,
+                operator=command.operator,
+                id=command.id,
+                refused=command.refused,
+                **facts,
+            )
+
+    def _remember(
+        self, command: Command, refusal: Detail | None = None, *, age_s: float = 0.0
+    ) -> None:
+        """Remember a command with its result; a replay changes nothing and may be repeated."""
+        if command.name == _REPLAY:
             return
-        self._first_by_id[command.id] = Earlier(
+        earlier = Earlier(
             at=command.at,
             detail_code=_code_of(refusal),
             detail_values={} if refusal is None else refusal.values,
@@ -351,8 +436,12 @@ class CommandHandler:
             ok=command.refused is None,
             refused=command.refused,
         )
-        if len(self._first_by_id) > _MAX_IDS:
-            del self._first_by_id[next(iter(self._first_by_id))]
+        now = self._core.clock.monotonic()
+        self._ids.add(_name_of(command), command.id, earlier, now, age_s)
+
+
+def _name_of(command: Command) -> str:
+    return command.name if command.name in COMMANDS else _UNKNOWN_VERB
 
 
 def _code_of(refusal: Detail | None) -> str | None:

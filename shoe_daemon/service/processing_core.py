@@ -29,6 +29,8 @@ from shoe_daemon.journal import (
 )
 from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.never_backwards_clock import Clock
+from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.service.floods import Floods
 from shoe_daemon.table import (
     BUTTON_COMMANDS,
     Command,
@@ -51,6 +53,7 @@ from shoe_daemon.table import (
 _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
+_REPLAY: Final = "replay"
 
 _OUTBOX_EVENTS: Final = 64
 
@@ -156,6 +159,8 @@ class Core:
         self.alarm: Detail | None = None
         self.outbox = EventOutbox(self.journal.reader())
         self.write_times = WriteTimes()
+        self._floods = Floods()
+        self._may_log = LogRateLimit()
 
     def record_start(self) -> list[Event]:
         """Journal this start: its configuration, and the gap before it."""
@@ -194,16 +199,18 @@ class Core:
         Raises:
             JournalUnwritable: As `process`.
         """
+        before = self._write_gaps()
         at = self.clock.at()
         stamped = [replace(each, at=at) for each in observations]
-        return self._write(
+        return before + self._write(
             lambda: [Entry(steps=[step for each in stamped for step in self._steps(each)])]
         )
 
     def judge(self, command: Command, refusal: Detail | None = None) -> JudgedCommand:
         """
         Journal an operator's command as of now, refused or not; a command that does
-        not fit the table's state is refused here.
+        not fit the table's state is refused here. A refused ``replay`` is not journaled:
+        it changes nothing, and needs no PIN.
 
         Args:
             command: The command, without a time and not refused yet.
@@ -212,22 +219,27 @@ class Core:
         Raises:
             JournalUnwritable: As `process`.
         """
+        before = self._write_gaps()
         at = self.clock.at()
-        judged: list[tuple[Command, Detail | None, Step]] = []
+        judged: list[tuple[Command, Detail | None, Sequence[Event]]] = []
 
         def make_entries() -> list[Entry]:
-            before = list(self._passed_deadlines(self.table, at))
+            steps = list(self._passed_deadlines(self.table, at))
             stamped = replace(command, at=at)
             reason = refusal or _sequence_refusal(stamped, self.table.state.seq)
             reason = reason or self.table.refusal(stamped)
             stamped = replace(stamped, refused=None if reason is None else reason.text)
-            step = self._step(self.table, stamped)
-            judged.append((stamped, reason, step))
-            return [Entry(steps=[*before, step])]
+            caused: Sequence[Event] = ()
+            if reason is None or stamped.name != _REPLAY:
+                step = self._step(self.table, stamped)
+                steps.append(step)
+                caused = step.events
+            judged.append((stamped, reason, caused))
+            return [Entry(steps=steps)] if steps else []
 
         events = self._write(make_entries)
-        stamped, reason, step = judged[0]
-        return JudgedCommand(stamped, reason, list(step.events), events)
+        stamped, reason, caused = judged[0]
+        return JudgedCommand(stamped, reason, list(caused), before + events)
 
     def preview(self, command: Command, refusal: Detail | None = None) -> PreviewedCommand:
         """
@@ -245,6 +257,8 @@ class Core:
         """
         Process frames of readers in one transaction; repeats and noise have no effect.
 
+        Of a flood only the number of frames is journaled, within a second (`Floods`).
+
         Returns:
             The events that they caused; they are on disk.
 
@@ -259,6 +273,12 @@ class Core:
             lambda: [entry for source, frame in valid for entry in self._entries(source, frame)]
         )
 
+    @property
+    def flood(self) -> Detail | None:
+        """The alarm about the fastest reader whose frames are only counted; None without one."""
+        rate = self._floods.highest(self.clock.monotonic())
+        return rate and make_detail("reader_flood", reader=rate.reader, rate=rate.frames)
+
     def count_rejected(self, frames: Iterable[tuple[str, Frame]]) -> None:
         """Count the repeats and the noise among processed frames."""
         for source, frame in frames:
@@ -268,16 +288,22 @@ class Core:
                 self.journal.count(source, noise=1, bytes=len(frame.raw))
 
     def process_deadlines(self) -> list[Event]:
-        """Process the deadlines that have passed by now."""
+        """Process the deadlines that have passed by now, and the end of a flood's second."""
+        events: list[Event] = []
         deadline = self.table.deadline
+        if self._floods.is_due(self.clock.monotonic()) or self.seconds_until_deadline(1) <= 0:
+            events = self._write_gaps()
+            deadline = self.table.deadline
         if deadline is None:
             # Without a deadline the clock may be set.
             self.clock.set()
-            return []
+            return events
         now = self.clock.at()
         if deadline[0] > to_microseconds(now):
-            return []
-        return self._write(lambda: [Entry(steps=list(self._passed_deadlines(self.table, now)))])
+            return events
+        return events + self._write(
+            lambda: [Entry(steps=list(self._passed_deadlines(self.table, now)))]
+        )
 
     def seconds_until_deadline(self, max_s: float) -> float:
         """Return the seconds until the next deadline, at most `max_s`."""
@@ -291,6 +317,10 @@ class Core:
         self.journal.close()
 
     def _entries(self, source: str, frame: Frame) -> Iterator[Entry]:
+        if not self._floods.keeps(source, frame, self.clock.monotonic()):
+            return
+        if gaps := self._gap_steps():
+            yield Entry(steps=gaps)
         at = self.clock.at(frame.received)
         if passed := list(self._passed_deadlines(self.table, at)):
             # Deadlines before these bytes are not caused by them.
@@ -301,6 +331,23 @@ class Core:
             for step in self._steps(replace(each, at=at, source=source))
         ]
         yield Entry(raw=frame.raw, steps=steps, at=at, source=source)
+
+    def _write_gaps(self) -> list[Event]:
+        """Journal the gaps of floods: what follows must not seem to be complete."""
+
+        def make_entries() -> list[Entry]:
+            steps = self._gap_steps()
+            return [Entry(steps=steps)] if steps else []
+
+        return self._write(make_entries)
+
+    def _gap_steps(self) -> list[Step]:
+        steps: list[Step] = []
+        for gap, received in self._floods.take():
+            if seconds := self._may_log(f"flood {gap.source}", received):
+                _log.warning("reader_flood", reader=gap.source, frames=gap.count, seconds=seconds)
+            steps += self._steps(replace(gap, at=self.clock.at(received)))
+        return steps
 
     def _steps(self, observation: Observation) -> Iterable[Step]:
         yield from self._passed_deadlines(self.table, observation.at)
@@ -335,12 +382,15 @@ class Core:
 
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
         """Apply entries to the table and write them: both, or neither."""
+        floods = self._floods.copy()
         entries = make_entries()
+        if not entries:
+            return []
         start = time.perf_counter()
         try:
             stored = self.journal.append(entries)
         except JournalUnwritable as error:
-            self.table = self._fold_again(error)
+            self.table, self._floods = self._fold_again(error), floods
             raise
         self.write_times.add(time.perf_counter() - start)
         self.outbox.add(stored)

@@ -11,6 +11,7 @@ import structlog
 from drivers import Reader
 from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, make_detail
 
@@ -18,6 +19,7 @@ _log = structlog.get_logger(__name__)
 
 _DEVICE_INTERVAL_S: Final = 10.0
 _STALE_AFTER_S: Final = 5.0
+_ALARM: Final = "alarm"
 
 DeviceState = Literal["connected", "no-signal", "stale", "error"]
 
@@ -44,9 +46,10 @@ class StatePublisher:
         self._readers = readers
         self._session = session
         self._heartbeat = heartbeat
-        self._published: dict[str, object] = {}
+        self._published: dict[str, object] = {_ALARM: None}
         self._devices_published_at = 0.0
         self._published_observation = -1
+        self._may_log = LogRateLimit()
         self.blocked = False
         self.notes: Sequence[str] = ()
 
@@ -167,22 +170,24 @@ class StatePublisher:
             if self._has_changed(suffix, state) or is_due:
                 self._publisher.retain(suffix, self._device(reader, state, now), 0)
         self._set_blocked(blocked=blocked)
+        if self._has_changed(_ALARM, self.alarm):
+            self.publish()
 
     def _set_blocked(self, *, blocked: bool) -> None:
         if blocked is not self.blocked:
             self.blocked = blocked
-            if blocked:
-                _log.critical("readers_blocked")
-            else:
-                _log.warning("readers_unblocked")
+            log = _log.critical if blocked else _log.warning
+            event = "readers_blocked" if blocked else "readers_unblocked"
+            if times := self._may_log(event, time.monotonic()):
+                log(event, times=times)
             self.publish()
 
     @property
     def alarm(self) -> Detail | None:
-        """Reason why the daemon cannot do its work; None while it can."""
+        """Reason why the daemon cannot do its work in full; None while it can."""
         if self._core.alarm is not None:
             return self._core.alarm
-        return make_detail("cards_too_fast") if self.blocked else None
+        return make_detail("cards_too_fast") if self.blocked else self._core.flood
 
     def reader_state(self, reader: Reader, now: float) -> DeviceState:
         """Return the state of a reader, as in `device/<id>`."""

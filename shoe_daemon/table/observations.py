@@ -59,6 +59,7 @@ class GapDetail(StrEnum):
     RECONNECT = "reconnect"
     RESTART = "restart"
     RESTORED = "restored"
+    FLOOD = "flood"
 
 
 class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -245,10 +246,14 @@ class Gap(Observation, frozen=True, tag="gap"):
     Attributes:
         next_seq: After ``restored``: the number of the next event. Lower ones may have been
             published by the journal that was lost.
+        count: With ``flood``: the number of frames without a card that were not stored.
+        sha256: With ``flood``: the hash of their bytes one after another, in hex.
     """
 
     detail: GapDetail = GapDetail.LOST_FRAMES
     next_seq: int | None = None
+    count: int | None = None
+    sha256: str | None = None
 
 
 class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):

@@ -12,24 +12,29 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
+from shoe_daemon.mqtt.commands import VERBS, IncomingCommand, PendingCommand
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
+from shoe_daemon.service import command_ids
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.detail_texts import uncoded_detail
-from shoe_daemon.table.observations import CardDrawn
+from shoe_daemon.table.observations import CardDrawn, Command, Standby
 
 
 class Answers:
     """In the publisher's place: keeps what is answered."""
 
     is_replaying = False
+
+    def replay(self, from_seq: int, until: int) -> None:
+        """Publish nothing."""
 
     def __init__(self) -> None:
         self.given: list[Any] = []
@@ -46,6 +51,7 @@ class Bench:
     """A table's core and its orders; pending wait in a list."""
 
     def __init__(self, setup: Setup) -> None:
+        self.setup = setup
         self.time = Time()
         clock = Clock(wall=lambda: int(self.time.now * 1_000_000), monotonic=lambda: self.time.now)
         self.core = Core(setup, clock=clock)
@@ -75,7 +81,19 @@ class Bench:
 
     @property
     def journaled(self) -> list[str | None]:
-        return [order.id for order in reversed(self.core.reader.last_commands(1000, among=50_000))]
+        found = [each for each in self.core.reader.observations() if isinstance(each, Command)]
+        return [each.id for each in found]
+
+    def start_again(self) -> None:
+        """Forget everything that is not in the journal."""
+        self.orders = CommandHandler(self.core, self.setup, "t", self._enqueue)
+        self.orders.publisher = cast("Publisher", self.answers)
+
+    def order(self, order_id: str, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
+        """Give an order and return its answer."""
+        self.receive(order_id, verb, **fields)
+        self.judge_all()
+        return self.answers.given[-1]
 
 
 def set_up(folder: Path, text: str = "") -> Setup:
@@ -92,14 +110,63 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def test_a_crowd_is_refused_and_not_written_down(bench: Bench) -> None:
-    for number in range(53):
+    for number in range(13):
         bench.receive(f"n{number}")
     assert bench.refused == ["too many orders at once: give it again"] * 3
+    bench.receive("other", "no-more-bets")
     bench.judge_all()
-    assert bench.journaled == [f"n{number}" for number in range(50)]
-    bench.receive("n50", "resume")
+    assert bench.journaled == [*(f"n{number}" for number in range(10)), "other"]
+    bench.receive("n10", "resume")
     bench.judge_all()
     assert bench.answers.given[-1]["ok"], "its id was never given"
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "no-such-verb"])
+def test_a_flood_of_one_verb_leaves_room_for_the_others(bench: Bench, verb: str) -> None:
+    other = "resume" if verb == "hold" else "hold"
+    for number in range(2000):
+        bench.receive(f"n{number}", verb)
+    bench.receive("other", other)
+    bench.judge_all()
+    # Those that are refused at once: ten replies a second, whatever is sent.
+    assert len(bench.answers.given) <= 10 + 10 + 1
+    assert "other" in bench.journaled
+    assert bench.answers.given[-1]["id"] == "other"
+
+
+def test_refused_replays_leave_no_trace_and_no_replay_is_an_id_of_the_memory(bench: Bench) -> None:
+    head = bench.core.journal.head
+    seq = bench.core.table.state.seq
+    for fields in ({}, {"from_seq": seq + 1}, {"from_seq": 1, "expects_seq": seq + 7}):
+        assert bench.order("a", "replay", **fields)["refused"]
+    assert bench.core.journal.head == head
+    assert bench.order("a", "hold")["ok"], "its id was never given"
+    assert bench.order("a", "replay", from_seq=1)["earlier"]["name"] == "hold"
+    assert bench.journaled == ["a"]
+
+
+def test_a_flood_of_replays_grows_neither_journal_nor_log(bench: Bench) -> None:
+    bench.order("a", "hold")
+    for tick in range(600):
+        bench.time.now += 0.1
+        for number in range(14):
+            fields = {"from_seq": 1} if number % 2 else {}
+            bench.receive(f"{tick}-{number}", "replay", **fields)
+        bench.judge_all()
+    assert len(bench.journaled) <= 1 + 60
+    assert len(bench.answers.given) <= 60 * 10 + 60 + 10
+    bench.answers.given.clear()
+    assert bench.order("a", "hold")["earlier"]["ok"], "the flood has evicted an id"
+
+
+def test_lines_about_refusals_are_limited_and_counted(bench: Bench) -> None:
+    with capture_logs() as lines:
+        for number in range(300):
+            bench.order(f"n{number}", "reveal")
+            bench.time.now += 1.0
+        bench.order("hold", "hold")
+    judged = [line for line in lines if line["event"] == "command_judged"]
+    assert [line.get("commands", 1) for line in judged] == [1, 60, 60, 60, 60, 1]
 
 
 def test_a_crowd_of_previews_is_refused_sooner(bench: Bench) -> None:
@@ -117,9 +184,9 @@ def test_a_core_that_is_too_busy(bench: Bench) -> None:
     bench.receive("a")
     assert bench.refused == ["too many orders at once: give it again"]
     bench.full = False
-    for number in range(50):
+    for number in range(10):
         bench.receive(f"n{number}")
-    assert len(bench.pending) == 50
+    assert len(bench.pending) == 10
 
 
 def test_an_order_is_answered_once(bench: Bench) -> None:
@@ -178,13 +245,71 @@ def test_an_order_expires_by_the_wall_clock_though_the_tables_time_is_ahead(benc
     assert bench.refused == [None, "it expired at 2027-01-15T07:59:59.000Z"]
 
 
-def test_a_thousand_ids_are_known_again(bench: Bench) -> None:
-    for number in range(1005):
-        bench.receive(f"n{number}", "resume")
-        bench.judge_all()
-    for known in (bench.orders, CommandHandler(bench.core, bench.core._setup, "t", print)):  # noqa: SLF001
-        assert known._first_by_id.get("n0") is None  # noqa: SLF001 - what it remembers is its own
-        assert known._first_by_id.get("n1004") is not None  # noqa: SLF001 - likewise
+JUMPS = [0, 1, 3600, -3600, 86_400 * 3, -86_400 * 3]
+
+
+@pytest.mark.parametrize("starts_again", [False, True])
+@pytest.mark.parametrize("jump", JUMPS)
+def test_an_id_is_known_for_a_day_whatever_the_wall_clock_does(
+    bench: Bench, jump: int, *, starts_again: bool
+) -> None:
+    jumped = 0.0
+    bench.core.clock = Clock(
+        wall=lambda: int((bench.time.now + jumped) * 1_000_000), monotonic=lambda: bench.time.now
+    )
+    assert bench.order("a", "hold", expires_at="2027-01-15T08:00:05Z")["ok"]
+    for _ in range(22):
+        bench.time.now += 3600
+        jumped += jump
+        bench.core.clock.set()
+        bench.core.observe(Standby())
+        jumped -= jump
+        bench.core.clock.set()
+        bench.core.observe(Standby())
+    if starts_again:
+        bench.start_again()
+    # By its own time limit, which has passed, it would be refused with another sentence.
+    answer = bench.order("a", "hold", expires_at="2099-01-01T00:00:00Z")
+    assert answer["refused"].startswith("its id was given before"), answer
+    bench.time.now += 86_400
+    assert bench.order("a", "hold", kind="foreign_card")["ok"], "it is remembered for ever"
+
+
+@pytest.mark.parametrize("starts_again", [False, True])
+def test_a_full_memory_refuses_new_orders_and_forgets_none(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, *, starts_again: bool
+) -> None:
+    monkeypatch.setattr(command_ids, "MAX_UNPROVED_IDS", 8)
+    monkeypatch.setattr(command_ids, "MAX_IDS", 9)
+    monkeypatch.setattr(command_ids, "MAX_IDS_OF_VERB", 5)
+    answers = [bench.order(f"n{number}", "reveal") for number in range(7)]
+    codes = [answer["detail_code"] for answer in answers]
+    assert codes == ["refused_nothing_face_down"] * 5 + ["refused_ids_full"] * 2
+    assert all(bench.order(f"h{number}", "betting-open")["ok"] for number in range(3))
+    if starts_again:
+        bench.start_again()
+    bench.time.now += 1.0
+    assert bench.order("h3", "hold")["detail_code"] == "refused_ids_full"
+    assert len(bench.journaled) == 8
+    # An order with the right PIN has room of its own.
+    bench.receive("p1", "betting-open")
+    bench.pending[-1].pin_verified = True
+    bench.receive("p2", "betting-open")
+    bench.pending[-1].pin_verified = True
+    bench.judge_all()
+    assert [each["detail_code"] for each in bench.answers.given[-2:]] == [None, "refused_ids_full"]
+    for number in range(5):
+        assert bench.order(f"n{number}", "hold")["earlier"]["name"] == "reveal"
+    bench.time.now += 86_400
+    assert bench.order("n0", "hold")["earlier"] is None
+
+
+def test_orders_without_an_id_take_room_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_ids, "MAX_IDS_OF_VERB", 5)
+    for number in range(7):
+        bench.time.now += 1.0
+        bench.order(f"not an id {number}", "reveal")
+    assert len(bench.journaled) == 5
 
 
 def test_a_pin_that_cannot_be_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+import pytest
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+
+from shoe_daemon.demo.mqtt_clients import leave
 from shoe_daemon.service import command_handler
-from tests.brokers import wait_for
+from tests.brokers import PATIENCE, Mosquitto, wait_for
 from tests.chaos import journal_checks
 from tests.commands.command_table import Heard, Pit
 from tests.commands.conftest import OpenPit
@@ -76,3 +85,58 @@ def test_one_at_a_time(tables: OpenPit) -> None:
     publisher.replay(1, 5)
     answer = pit.order("replay", from_seq=1)
     assert answer["refused"] == "a replay is under way: wait for its end"
+
+
+@contextmanager
+def flooding(pit: Pit, port: int) -> Iterator[list[int]]:
+    """
+    Let an account of the pit's log send replays as fast as the broker takes them: refused ones,
+    lawful ones, and one id again and again. Yields how many it has sent.
+    """
+    sent, ends = [0], threading.Event()
+    client = paho.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv5)
+    client.username_pw_set("pit-log", "pit-log")
+    client.connect("127.0.0.1", port)
+
+    def send() -> None:
+        while not ends.is_set():
+            number = sent[0]
+            order = {"id": f"log-{number % 3 and number}", "operator": "log"}
+            fields = ({}, {"from_seq": 1}, {"from_seq": 10**6}, {"from_seq": pit.seq})[number % 4]
+            client.publish(f"{pit.root}/cmd/replay", json.dumps(order | fields), 0)
+            sent[0] += 1
+            ends.wait(0.0003)
+
+    thread = threading.Thread(target=send)
+    client.loop_start()
+    thread.start()
+    try:
+        yield sent
+    finally:
+        ends.set()
+        thread.join(PATIENCE)
+        leave(client)
+
+
+def test_a_flood_of_replays_starves_nobody_and_lets_no_order_through_twice(
+    tables: OpenPit, broker: Mosquitto
+) -> None:
+    pit = tables()
+    play(pit)
+    assert pit.order("hold", id="first")["ok"]
+    size, begin = pit.journal.stat().st_size, time.monotonic()
+    waits: list[float] = []
+    with flooding(pit, broker.port) as sent:
+        wait_for(lambda: sent[0] > 1000, "the flood")
+        while sent[0] < 5000:
+            asked = time.monotonic()
+            assert pit.order("resume" if len(waits) % 2 == 0 else "hold")["ok"]
+            waits.append(time.monotonic() - asked)
+        pit.send("resume", b'{"id":"first","operator":"Maria"}')
+        repeated = pit.wait("reply/first", 2)[-1].json
+    assert max(waits) < 2, sorted(waits)[-5:]
+    assert repeated["refused"].startswith("its id was given before"), repeated
+    replays = [order for order in pit.journaled() if order.name == "replay"]
+    assert not any(order.refused for order in replays)
+    assert len(replays) <= 10 + (time.monotonic() - begin)
+    assert pit.journal.stat().st_size - size < 1_000_000

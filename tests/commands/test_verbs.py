@@ -181,8 +181,8 @@ def test_it_is_refused(quiet: Pit, verb: str, fields: dict[str, Any], why: str) 
     assert not answer["ok"]
     assert why in answer["refused"]
     assert (answer["events"], answer["seq"], quiet.seq) == ([], 1, 1)
-    order = quiet.journaled()[-1]
-    assert (order.id, order.refused) == (answer["id"], answer["refused"])
+    journaled = {order.id: order.refused for order in quiet.journaled()}
+    assert journaled.get(answer["id"]) == (None if verb == "replay" else answer["refused"])
 
 
 def test_hold_is_refused_twice(pit: Pit) -> None:

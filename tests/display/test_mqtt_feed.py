@@ -378,4 +378,4 @@ FloorModel._apply = broken
         table.begin()
         wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
         assert display.health()["faults"] == 3
-        assert "message_failed" in display.said()
+        assert display.said().count("message_failed") == 1, "a line for each message"

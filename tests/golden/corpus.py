@@ -251,6 +251,7 @@ class _Publisher:
         self._waiting: dict[str, Any] = {}
         self._core = SimpleNamespace(
             alarm=None,
+            flood=None,
             journal=SimpleNamespace(head=SimpleNamespace(observation=0), signature=None),
             table=None,
         )

@@ -445,3 +445,30 @@ def test_readers_that_depend_on_time_and_files_are_decoded_again(
     assert result.exit_code == 0, result.output
     assert "decoded otherwise" not in result.output
     assert "not compared" not in result.output
+
+
+def test_after_a_flood_a_difference_proves_nothing_and_before_it_all_is_proved(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path / "table")
+    desk.send(CUT[0])
+    for number in range(60):
+        raw = Report(number % 9 + 1, "L", bytes((0x80 | number % 2,))).to_bytes()
+        for frame in desk.decoder.feed(raw, desk.monotonic):
+            desk.core.process([("shoe", frame)])
+    desk.send(DATA[len(CUT[0]) :])
+    desk.core.close()
+    with JournalReader(desk.path) as reader:
+        (flood,) = [
+            row.id
+            for row in reader.observation_rows(1 << 40)
+            if isinstance(row.observation, Gap) and row.observation.detail is GapDetail.FLOOD
+        ]
+    assert answer(desk.path)["good"]
+    before = [each for each in cards(desk.path) if each < flood]
+    after = [each for each in cards(desk.path) if each > flood]
+    assert "BROKEN" in refolded(rewritten(desk.path, changing(before[3], card=DECK[5]))).stdout
+    desk.path.with_name("rewritten.db").unlink()
+    result = refolded(rewritten(desk.path, changing(after[3], card=DECK[5])))
+    assert result.exit_code == 0
+    assert "the bytes of a flood before them are not stored" in result.stdout

@@ -105,6 +105,19 @@ def test_a_refused_event_moves_no_cursor_and_comes_when_it_may(strict: Strict) -
         assert [m.json["seq"] for m in listener.of("/card_dealt")] == list(range(1, 31))
 
 
+def test_refused_replies_are_one_line_however_many_topics_they_have(strict: Strict) -> None:
+    with (
+        structlog.testing.capture_logs() as logs,
+        publishing(strict.broker.port, Journal(0), prepare=retain_state, **strict.papers) as to,
+    ):
+        wait_for(lambda: to.health.connected and not to.health.in_flight, "the documents")
+        for number in range(30):
+            to.reply(b"{}", 0, command_id=f"order-{number}")
+            refusal = f"{ROOT}/reply/order-{number}: Not authorized"
+            wait_for(lambda said=refusal: to.health.last_error == said, refusal)  # type: ignore[misc]
+    assert len([log for log in logs if log["event"] == "publish_refused"]) == 1
+
+
 def test_a_refused_event_is_tried_slowly_and_alone(
     strict: Strict, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.table.observations import Command
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.service.conftest import Run
 from tests.service.daemon_process import DaemonProcess, Shoe, cli, configure
@@ -107,7 +108,7 @@ def test_the_dealer_turns_cards_over_and_calls_the_supervisor(  # noqa: PLR0913,
     listener.wait("event/round_finished", 2)
     assert table.stop() == 0
     with JournalReader(table.journal) as reader:
-        commands = reader.last_commands(10, among=1000)[::-1]
+        commands = [each for each in reader.observations() if isinstance(each, Command)]
     assert [(each.name, each.operator, each.source) for each in commands] == [
         ("reveal", None, "box"),
         ("reveal", None, "box"),

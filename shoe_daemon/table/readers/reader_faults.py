@@ -286,7 +286,7 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     if checker_comparison.mark_cards_missed(context, None if restart else obs.source):
         reader_status.update_reader(context, obs.source, partial=True)
         return
-    away = obs.detail is not GapDetail.LOST_FRAMES
+    away = obs.detail not in {GapDetail.LOST_FRAMES, GapDetail.FLOOD}
     _mark_round_torn(context, torn=away, restarted=restart)
     if away and context.state.shoe is not None and context.house.reshuffle == "per_shoe":
         context.state.shoe.unwatched = True
