@@ -195,14 +195,15 @@ class Device(Struct, frozen=True, kw_only=True):
 
 class SignatureLast(Struct, frozen=True, kw_only=True):
     """
-    The signature of the journal at the end of the last shoe; published by tables with a key.
+    The last signature of the journal: at the end of a shoe, or after ten minutes of play; only
+    tables with a key publish it.
 
     Attributes:
         key: The public key in hex, 64 digits. Compare it with the one that you know.
         session: The start of the daemon that says so.
         signature: The Ed25519 signature of `signed` in hex, 128 digits.
-        signed: The signed text, byte for byte: JSON with the table, the shoe, the last
-            event, the counts of the journal, and the head of its chain.
+        signed: The signed text, byte for byte: JSON with the table, the last shoe that had ended,
+            the last event, the counts of the journal, and the head of its chain.
     """
 
     key: str
