@@ -112,6 +112,7 @@ class Journal:
             lock = on_error.enter_context(closing(WriterLock.take(path)))
             if not os.path.lexists(path):
                 journal_database.create(path, Identity(site, table, _now()))
+            lock.take_file(path)
             identity, version = journal_database.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
