@@ -168,7 +168,8 @@ class Device(Struct, frozen=True, kw_only=True):
 
     Attributes:
         byte_age: Since the last byte; null where none came yet.
-        bytes: Received.
+        bytes: Received; null where cards are dealt or burned face down, because the length of a
+            message may depend on the face in it.
         event_age: Since the last frame that said something new; null as above.
         frame_age: Since the last valid frame; null as above.
         frames: Valid ones, repeats included.
@@ -181,7 +182,7 @@ class Device(Struct, frozen=True, kw_only=True):
     """
 
     byte_age: int | None
-    bytes: int
+    bytes: int | None
     event_age: int | None
     frame_age: int | None
     frames: int

@@ -99,7 +99,7 @@ def _devices() -> Iterator[str]:
     ]
     records = {name: SimpleNamespace(errors=["E1"] if bad else []) for name, _, bad in READERS}
     state = SimpleNamespace(seq=6, readers=records)
-    core: Any = SimpleNamespace(table=SimpleNamespace(state=state))
+    core: Any = SimpleNamespace(table=SimpleNamespace(state=state, deals_face_down=False))
     said: list[str] = []
     publisher: Any = SimpleNamespace(
         retain=lambda suffix, payload, _seq: said.append(f"  {suffix} {payload.decode()}")
