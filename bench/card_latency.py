@@ -202,19 +202,19 @@ class _Database:
     def take(self, card: bytes) -> float:
         """Write a card's capture, observation, two events, counter and cursor."""
         self._number += 1
-        n, at, digest = self._number, "2026-11-21T09:34:46.120Z", bytes(32)
+        n, at, digest = self._number, "2026-11-21T09:34:46.120Z", (bytes(32), bytes(16))
         execute = self._connection.execute
         began = time.perf_counter()
         execute("BEGIN IMMEDIATE")
-        execute("INSERT INTO capture VALUES (?, ?, 's', ?, 0, ?)", (n, at, card, digest))
+        execute("INSERT INTO capture VALUES (?, ?, 's', ?, 0, ?, ?)", (n, at, card, *digest))
         execute(
-            "INSERT INTO observation VALUES (?, ?, 's', 'card', ?, ?, ?)",
-            (n, at, "x" * 100, n, digest),
+            "INSERT INTO observation VALUES (?, ?, 's', 'card', ?, ?, ?, ?)",
+            (n, at, "x" * 100, n, *digest),
         )
         for seq in (2 * n, 2 * n + 1):
             execute(
-                "INSERT INTO event VALUES (?, ?, ?, 1, 1, 'card_dealt', ?, ?)",
-                (seq, n, at, "x" * 240, digest),
+                "INSERT INTO event VALUES (?, ?, ?, 1, 1, 'card_dealt', ?, ?, ?)",
+                (seq, n, at, "x" * 240, *digest),
             )
         execute("INSERT OR REPLACE INTO counter VALUES ('s', 0, ?, 0)", (n,))
         execute("INSERT OR REPLACE INTO cursor VALUES ('mqtt', ?)", (n,))

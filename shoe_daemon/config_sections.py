@@ -54,7 +54,7 @@ class JournalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         path: None for ``journal.db`` in systemd's state directory, or in the
             configuration's folder.
-        key_file: The private key of `journal keygen`, with which the end of each shoe is
+        key_file: The private key of `journal keygen`, with which the journal is
             signed; None to sign nothing. Looked up as `operators_file`.
         days: Shoes that ended more than so many days ago are removed; None keeps all.
     """

@@ -117,6 +117,7 @@ def replace_file(path: Path, content: bytes, mode: int) -> None:
     # Hidden, and with another ending: programs that read all files of a folder skip it.
     new = path.with_name(f".{path.name}.new")
     try:
+        new.touch(mode)
         new.write_bytes(content)
         new.chmod(mode)
         os.replace(new, path)  # noqa: PTH105 - as its manual names it

@@ -214,8 +214,8 @@ def _signed(signed: SignatureVerdict, events: int) -> str:
     if last is None:
         return "nothing"
     kind = "valid signatures" if signed.verified else "signatures, not compared with a key (--key)"
-    count = f"{signed.signatures:,} {kind}; the last, of shoe {last.shoe:,}"
-    return f"{count}, covers event {last.seq:,} of {events:,}, {last.at}"
+    count = f"{signed.signatures:,} {kind}; the last"
+    return f"{count} covers event {last.seq:,} of {events:,}, {last.at}"
 
 
 def _summary(found: _Found, head: str | None) -> str:

@@ -4,10 +4,15 @@ Journal entries, and their conversion to rows with hashes.
 One chain of hashes runs through all rows in the order of writing: the raw bytes of a frame, its
 first observation, the events of that observation, its checkpoint (if any), the next observation,
 and so on.
+
+Each row has a random salt, which is part of its hash and is never published. Hashes of the chain
+are public, and a row may hold one of 52 hidden faces: without the salt, trying all of them would
+find it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from struct import Struct as Packer
@@ -19,6 +24,7 @@ from shoe_daemon.table import Event, Gap, Observation, encode_event, encode_obse
 
 _LENGTH: Final = Packer(">Q").pack
 _ABSENT: Final = b"\xff" * 8
+_SALT_BYTES: Final = 16
 
 
 class Step(Struct, frozen=True):
@@ -95,19 +101,24 @@ class Batch:
     """
 
     def __init__(
-        self, head: Head, identity: Identity, sign: Callable[[Head, int, str], None] | None = None
+        self, head: Head, identity: Identity, sign: Callable[[Head, Step], None] | None = None
     ) -> None:
-        # `sign` is called with the head after each step that ended a shoe, its shoe and time.
+        # `sign` is called after each step with events, with the head there.
         self._sign = sign
         self._seq = head.seq
         self._observation = head.observation
         self._capture = head.capture
         self._hash = head.hash
         self._identity = identity
-        self.captures: list[tuple[int, str, str | None, bytes, int, bytes]] = []
-        self.observations: list[tuple[int, str, str | None, str, str, int | None, bytes]] = []
-        self.events: list[tuple[int, int, str, int | None, int | None, str, str, bytes]] = []
-        self.checkpoints: list[tuple[int, int, int | None, bytes, bytes]] = []
+        # The columns of each row, in their order.
+        self.captures: list[tuple[int, str, str | None, bytes, int, bytes, bytes]] = []
+        self.observations: list[
+            tuple[int, str, str | None, str, str, int | None, bytes, bytes]
+        ] = []
+        self.events: list[
+            tuple[int, int, str, int | None, int | None, str, str, bytes, bytes]
+        ] = []
+        self.checkpoints: list[tuple[int, int, int | None, bytes, bytes, bytes]] = []
         self.stored: list[StoredEvent] = []
 
     @property
@@ -129,8 +140,8 @@ class Batch:
                 self._add_event(event)
             if step.checkpoint is not None:
                 self._add_checkpoint(step.checkpoint, step.events)
-            if self._sign is not None and (shoe := _ended_shoe(step.events)):
-                self._sign(self.head, shoe, step.observation.at)
+            if self._sign is not None and step.events:
+                self._sign(self.head, step)
 
     def _add_capture(self, entry: Entry) -> int:
         at, source = entry.at, entry.source
@@ -138,36 +149,39 @@ class Batch:
             at, source = entry.steps[0].observation.at, entry.steps[0].observation.source
         if not at:
             raise ValueError("raw bytes without a moment")
+        salt = new_salt()
         self._hash = capture_hash(
             self._hash,
+            salt,
             at=at.encode(),
             source=None if source is None else source.encode(),
             after=self._observation,
             raw=entry.raw,
         )
         self._capture += 1
-        self.captures.append((self._capture, at, source, entry.raw, self._observation, self._hash))
+        row = (self._capture, at, source, entry.raw, self._observation)
+        self.captures.append((*row, self._hash, salt))
         return self._capture
 
     def _add_observation(self, observation: Observation, capture: int | None) -> None:
         if not observation.at:
             raise ValueError(f"an observation without a moment: {observation!r}")
-        body = encode_observation(observation)
-        self._hash = observation_hash(self._hash, body, capture)
+        body, salt = encode_observation(observation), new_salt()
+        self._hash = observation_hash(self._hash, salt, body, capture)
         self._observation += 1
         if isinstance(observation, Gap) and observation.next_seq is not None:
             self._seq = max(self._seq, observation.next_seq - 1)
         kind = str(observation.__struct_config__.tag)
         row = (self._observation, observation.at, observation.source, kind)
-        self.observations.append((*row, body.decode(), capture, self._hash))
+        self.observations.append((*row, body.decode(), capture, self._hash, salt))
 
     def _add_event(self, event: Event) -> None:
         self._check(event)
-        body = encode_event(event)
-        self._hash = event_hash(self._hash, body)
+        body, salt = encode_event(event), new_salt()
+        self._hash = event_hash(self._hash, salt, body)
         self._seq = event.seq
         row = (event.seq, self._observation, event.at, event.shoe, event.round, event.type)
-        self.events.append((*row, body.decode(), self._hash))
+        self.events.append((*row, body.decode(), self._hash, salt))
         self.stored.append(StoredEvent(event.seq, event.type, body))
 
     def _check(self, event: Event) -> None:
@@ -179,18 +193,14 @@ class Batch:
 
     def _add_checkpoint(self, body: bytes, events: Sequence[Event]) -> None:
         shoe = next((event.shoe for event in reversed(events) if event.shoe), None)
-        self._hash = checkpoint_hash(self._hash, seq=self._seq, shoe=shoe, body=body)
-        self.checkpoints.append((self._observation, self._seq, shoe, body, self._hash))
+        salt = new_salt()
+        self._hash = checkpoint_hash(self._hash, salt, seq=self._seq, shoe=shoe, body=body)
+        self.checkpoints.append((self._observation, self._seq, shoe, body, self._hash, salt))
 
 
-def _ended_shoe(events: Sequence[Event]) -> int | None:
-    """Return the shoe that ended with these events: by itself, or as another one started."""
-    for event in reversed(events):
-        if event.type == "shoe_finished":
-            return event.shoe
-        if event.type == "shoe_started" and event.shoe:
-            return event.shoe - 1 or None
-    return None
+def new_salt() -> bytes:
+    """Return the salt of a new row."""
+    return os.urandom(_SALT_BYTES)
 
 
 def chain_hash(previous: bytes, *parts: bytes | None) -> bytes:
@@ -206,26 +216,43 @@ def chain_hash(previous: bytes, *parts: bytes | None) -> bytes:
     return sha256(b"".join(pieces)).digest()
 
 
-def capture_hash(
-    previous: bytes, *, at: bytes, source: bytes | None, after: int, raw: bytes
+def _row_hash(previous: bytes, salt: bytes | None, *parts: bytes | None) -> bytes:
+    """Return the hash of a row; rows of versions 1 and 2 have no salt."""
+    if salt is None:
+        return chain_hash(previous, *parts)
+    return chain_hash(previous, b"salted", salt, *parts)
+
+
+def capture_hash(  # noqa: PLR0913 - everything that is hashed
+    previous: bytes,
+    salt: bytes | None,
+    *,
+    at: bytes,
+    source: bytes | None,
+    after: int,
+    raw: bytes,
 ) -> bytes:
     """Return the hash of raw bytes received after observation `after`."""
-    return chain_hash(previous, b"capture", at, source, _number(after), raw)
+    return _row_hash(previous, salt, b"capture", at, source, _number(after), raw)
 
 
-def observation_hash(previous: bytes, body: bytes, capture: int | None) -> bytes:
+def observation_hash(
+    previous: bytes, salt: bytes | None, body: bytes, capture: int | None
+) -> bytes:
     """Return the hash of an observation. Its other columns repeat the body."""
-    return chain_hash(previous, b"observation", body, _number(capture))
+    return _row_hash(previous, salt, b"observation", body, _number(capture))
 
 
-def event_hash(previous: bytes, body: bytes) -> bytes:
+def event_hash(previous: bytes, salt: bytes | None, body: bytes) -> bytes:
     """Return the hash of an event. Its other columns repeat the body."""
-    return chain_hash(previous, b"event", body)
+    return _row_hash(previous, salt, b"event", body)
 
 
-def checkpoint_hash(previous: bytes, *, seq: int, shoe: int | None, body: bytes) -> bytes:
+def checkpoint_hash(
+    previous: bytes, salt: bytes | None, *, seq: int, shoe: int | None, body: bytes
+) -> bytes:
     """Return the hash of a checkpoint."""
-    return chain_hash(previous, b"checkpoint", _number(seq), _number(shoe), body)
+    return _row_hash(previous, salt, b"checkpoint", _number(seq), _number(shoe), body)
 
 
 def _number(value: int | None) -> bytes | None:

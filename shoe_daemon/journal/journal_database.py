@@ -22,6 +22,9 @@ from shoe_daemon.journal.entries_and_hash_chain import Identity
 APPLICATION_ID: Final = 0x53484F45
 """``SHOE``, in the header of each journal."""
 
+SALTED_SINCE: Final = 3
+"""The first version of a journal whose rows have a salt."""
+
 _FULL_CHECK_BELOW_BYTES: Final = 32 * 2**20
 """Larger files get SQLite's quick check only, so that the daemon starts within seconds."""
 

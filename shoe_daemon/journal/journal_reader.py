@@ -298,6 +298,12 @@ def read_head(connection: sqlite3.Connection, identity: Identity) -> Head:
     return Head(row[0], row[1], row[2], row[3] or identity.hash())
 
 
+def is_last_salted(connection: sqlite3.Connection) -> bool:
+    """Return whether the last observation of a journal of the newest version has a salt."""
+    row = connection.execute("SELECT salt FROM observation ORDER BY id DESC LIMIT 1").fetchone()
+    return row is not None and row[0] is not None
+
+
 def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:
     """
     Fold the table from the last checkpoint; from the beginning if its version is unknown.

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Final, Self
 
@@ -15,11 +16,19 @@ from msgspec.structs import astuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.entries_and_hash_chain import Batch, Entry, Head, Identity, StoredEvent
+from shoe_daemon.journal.entries_and_hash_chain import (
+    Batch,
+    Entry,
+    Head,
+    Identity,
+    Step,
+    StoredEvent,
+)
 from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
-from shoe_daemon.journal.journal_reader import JournalReader, read_head
+from shoe_daemon.journal.journal_reader import JournalReader, is_last_salted, read_head
 from shoe_daemon.journal.signatures import (
     Signature,
+    SignatureTimes,
     Signer,
     last_signature,
     make_signature,
@@ -28,10 +37,10 @@ from shoe_daemon.journal.writer_lock import WriterLock
 from shoe_daemon.table import from_microseconds
 
 _INSERTS: Final = {
-    "captures": "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?)",
-    "observations": "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?)",
-    "events": "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    "checkpoints": "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?)",
+    "captures": "INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "observations": "INSERT INTO observation VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    "events": "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "checkpoints": "INSERT INTO checkpoint VALUES (?, ?, ?, ?, ?, ?)",
 }
 _INSERT_SIGNATURE: Final = "INSERT INTO signature VALUES (?, ?, CAST(? AS TEXT), ?, ?)"
 _COUNT: Final = """
@@ -54,7 +63,7 @@ class Journal:
 
     Attributes:
         head: The end of the journal.
-        signature: The last signature; None if no shoe was signed.
+        signature: The last signature; None if there is none.
     """
 
     def __init__(
@@ -72,7 +81,9 @@ class Journal:
         self.head = read_head(connection, identity)
         self._signer = signer
         self.signature = last_signature(connection)
+        self._signature_times = SignatureTimes(connection)
         (self._signatures,) = connection.execute("SELECT count(*) FROM signature").fetchone()
+        self._is_salted = is_last_salted(connection)
         self._file = path.stat()
         self._pending = _DeferredWrites()
 
@@ -90,8 +101,8 @@ class Journal:
         Open the journal of a table; create it if missing.
 
         With `durable=False` no write waits for the disk, and a power cut may lose the last
-        entries: for demonstrations and measurements only. With a `signer`, the end of each shoe
-        is signed.
+        entries: for demonstrations and measurements only. With a `signer`, the head is signed as
+        `SignatureTimes` states.
 
         Raises:
             UserError: The journal cannot be used. A rejected file is left unchanged.
@@ -101,6 +112,7 @@ class Journal:
             lock = on_error.enter_context(closing(WriterLock.take(path)))
             if not os.path.lexists(path):
                 journal_database.create(path, Identity(site, table, _now()))
+            lock.take_file(path)
             identity, version = journal_database.inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
@@ -108,6 +120,14 @@ class Journal:
             journal = cls(path, identity, connection, lock, signer)
             on_error.pop_all()
         return journal
+
+    @property
+    def public_hash(self) -> str | None:
+        """
+        The hash of the head in hex; None while the last observation has no salt, because what is
+        hidden could be found from it.
+        """
+        return self.head.hash.hex() if self._is_salted else None
 
     def append(self, entries: Sequence[Entry]) -> list[StoredEvent]:
         """
@@ -120,26 +140,30 @@ class Journal:
             ValueError: An entry does not continue the journal; nothing is written.
         """
         signatures: list[Signature] = []
-        batch = Batch(self.head, self.identity, self._signs_into(signatures))
+        times = copy(self._signature_times)
+        batch = Batch(self.head, self.identity, self._signs_into(signatures, times))
         for entry in entries:
             batch.add(entry)
         self._write(batch, signatures)
         self.head = batch.head
+        self._is_salted |= bool(batch.observations)
+        self._signature_times = times
         if signatures:
             self.signature = signatures[-1]
             self._signatures += len(signatures)
         return batch.stored
 
-    def _signs_into(self, signatures: list[Signature]) -> Callable[[Head, int, str], None] | None:
+    def _signs_into(
+        self, signatures: list[Signature], times: SignatureTimes
+    ) -> Callable[[Head, Step], None] | None:
         signer = self._signer
         if signer is None:
             return None
 
-        def sign(head: Head, shoe: int, at: str) -> None:
-            last = signatures[-1] if signatures else self.signature
-            # A shoe that ended by itself is signed already when the next one starts.
-            if last is None or last.shoe < shoe:
-                number = self._signatures + len(signatures) + 1
+        def sign(head: Head, step: Step) -> None:
+            shoe = times.due(step)
+            if shoe is not None:
+                number, at = self._signatures + len(signatures) + 1, step.observation.at
                 signatures.append(
                     make_signature(signer, self.identity, head, at=at, shoe=shoe, number=number)
                 )

@@ -63,7 +63,8 @@ def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False)
     """
     path = journal_database.resolve_link(path)
     journal_database.check_file(path)
-    with closing(WriterLock.take(path)):
+    with closing(WriterLock.take(path)) as lock:
+        lock.take_file(path)
         try:
             _, version = journal_database.inspect(path)
             with closing(journal_database.connect(path, "mode=rw")) as connection:

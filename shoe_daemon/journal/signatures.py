@@ -1,5 +1,6 @@
 """
-Signed checkpoints: at the end of each shoe the daemon signs the head of the chain.
+Signed checkpoints: the daemon signs the head of the chain at the end of each shoe, and ten minutes
+after the last signature where a shoe is played longer.
 
 A person who can write the file can compute a new chain, but not sign it without the private key.
 """
@@ -13,8 +14,9 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
+from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, Step
 from shoe_daemon.journal.start_after_pruning import read_anchor
+from shoe_daemon.table import to_microseconds
 
 SIGNATURE_SCHEMA: Final = "1.0"
 
@@ -23,6 +25,9 @@ KEY_NAME: Final = "journal.key"
 
 PUBLIC_NAME: Final = "journal-public.pem"
 """The usual name of its public key."""
+
+_INTERVAL_US: Final = 10 * 60 * 1_000_000
+"""The longest play without a signature, in microseconds."""
 
 _COLUMNS: Final = "seq, shoe, CAST(body AS BLOB), key, signature"
 # By primary keys alone: a journal may have thousands of signatures.
@@ -55,14 +60,14 @@ class Statement(Struct, frozen=True, kw_only=True):
     The signed text: JSON with sorted keys, without spaces.
 
     Attributes:
-        at: The time of the observation that ended the shoe.
+        at: The time of the last observation.
         captures: Number of captures in the journal.
         head: The hash of the chain, in hex.
         key: The public key, in hex.
         number: Number of this signature in its journal, from 1.
         observations: Number of observations in the journal.
         seq: The last event.
-        shoe: The shoe that ended.
+        shoe: The last shoe that had ended; 0 before the end of the first.
     """
 
     at: str
@@ -117,7 +122,7 @@ _decode = msgspec.json.Decoder(Statement, strict=True).decode
 def make_signature(  # noqa: PLR0913 - everything that is signed
     signer: Signer, identity: Identity, head: Head, *, at: str, shoe: int, number: int
 ) -> Signature:
-    """Sign the head of a journal at the end of a shoe."""
+    """Sign the head of a journal."""
     statement = Statement(
         at=at,
         captures=head.capture,
@@ -132,6 +137,43 @@ def make_signature(  # noqa: PLR0913 - everything that is signed
     )
     body = _encode(statement)
     return Signature(head.seq, shoe, body, signer.public, signer.sign(body))
+
+
+class SignatureTimes:
+    """When the next signature is due."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        last = last_signature(connection)
+        # Play without a signature begins with the first event.
+        row = connection.execute(
+            "SELECT at FROM event WHERE seq >= ? ORDER BY seq LIMIT 1", (last.seq if last else 0,)
+        ).fetchone()
+        self._at = None if row is None else to_microseconds(row[0])
+        self._shoe = last.shoe if last else 0
+
+    def due(self, step: Step) -> int | None:
+        """
+        Return the last shoe that has ended, if the head after this step is to be signed; None if
+        it is not. A step without events is not signed.
+        """
+        at = to_microseconds(step.observation.at)
+        if self._at is None:
+            self._at = at
+        # A shoe that ended by itself is signed already when the next one starts.
+        shoe = max(self._shoe, *ended) if (ended := _ended_shoes(step)) else self._shoe
+        if shoe == self._shoe and not (ended and at - self._at >= _INTERVAL_US):
+            return None
+        self._at, self._shoe = at, shoe
+        return shoe
+
+
+def _ended_shoes(step: Step) -> list[int]:
+    """Return the last shoe that had ended at each event of play."""
+    return [
+        event.shoe if event.type == "shoe_finished" else event.shoe - 1
+        for event in step.events
+        if event.shoe
+    ]
 
 
 def read_signatures(connection: sqlite3.Connection) -> Iterator[Signature]:
@@ -195,7 +237,7 @@ def _check(
     number: int,
     is_valid: Callable[[Signature], bool] | None,
 ) -> Statement:
-    name = f"signature of shoe {row.shoe}"
+    name = f"signature after event {row.seq:,}"
     try:
         said = _decode(row.body)
     except msgspec.DecodeError as error:

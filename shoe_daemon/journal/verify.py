@@ -10,25 +10,26 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.journal.entries_and_hash_chain import (
-    Identity,
     capture_hash,
     checkpoint_hash,
     event_hash,
     observation_hash,
 )
+from shoe_daemon.journal.journal_database import SALTED_SINCE
 from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
 
-_CAPTURES: Final = "SELECT id, at, source, bytes, after, hash FROM capture ORDER BY id"
-_OBSERVATIONS: Final = (
-    "SELECT id, at, source, type, body, capture, hash FROM observation WHERE id > ? ORDER BY id"
-)
-_EVENTS: Final = (
-    "SELECT seq, observation, at, shoe, round, type, body, hash FROM event ORDER BY seq"
-)
-_CHECKPOINTS: Final = (
-    "SELECT observation, seq, shoe, body, hash FROM checkpoint ORDER BY observation"
-)
+_CAPTURES: Final = "SELECT id, at, source, bytes, after, hash, {salt} FROM capture ORDER BY id"
+_OBSERVATIONS: Final = """
+    SELECT id, at, source, type, body, capture, hash, {salt} FROM observation
+    WHERE id > ? ORDER BY id
+"""
+_EVENTS: Final = """
+    SELECT seq, observation, at, shoe, round, type, body, hash, {salt} FROM event ORDER BY seq
+"""
+_CHECKPOINTS: Final = """
+    SELECT observation, seq, shoe, body, hash, {salt} FROM checkpoint ORDER BY observation
+"""
 
 _PROGRESS_EVERY: Final = 1000
 
@@ -84,7 +85,7 @@ def verify(
     connection.text_factory, connection.row_factory = bytes, sqlite3.Row
     try:
         with reader.snapshot():
-            return _Walk(connection, reader.identity, find, progress).run()
+            return _Walk(connection, reader, find, progress).run()
     finally:
         connection.text_factory, connection.row_factory = factories
 
@@ -143,18 +144,18 @@ class _Walk:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        identity: Identity,
+        reader: JournalReader,
         find: bytes | None,
         progress: Callable[[int, int], None],
     ) -> None:
-        self._identity = identity
+        self._identity = reader.identity
         self._progress = progress
         (self._total,) = connection.execute(
             "SELECT ifnull(max(id), 0) FROM observation"
         ).fetchone()
         self._find = find
         self._anchor = read_anchor(connection)
-        self._hash = identity.hash()
+        self._hash = reader.identity.hash()
         self._capture = self._observation = self._seq = 0
         if self._anchor is not None:
             self._hash = self._anchor.hash
@@ -162,10 +163,15 @@ class _Walk:
             self._seq = self._anchor.seq
         self._found_at = "start" if self._hash == find else None
         self._events_seen = self._checkpoints_seen = 0
-        self._captures = RowQueue(connection.execute(_CAPTURES))
-        self._observations = connection.execute(_OBSERVATIONS, (self._observation,))
-        self._events = RowQueue(connection.execute(_EVENTS))
-        self._checkpoints = RowQueue(connection.execute(_CHECKPOINTS))
+        self._is_salted = False
+        # A reader never migrates.
+        salt = "salt" if reader.version >= SALTED_SINCE else "NULL AS salt"
+        self._captures = RowQueue(connection.execute(_CAPTURES.format(salt=salt)))
+        self._observations = connection.execute(
+            _OBSERVATIONS.format(salt=salt), (self._observation,)
+        )
+        self._events = RowQueue(connection.execute(_EVENTS.format(salt=salt)))
+        self._checkpoints = RowQueue(connection.execute(_CHECKPOINTS.format(salt=salt)))
 
     def run(self) -> ChainVerdict:
         """Verify up to the end or the first fault."""
@@ -212,15 +218,21 @@ class _Walk:
         _expect(name, "number", row["id"], self._capture + 1)
         _expect(name, "`after`", row["after"], self._observation)
         made = capture_hash(
-            self._hash, at=row["at"], source=row["source"], after=row["after"], raw=row["bytes"]
+            self._hash,
+            row["salt"],
+            at=row["at"],
+            source=row["source"],
+            after=row["after"],
+            raw=row["bytes"],
         )
-        self._link(name, row["hash"], made)
+        self._link(name, row, made)
         self._capture = row["id"]
 
     def _check_observation(self, row: sqlite3.Row) -> None:
         name = f"observation {row['id']}"
         _expect(name, "number", row["id"], self._observation + 1)
-        self._link(name, row["hash"], observation_hash(self._hash, row["body"], row["capture"]))
+        made = observation_hash(self._hash, row["salt"], row["body"], row["capture"])
+        self._link(name, row, made)
         if row["capture"] is not None:
             _expect(name, "`capture`", row["capture"], self._capture)
         body = _decoded(name, _decode_observation, row["body"])
@@ -235,7 +247,7 @@ class _Walk:
         name = f"event {row['seq']}"
         _expect(name, "number", row["seq"], self._seq + 1)
         _expect(name, "`observation`", row["observation"], self._observation)
-        self._link(name, row["hash"], event_hash(self._hash, row["body"]))
+        self._link(name, row, event_hash(self._hash, row["salt"], row["body"]))
         body = _decoded(name, _decode_event, row["body"])
         _expect(name, "body's `seq`", body.seq, row["seq"])
         _expect(name, "`shoe`", row["shoe"], body.shoe)
@@ -251,17 +263,23 @@ class _Walk:
         name = f"checkpoint of observation {row['observation']}"
         _expect(name, "`observation`", row["observation"], self._observation)
         _expect(name, "`seq`", row["seq"], self._seq)
-        made = checkpoint_hash(self._hash, seq=row["seq"], shoe=row["shoe"], body=row["body"])
-        self._link(name, row["hash"], made)
+        made = checkpoint_hash(
+            self._hash, row["salt"], seq=row["seq"], shoe=row["shoe"], body=row["body"]
+        )
+        self._link(name, row, made)
         self._checkpoints_seen += 1
 
-    def _link(self, name: str, stored: bytes, made: bytes) -> None:
+    def _link(self, name: str, row: sqlite3.Row, made: bytes) -> None:
+        stored = row["hash"]
         if stored != made:
             raise FaultFound(
                 name,
                 f"its hash is {stored.hex()[:16]}…, but the hash before it and what it holds"
                 f" give {made.hex()[:16]}…",
             )
+        if self._is_salted and row["salt"] is None:
+            raise FaultFound(name, "it has no salt, but the row before it has one")
+        self._is_salted = row["salt"] is not None
         self._hash = made
         if made == self._find:
             self._found_at = name

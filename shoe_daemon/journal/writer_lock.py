@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.journal_database import file_error
 
 _LOCKS: Final = Path("/proc/locks")
@@ -16,20 +17,24 @@ _LOCKS: Final = Path("/proc/locks")
 
 class WriterLock:
     """
-    Lock file that admits one writer per journal and is released when its process ends.
+    Locks that admit one writer per journal and are released when its process ends: of a file
+    beside the journal's name, which exists before the journal, and of the journal itself, which
+    may have another name too.
 
-    The lock is a separate file: if a process opens and closes the database file itself, it loses
-    all locks that SQLite holds on it.
+    A process that closes the database file itself loses all locks that SQLite holds on it: its
+    descriptor is opened before SQLite's, and closed after them. On a local disk, which a journal
+    needs, this lock (`flock`) and those of SQLite (`fcntl`) do not affect each other.
     """
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = path
         self._descriptor = descriptor
+        self._file: int | None = None
 
     @classmethod
     def take(cls, journal: Path) -> WriterLock:
         """
-        Acquire the lock of a journal.
+        Acquire the lock of a journal's name.
 
         Raises:
             UserError: Another process holds the lock, or the file cannot be created.
@@ -40,7 +45,13 @@ class WriterLock:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
             except OSError as error:
                 raise file_error(path, "cannot be made", error) from error
-            _lock(descriptor, journal)
+            if not _lock(descriptor):
+                owner = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
+                os.close(descriptor)
+                raise UserError(
+                    f"{journal}: process {owner or 'another one'} is writing it; a journal has one"
+                    " writer: stop that one first, or give this one a journal of its own"
+                )
             if _is_same_file(path, descriptor):
                 break
             # The previous owner deleted the file between open and flock.
@@ -48,8 +59,35 @@ class WriterLock:
         _write_owner(descriptor)
         return cls(path, descriptor)
 
+    def take_file(self, journal: Path) -> None:
+        """
+        Acquire the lock of the journal itself, before SQLite opens it.
+
+        Raises:
+            UserError: It has two names, or a process writes it under another one.
+        """
+        journal_database.check_file(journal)
+        try:
+            self._file = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise file_error(journal, "cannot be opened", error) from error
+        if not _lock(self._file):
+            raise UserError(
+                f"{journal}: a process is writing it under another name, such as a hard link or a"
+                " second mount; a journal has one writer: stop that one first"
+            )
+        names = os.fstat(self._file).st_nlink
+        if names > 1:
+            raise UserError(
+                f"{journal}: has {names} names (hard links), expected one, because the last"
+                " entries may be beside another name: remove the other names; `journal backup`"
+                " makes a copy"
+            )
+
     def close(self) -> None:
-        """Release the lock and delete its file."""
+        """Release the locks and delete the lock file."""
+        if self._file is not None:
+            os.close(self._file)
         with suppress(OSError):  # a disk that is read-only by now: the lock ends all the same
             self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
@@ -72,16 +110,13 @@ def is_written(journal: Path) -> bool:
     )
 
 
-def _lock(descriptor: int, journal: Path) -> None:
+def _lock(descriptor: int) -> bool:
+    """Lock a file; return False if it is locked already."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        owner = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "another one"
-        os.close(descriptor)
-        raise UserError(
-            f"{journal}: process {owner} is writing it; a journal has one writer: stop that one"
-            " first, or give this one a journal of its own"
-        ) from error
+    except OSError:
+        return False
+    return True
 
 
 def _write_owner(descriptor: int) -> None:

@@ -168,7 +168,8 @@ class Device(Struct, frozen=True, kw_only=True):
 
     Attributes:
         byte_age: Since the last byte; null where none came yet.
-        bytes: Received.
+        bytes: Received; null where cards are dealt or burned face down, because the length of a
+            message may depend on the face in it.
         event_age: Since the last frame that said something new; null as above.
         frame_age: Since the last valid frame; null as above.
         frames: Valid ones, repeats included.
@@ -181,7 +182,7 @@ class Device(Struct, frozen=True, kw_only=True):
     """
 
     byte_age: int | None
-    bytes: int
+    bytes: int | None
     event_age: int | None
     frame_age: int | None
     frames: int
@@ -195,14 +196,15 @@ class Device(Struct, frozen=True, kw_only=True):
 
 class SignatureLast(Struct, frozen=True, kw_only=True):
     """
-    The signature of the journal at the end of the last shoe; published by tables with a key.
+    The last signature of the journal: at the end of a shoe, or after ten minutes of play; only
+    tables with a key publish it.
 
     Attributes:
         key: The public key in hex, 64 digits. Compare it with the one that you know.
         session: The start of the daemon that says so.
         signature: The Ed25519 signature of `signed` in hex, 128 digits.
-        signed: The signed text, byte for byte: JSON with the table, the shoe, the last
-            event, the counts of the journal, and the head of its chain.
+        signed: The signed text, byte for byte: JSON with the table, the last shoe that had ended,
+            the last event, the counts of the journal, and the head of its chain.
     """
 
     key: str

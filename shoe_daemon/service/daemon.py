@@ -214,9 +214,10 @@ class Daemon:
         places, label = (setup.beside, setup.journal), f"{config.site}.{config.table.id}"
         return Witnesses(config.witness, places, label, record, share_frames)
 
-    def _chain_head(self) -> ChainHead:
-        head = self.core.journal.head
-        return ChainHead(head.seq, head.hash.hex())
+    def _chain_head(self) -> ChainHead | None:
+        journal = self.core.journal
+        digest = journal.public_hash
+        return None if digest is None else ChainHead(journal.head.seq, digest)
 
     def run(self) -> None:
         """Work until `stop`; a crash needs no other end."""

@@ -1,8 +1,8 @@
 """
 Files about the running daemon: figures for Prometheus, and its state as JSON.
 
-The daemon has no listener, so it writes files. Figures count what players may see: nothing in
-them follows from a hidden face.
+The daemon has no listener, so it writes files. They are for staff: the number of a reader's bytes
+may follow from a hidden face.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from shoe_daemon.thread_wakeup import ThreadGroup
 _log = structlog.get_logger(__name__)
 
 _INTERVAL_S: Final = 10.0
-_FILE_MODE: Final = 0o644
-"""Other programs read the files as other users."""
+_FILE_MODE: Final = 0o640
 
 UNKNOWN_OUTCOME: Final = "unknown"
 """Outcome of a partial round that was not declared."""

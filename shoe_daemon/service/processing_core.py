@@ -378,7 +378,7 @@ class Core:
         # The table knows no journal: the chain's hash comes with the observation.
         if not table.may_finish_shoe(observation):
             return observation
-        return replace(observation, chain_head=self.journal.head.hash.hex())
+        return replace(observation, chain_head=self.journal.public_hash)
 
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
         """Apply entries to the table and write them: both, or neither."""

@@ -50,6 +50,7 @@ class StatePublisher:
         self._devices_published_at = 0.0
         self._published_observation = -1
         self._may_log = LogRateLimit()
+        self._has_dealt_face_down = False
         self.blocked = False
         self.notes: Sequence[str] = ()
 
@@ -204,10 +205,12 @@ class StatePublisher:
 
     def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
         ages, counts = reader.ages, reader.counts
+        # The counts are since the start: what was face down once is in them for ever.
+        self._has_dealt_face_down |= self._core.table.deals_face_down
         return document_contents.encode_message(
             document_contents.Device(
                 byte_age=_age(ages.last_byte, now),
-                bytes=counts.bytes,
+                bytes=None if self._has_dealt_face_down else counts.bytes,
                 event_age=_age(ages.last_event, now),
                 frame_age=_age(ages.last_frame, now),
                 frames=counts.frames,

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.game import Result
+from shoe_daemon.game import DealingStyle, Result
 from shoe_daemon.table import observations
 from shoe_daemon.table.commands import corrections, dispatch, undo
 from shoe_daemon.table.detail_texts import Detail, uncoded_detail
@@ -115,6 +115,16 @@ class Table:
         if shoe is None or shoe.finished:
             return False
         return shoe.rounds_left is not None or isinstance(observation, observations.Command)
+
+    @property
+    def deals_face_down(self) -> bool:
+        """True if the house, now or from the next round on, deals or burns cards face down."""
+        following = self.state.next_session
+        houses = [self._context.house, *([observations.house_of(following)] if following else [])]
+        return any(
+            house.dealing_style is not DealingStyle.FACE_UP or house.burn.face_down
+            for house in houses
+        )
 
     def refusal(self, command: observations.Command) -> Detail | None:
         """Return the reason to refuse a command now; None accepts it."""

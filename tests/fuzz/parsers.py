@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+from unittest.mock import patch
 
 import msgspec
 from msgspec.structs import replace
@@ -173,14 +174,16 @@ def _journal(data: bytes) -> str:
 
 @cache
 def _valid_journal() -> bytes:
-    from shoe_daemon.journal import Journal, journal_writer
+    from shoe_daemon.journal import Journal, entries_and_hash_chain, journal_writer
 
-    real, journal_writer._now = journal_writer._now, lambda: "2027-01-15T08:00:00.000Z"  # noqa: SLF001
-    with TemporaryDirectory() as folder:
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(journal_writer, "_now", lambda: "2027-01-15T08:00:00.000Z"),
+        patch.object(entries_and_hash_chain, "new_salt", lambda: bytes(16)),
+    ):
         path = Path(folder) / "journal.db"
         with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
             fill(journal, 45)
-        journal_writer._now = real  # noqa: SLF001
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
         return path.read_bytes()

@@ -99,7 +99,8 @@ def _devices() -> Iterator[str]:
     ]
     records = {name: SimpleNamespace(errors=["E1"] if bad else []) for name, _, bad in READERS}
     state = SimpleNamespace(seq=6, readers=records)
-    core: Any = SimpleNamespace(alarm=None, flood=None, table=SimpleNamespace(state=state))
+    table = SimpleNamespace(state=state, deals_face_down=False)
+    core: Any = SimpleNamespace(alarm=None, flood=None, table=table)
     said: list[str] = []
     publisher: Any = SimpleNamespace(
         retain=lambda suffix, payload, _seq: said.append(f"  {suffix} {payload.decode()}")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from shoe_daemon.errors import UserError
 from shoe_daemon.journal import Head, JournalReader
 from shoe_daemon.journal.verify import verify
 from tests.journal.journal_entries import events_of, fill, open_journal
@@ -43,6 +44,79 @@ def writing(path: Path) -> Iterator[subprocess.Popen[bytes]]:
             yield writer
         finally:
             writer.kill()
+
+
+def test_a_journal_with_another_name_has_no_second_writer(path: Path) -> None:
+    other = path.parent / "other" / "table-8.journal"
+    other.parent.mkdir()
+    with writing(path) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        os.link(path, other)
+        with pytest.raises(UserError, match=r"a process is writing it under another name"):
+            open_journal(other)
+        writer.kill()
+        writer.stdout.read()
+    # The last entries of the killed writer are beside its own name.
+    assert path.with_name(path.name + "-wal").exists()
+    for name in (other, path):
+        with pytest.raises(UserError, match=r"has 2 names \(hard links\), expected one"):
+            open_journal(name)
+    assert [each.name for each in other.parent.iterdir()] == [other.name]
+    other.unlink()
+    with open_journal(path) as journal:
+        fill(journal, 3)
+    check_whole(path)
+
+
+def test_a_journal_that_is_mounted_twice_has_no_second_writer(path: Path) -> None:
+    other = path.parent / "other" / path.name
+    other.parent.mkdir()
+    other.touch()
+    mount = f"mount --bind {path} {other}"
+    script = f"{mount} || exit 77; {sys.executable} -m tests.journal.writer_process {other}"
+    with writing(path) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        second = subprocess.run(
+            ["unshare", "-m", "sh", "-c", script],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        if second.returncode == 77 or "unshare failed" in second.stderr:
+            pytest.skip("only root may mount")
+        assert "a process is writing it under another name" in second.stderr
+        assert not second.stdout
+        writer.stdout.readline()
+
+
+def test_a_refused_writer_takes_no_lock_of_sqlite_away(path: Path) -> None:
+    script = "import sys; from tests.journal.test_crash import *; open_journal(Path(sys.argv[1]))"
+    with open_journal(path) as journal:
+        fill(journal, 1)
+        os.link(path, other := path.with_name("other"))
+        before = locks(path)
+        assert {"FLOCK", "POSIX"} <= {*before}
+        for name in (path, other):
+            refused = subprocess.run(
+                [sys.executable, "-c", script, str(name)], capture_output=True, check=False
+            )
+            assert b"is writing it" in refused.stderr
+        assert locks(path) == before
+        fill(journal, 1)
+        other.unlink()
+    assert locks(path) == []
+
+
+def locks(path: Path) -> list[str]:
+    """Return the kinds of this process's locks on a file."""
+    lines = map(str.split, Path("/proc/locks").read_text(encoding="ascii").splitlines())
+    inode = f":{path.stat().st_ino}"
+    return sorted(
+        line[1] for line in lines if line[4] == str(os.getpid()) and line[5].endswith(inode)
+    )
 
 
 def acknowledged(said: bytes) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The end of each shoe is signed, so that a rewritten chain is found without the broker's copy."""
+"""Shoes are signed, so that a rewritten chain is found without the broker's copy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
-from shoe_daemon.journal import Journal, JournalReader, journal_writer
+from shoe_daemon.journal import (
+    Entry,
+    Journal,
+    JournalReader,
+    Step,
+    entries_and_hash_chain,
+    journal_writer,
+)
 from shoe_daemon.journal.signatures import Signature, read_signatures
+from shoe_daemon.table.observations import Tick
+from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from tests.journal import journal_entries
 from tests.journal.journal_entries import SITE, TABLE, fill, made
 from tests.journal.signing_keys import signing_key, write_key
 
@@ -68,7 +79,7 @@ def test_each_ended_shoe_is_signed(path: Path, public: Path) -> None:
     found = with_key(path, public)
     assert found.exit_code == 0, found.output
     assert "good" in found.output
-    assert "3 valid signatures; the last, of shoe 3, covers event 91 of 97" in found.output
+    assert "3 valid signatures; the last covers event 91 of 97" in found.output
     answer = json.loads(verify(path, "--key", str(public), "--json").stdout)
     assert answer["good"]
     assert answer["signatures"]["verified"]
@@ -79,6 +90,7 @@ def test_the_chain_is_the_same_with_and_without_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_writer, "_now", lambda: "2027-01-15T08:00:00.000Z")
+    monkeypatch.setattr(entries_and_hash_chain, "new_salt", lambda: bytes(16))
     one = signed(tmp_path / "signed.db")
     other = made(tmp_path / "unsigned.db", OBSERVATIONS)
     with JournalReader(one) as first, JournalReader(other) as second:
@@ -106,7 +118,7 @@ def test_a_chain_that_was_computed_again_is_found(
     copy_signatures(path, forged)
     found = with_key(forged, public)
     assert found.exit_code == 1
-    assert "NOT PROVED: signature of shoe 1: the head after event 31 is" in found.output
+    assert "NOT PROVED: signature after event 31: the head after event 31 is" in found.output
     assert "the journal was changed before that event" in found.output
 
 
@@ -121,7 +133,7 @@ def test_a_forger_who_signs_with_a_key_of_her_own_is_found(tmp_path: Path, publi
     forged = signed(tmp_path / "forged.db", number=9)
     found = with_key(forged, public)
     assert found.exit_code == 1
-    assert "signature of shoe 1: signed with another key: " in found.output
+    assert "signature after event 31: signed with another key: " in found.output
 
 
 def test_a_signature_under_the_name_of_the_right_key_is_found(
@@ -166,7 +178,9 @@ def test_a_missing_signature_is_found(path: Path, public: Path) -> None:
     change(path, "DELETE FROM signature WHERE shoe = 2")
     found = with_key(path, public)
     assert found.exit_code == 1
-    assert "signature of shoe 3: it is signature 3, expected 2: some are missing" in found.output
+    assert (
+        "signature after event 91: it is signature 3, expected 2: some are missing" in found.output
+    )
 
 
 @pytest.mark.parametrize("column", ["seq", "shoe", "body", "key", "signature"])
@@ -210,7 +224,7 @@ def test_shoes_after_a_lost_key_are_covered_by_the_next_signature(
         assert journal.signature.shoe == 4
     found = with_key(path, public)
     assert found.exit_code == 0, found.output
-    assert "2 valid signatures" in found.output
+    assert "3 valid signatures" in found.output
 
 
 def test_openssl_verifies_a_signature_too(path: Path, tmp_path: Path, public: Path) -> None:
@@ -229,6 +243,48 @@ def test_openssl_verifies_a_signature_too(path: Path, tmp_path: Path, public: Pa
         check=False,
     )
     assert "Signature Verified Successfully" in done.stdout
+
+
+@pytest.mark.parametrize("a_start", [1, 7, 1000], ids="observations_a_start={}".format)
+def test_play_is_signed_every_ten_minutes(
+    tmp_path: Path, public: Path, monkeypatch: pytest.MonkeyPatch, a_start: int
+) -> None:
+    start, step, longest = 1_800_000_000, 50, 200 / 60  # a 4th observation has no events, and ends
+    monkeypatch.setattr(
+        journal_entries,
+        "moment",
+        lambda number: from_microseconds((start + number * step) * 10**6),
+    )
+    path = tmp_path / "table-7.db"
+    for _ in range(0, 140, a_start):
+        signed(path, min(a_start, 140))
+    found = with_key(path, public)
+    assert found.exit_code == 0, found.output
+    with JournalReader(path) as reader:
+        said = [json.loads(each.body) for each in read_signatures(reader.connection)]
+        (first,) = reader.connection.execute("SELECT min(at) FROM event").fetchone()
+        (last,) = reader.connection.execute("SELECT max(at) FROM event").fetchone()
+    times = [to_microseconds(at) / 60e6 for at in (first, *(each["at"] for each in said), last)]
+    assert max(later - at for at, later in pairwise(times)) <= 10 + longest
+    assert len(said) <= (times[-1] - times[0]) / 10 + max(each["shoe"] for each in said)
+    # Each statement names the last shoe that had ended: one of 20 observations has started since.
+    assert [each["shoe"] for each in said] == [(each["observations"] - 1) // 20 for each in said]
+
+
+def test_a_table_that_rests_is_not_signed_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        journal_entries, "moment", lambda number: from_microseconds((2**31 + number) * 10**6)
+    )
+    with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:
+        before = journal.signature
+        for _ in range(3):
+            tick = Tick(at=journal_entries.moment(journal.head.observation))
+            journal.append([Entry(steps=[Step(tick)])])
+        assert journal.signature == before
+        fill(journal, 1)
+        assert journal.signature != before
 
 
 def test_signatures_survive_a_failed_write(

@@ -83,8 +83,8 @@ def a_text_of_other_bytes(path: Path) -> None:
 
 def a_schema_of_other_bytes(path: Path) -> None:
     whole = path.read_bytes()
-    assert whole.count(b"    shoe        INTEGER") > 1
-    path.write_bytes(whole.replace(b"    shoe        INTEGER", b"    sho\xfe        INTEGER", 1))
+    assert whole.count(b"    key       BLOB") == 1
+    path.write_bytes(whole.replace(b"    key       BLOB", b"    ke\xfe       BLOB", 1))
 
 
 def a_folder(path: Path) -> None:
@@ -93,7 +93,7 @@ def a_folder(path: Path) -> None:
 
 
 REFUSED: list[tuple[Spoil, str]] = [
-    (newer, "is a journal of version 99, this program knows 1 to 2"),
+    (newer, "is a journal of version 99, this program knows 1 to 3"),
     (older_than_any, "is a journal of version 0"),
     (foreign, r"is no journal but another SQLite file \(application_id 0x0, expected 0x53484f45"),
     (truncated, "cannot be read: "),
@@ -102,7 +102,7 @@ REFUSED: list[tuple[Spoil, str]] = [
     (spoilt_inside, "cannot be read: it is damaged"),
     (empty, "is empty, which a journal never is"),
     (no_owner, "cannot be read: it does not say whose it is"),
-    (a_trigger, "its trigger `quiet` is not that of a journal of version 2"),
+    (a_trigger, "its trigger `quiet` is not that of a journal of version 3"),
     (a_text_of_other_bytes, "cannot be read: Could not decode .*; nothing was changed: put a"),
     (a_schema_of_other_bytes, "cannot be read: Could not decode .*; nothing was changed: put a"),
     (a_folder, "is no file; expected a journal"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
@@ -160,8 +162,8 @@ def test_an_event_of_another_observation_is_found(path: Path, tamper: sqlite3.Co
 
 def test_what_is_added_without_the_chain_is_found(path: Path, tamper: sqlite3.Connection) -> None:
     tamper.execute(
-        "INSERT INTO event SELECT seq + 1, observation, at, shoe, round, type, body, hash"
-        " FROM event ORDER BY seq DESC LIMIT 1"
+        "INSERT INTO event SELECT seq + 1, observation, at, shoe, round, type, body, hash,"
+        " salt FROM event ORDER BY seq DESC LIMIT 1"
     )
     assert is_found(path)
 
@@ -212,3 +214,61 @@ def test_a_live_journal_is_verified_as_it_was_at_one_moment(tmp_path: Path) -> N
             assert verify(reader).hash == journal.head.hash
             fill(journal, 20)
             assert verify(reader).hash == journal.head.hash
+
+
+def documented(previous: bytes, salt: bytes | None, *parts: str | bytes | int | None) -> bytes:
+    """Return a row's hash by the formula of docs/journal.md."""
+    digest = hashlib.sha256(previous)
+    for part in parts if salt is None else (b"salted", salt, *parts):
+        if part is None:
+            digest.update(b"\xff" * 8)
+            continue
+        raw = part if isinstance(part, bytes) else str(part).encode()
+        digest.update(len(raw).to_bytes(8, "big") + raw)
+    return digest.digest()
+
+
+def rows_in_order(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Return the hash, the salt and the hashed parts of each row, in the order of writing."""
+    return [
+        row[2:]
+        for row in connection.execute(
+            """
+            SELECT after + 0.5 AS place, 0 AS kind, hash, salt,
+                   'capture', at, source, after, bytes FROM capture
+            UNION ALL SELECT id, 1, hash, salt, 'observation', body, capture, '', ''
+                   FROM observation
+            UNION ALL SELECT observation, 1 + seq, hash, salt, 'event', body, '', '', ''
+                   FROM event
+            UNION ALL SELECT observation, 1e9, hash, salt, 'checkpoint', seq, shoe, body, ''
+                   FROM checkpoint
+            ORDER BY place, kind
+            """
+        )
+    ]
+
+
+def test_the_documented_formula_gives_every_hash(path: Path) -> None:
+    with JournalReader(path) as reader:
+        digest = documented(b"", None, "journal", *astuple(reader.identity))
+        rows = rows_in_order(reader.connection)
+        assert len({salt for _, salt, *_ in rows}) == len(rows)
+        for stored, salt, *parts in rows:
+            assert len(salt) == 16
+            digest = documented(digest, salt, *(part for part in parts if part != ""))
+            assert digest == stored, parts[:2]
+
+
+def test_a_chain_does_not_go_back_to_rows_without_salt(
+    path: Path, tamper: sqlite3.Connection
+) -> None:
+    before, last = rows_in_order(tamper)[-2:]
+    assert last[2] == "observation"
+    unsalted = documented(before[0], None, *(part for part in last[2:] if part != ""))
+    tamper.execute(
+        "UPDATE observation SET salt = NULL, hash = ? WHERE id = ?", (unsalted, UNFINISHED)
+    )
+    broken = verdict(path).broken
+    assert broken is not None
+    assert broken.row == f"observation {UNFINISHED}"
+    assert broken.what == "it has no salt, but the row before it has one"

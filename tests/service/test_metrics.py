@@ -129,7 +129,7 @@ def test_a_daemon_writes_both_files_and_survives_the_loss_of_their_folder(
     wait_for(lambda: health(folder).get("ok"), "a healthy daemon")
     text = folder / "t.prom"
     wait_for(lambda: value(text.read_text(), "cards_total") == 4, "four cards")
-    assert stat.S_IMODE(text.stat().st_mode) == 0o644
+    assert stat.S_IMODE(text.stat().st_mode) == 0o640
     assert value(text.read_text(), "broker_connected") == 1
     reader = {"reader": "shoe"}
     assert value(text.read_text(), "reader_state", state="connected", **reader) == 1

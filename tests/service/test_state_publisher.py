@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from shoe_daemon.journal.signatures import read_signatures
 from shoe_daemon.mqtt.document_and_reply_queues import Document
 from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
 from tests.game.reference_roads import reference_roads
+from tests.journal.signing_keys import write_key
 from tests.service.daemon_process import configure
 from tests.service.test_processing_core import Bench
 
@@ -97,6 +99,26 @@ def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
     hall.order(Command(name="undo", operator="ann", reason="a test"))
     assert hall.publisher.last("roads")["counts"] == reference_roads("Pn")["counts"]
     assert hall.told() == [*PAST]
+    hall.close()
+
+
+def test_each_signature_is_published(tmp_path: Path) -> None:
+    config = configure(tmp_path / "table", '[journal]\nkey_file = "journal.key"')
+    write_key(config.with_name("journal.key"))
+    hall = Hall(config)
+    for _ in range(3):
+        hall.play(*NATURAL)
+        hall.pass_by(601)
+        hall.deal("P1:9S")
+        assert hall.core.journal.signature is not None
+        assert hall.publisher.last("signature")["seq"] == hall.core.journal.signature.seq
+        hall.deal(*NATURAL[1:])
+        hall.see(Result())
+    published = [body for name, body in hall.publisher.told if name == "signature"]
+    with hall.core.journal.reader() as reader:
+        stored = [each.body.decode() for each in read_signatures(reader.connection)]
+    assert [each["signed"] for each in published] == stored
+    assert len(stored) == 3
     hall.close()
 
 
