@@ -245,10 +245,14 @@ class Gap(Observation, frozen=True, tag="gap"):
     Attributes:
         next_seq: After ``restored``: the number of the next event. Lower ones may have been
             published by the journal that was lost.
+        published: After ``restored`` during a start: the last event that was published. Those
+            after it, up to this gap, are never published: the lost journal may have published
+            others under their numbers.
     """
 
     detail: GapDetail = GapDetail.LOST_FRAMES
     next_seq: int | None = None
+    published: int | None = None
 
 
 class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):
