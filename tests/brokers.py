@@ -33,9 +33,11 @@ from shoe_daemon.demo.mqtt_clients import leave
 
 __all__ = [
     "PATIENCE",
+    "PLUGIN",
     "Listener",
     "Message",
     "Mosquitto",
+    "Refusing",
     "Relay",
     "free_port",
     "mosquitto",
@@ -58,6 +60,10 @@ _taken = deque[socket.socket]()
 
 # Debian keeps it where only root looks.
 PROGRAM = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+
+
+PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
+"""mosquitto's dynamic security, with which a broker refuses subscriptions."""
 
 
 def _program() -> str:
@@ -190,6 +196,48 @@ def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
     folder.mkdir()
     with Mosquitto(folder) as broker:
         yield broker
+
+
+class Refusing(Mosquitto):
+    """
+    A broker that refuses subscriptions: to some topic filters, or, without any, to all but those
+    of a `Listener`, until it grants them.
+    """
+
+    def __init__(self, folder: Path, *refused: str) -> None:
+        if PLUGIN is None:
+            pytest.skip("mosquitto's dynamic security is not installed")
+        rights = [
+            {"acltype": "subscribeLiteral", "topic": each, "allow": False} for each in refused
+        ]
+        rights += [
+            {"acltype": "subscribeLiteral", "topic": each, "allow": True}
+            for each in ("#", "nothing")
+        ]
+        rights.append({"acltype": "publishClientSend", "topic": "$CONTROL/#", "allow": True})
+        security = {
+            "defaultACLAccess": {
+                **dict.fromkeys(("publishClientSend", "publishClientReceive"), True),
+                "subscribe": bool(refused),
+                "unsubscribe": True,
+            },
+            "anonymousGroup": "all",
+            "groups": [{"groupname": "all", "roles": [{"rolename": "all"}]}],
+            "roles": [{"rolename": "all", "acls": rights}],
+        }
+        file = folder / "security.json"
+        file.write_text(json.dumps(security))
+        file.chmod(0o600)
+        lines = f"allow_anonymous true\nplugin {PLUGIN}\nplugin_opt_config_file {file}"
+        super().__init__(folder, lines)
+
+    def grant(self) -> None:
+        """Grant every subscription; connections stay."""
+        access = {"acltype": "subscribe", "allow": True}
+        command = {"commands": [{"command": "setDefaultACLAccess", "acls": [access]}]}
+        with Listener(self.port, "nothing", name="administrator") as administrator:
+            topic = "$CONTROL/dynamic-security/v1"
+            administrator.publish(topic, json.dumps(command).encode())
 
 
 class Relay:

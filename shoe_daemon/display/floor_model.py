@@ -273,11 +273,15 @@ class FloorModel:
         session_changes: list[Change] = []
         if before is not None and before.body.session != state.session:
             table.past_sessions.append(before.body.session)
+            if state.seq < before.body.seq:
+                table.published = max(before.body.seq, table.published or 0)
             if state.seq < table.events.last_seq:
                 # A new journal starts its sequence numbers again.
                 table.events.clear()
                 table.events_since = moment.wall
                 session_changes.append(Change(table.key, "events"))
+        if table.published is not None and state.seq >= table.published:
+            table.published = None
         table.contact.record_state(state.session, state.published, moment, copied=update.retained)
         table.contact.heartbeat = state.heartbeat
         self._schedule_stale(table)

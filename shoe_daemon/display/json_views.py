@@ -11,6 +11,7 @@ from msgspec import Raw
 from msgspec.structs import asdict, replace
 
 from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.languages import PLAYER_SENTENCES
 from shoe_daemon.display.table_model import Table
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STAFF_ALERTS, STATE, STATUS
 
@@ -138,6 +139,9 @@ class JsonViews:
 
     def _board(self, table: Table) -> bytes:
         state = table.body(STATE)
+        if state is not None and state.detail_code not in PLAYER_SENTENCES:
+            # Other alarms are for staff, and do not make the board out of date.
+            state = replace(state, alarm=None, detail_code=None, detail_values={})
         return _encode(
             {
                 **_table_ids(table),
@@ -151,6 +155,9 @@ class JsonViews:
 
     def _row(self, table: Table) -> bytes:
         state, roads = table.body(STATE), table.body(ROADS)
+        if state is not None and state.alarm is None and (alarm := table.alarm) is not None:
+            code, values, text = alarm
+            state = replace(state, alarm=text, detail_code=code, detail_values=values)
         return _encode(
             {
                 **_table_ids(table),

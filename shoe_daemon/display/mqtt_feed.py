@@ -29,12 +29,13 @@ from shoe_daemon.mqtt.paho_connection import (
     Connection,
     Disconnected,
     MessageReceived,
+    PacketTooLarge,
     Subscribed,
     SubscriptionRefused,
     Will,
 )
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
-from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATUS
+from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, STATUS
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
 from shoe_daemon.thread_wakeup import Wakeup
@@ -175,6 +176,7 @@ class MqttFeed:
         self._announced: bytes | None = None
         self._sent: bytes | None = None
         self._refused = False
+        self._refused_filters: set[str] = set()
         self._history, self._client = history, client
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
@@ -253,9 +255,11 @@ class MqttFeed:
         will = None
         if self._announcement is not None:
             will = Will(self._announcement.topic, self._announcement.last_will(), 0)
-        connection = Connection(self._settings, client_id, will, self._timeouts.connect_s)
+        timeouts = self._timeouts
+        connection = Connection(self._settings, client_id, will, timeouts.connect_s, timeouts)
         connection.open()
         self._sent, self._refused = None, False
+        self._refused_filters.clear()
         return connection
 
     def _connect(self, connection: Connection) -> float:
@@ -270,7 +274,7 @@ class MqttFeed:
         raise _ConnectionLost("the broker does not answer")
 
     def _receive(self, connection: Connection) -> None:
-        unconfirmed = len(self._filters)
+        unconfirmed = set(self._filters)
         until = time.monotonic() + self._timeouts.connect_s
         while not self._stopping.is_set():
             for event in self._run_loop_once(connection):
@@ -278,16 +282,19 @@ class MqttFeed:
                     continue
                 if event.topic_filter in self._extra_filters:
                     self._extra_pending, self._extra_failures = False, 0
-                    continue
-                unconfirmed -= 1
-                if unconfirmed == 0:
-                    self._report_connected()
-                    self._subscribe_extra(connection)
-                if unconfirmed <= 0:
+                elif event.topic_filter in unconfirmed:
+                    unconfirmed.remove(event.topic_filter)
+                    if not unconfirmed:
+                        self._report_connected()
+                        self._subscribe_extra(connection)
+                        self._discovery.confirm_subscriptions(time.monotonic())
+                elif event.topic_filter in self._refused_filters:
+                    self._report_granted(event)
+                elif event.topic_filter == self._status_filter:
                     self._discovery.confirm_subscriptions(time.monotonic())
             self._discover_tables(connection)
             self._send_announcement(connection)
-            if unconfirmed > 0 and time.monotonic() > until:
+            if unconfirmed and time.monotonic() > until:
                 raise _ConnectionLost("the broker does not confirm the subscriptions")
         self._clear_announcement(connection)
         connection.disconnect()
@@ -302,7 +309,10 @@ class MqttFeed:
         payload = self._announced
         if self._announcement is not None and payload is not None and payload is not self._sent:
             self._sent = payload
-            connection.publish(self._announcement.topic, payload, retain=True)
+            try:
+                connection.publish(self._announcement.topic, payload, retain=True)
+            except PacketTooLarge as error:
+                self._warn("announcement_refused", reason=str(error))
 
     def _clear_announcement(self, connection: Connection) -> None:
         if self._announcement is None:
@@ -349,6 +359,7 @@ class MqttFeed:
                         STAFF_ALERTS
                     ):
                         self._discovery.abandon()
+                        self._refused_filters.add(topic_filter)
                     self._warn("subscription_refused", topics=topic_filter, reason=reason)
                 case _:
                     others.append(event)
@@ -361,7 +372,21 @@ class MqttFeed:
             _log.info("broker_connected", broker=self._broker)
         self._lost_reason = None
         self._queue.put_link(Link(connected=True, since=self._now()))
-        if self._history is not None:
+        self._begin_history()
+
+    def _report_granted(self, answer: Subscribed) -> None:
+        """Note that a subscription was granted that had been refused on this connection."""
+        if answer.accepted:
+            self._refused_filters.remove(answer.topic_filter)
+            _log.info("subscription_granted", broker=self._broker, topics=answer.topic_filter)
+            self._begin_history()
+
+    def _begin_history(self) -> None:
+        # Without one of these, missing events would count as received.
+        needed = (f"/{STATE}", "/event/+")
+        if self._history is not None and not any(
+            each.endswith(needed) for each in self._refused_filters
+        ):
             self._history.connected()
 
     def _report_loss(self, reason: str, accepted: float | None) -> float:

@@ -14,7 +14,8 @@ from msgspec import Struct, field
 
 from shoe_daemon.display.message_validation import Document
 from shoe_daemon.mqtt.document_contents import NotifierStatus
-from shoe_daemon.table import to_microseconds
+from shoe_daemon.mqtt.topics import STATE
+from shoe_daemon.table import Detail, make_detail, to_microseconds
 
 MAX_PAST_SESSIONS: Final = 8
 MAX_FAULT_RECORDS: Final = 20
@@ -341,6 +342,8 @@ class Table:
         faults: Number of invalid messages.
         freshness: The freshness that was published last.
         past_sessions: Sessions that a later session has replaced.
+        published: The last event of an earlier session, while the table's own numbers are below
+            it: its journal went back. None if it did not.
         cached_views: Encoded documents for pages, by name; removed when they change.
     """
 
@@ -353,12 +356,23 @@ class Table:
         self.faults = 0
         self.freshness = Freshness("unknown")
         self.past_sessions: deque[str] = deque(maxlen=MAX_PAST_SESSIONS)
+        self.published: int | None = None
         self.cached_views: dict[str, bytes] = {}
 
     def body(self, kind: str) -> Any:  # noqa: ANN401 - the type that the kind has
         """Return the document of a kind, or None."""
         found = self.documents.get(kind)
         return None if found is None else found.body
+
+    @property
+    def alarm(self) -> Detail | None:
+        """An alarm that the table does not raise itself; None without one."""
+        state = self.body(STATE)
+        if self.published is None or state is None:
+            return None
+        return make_detail(
+            "journal_went_back", seq=state.seq, published=self.published, next_seq=None
+        )
 
     @property
     def devices(self) -> Iterator[tuple[str, Document]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -107,12 +107,20 @@ class JournalReader:
         )
         return [StoredEvent(*row) for row in rows]
 
-    def count_public_events(self, first: int, last: int) -> int:
-        """Return the number of events from `first` to `last` that are not for staff only."""
-        types = self.connection.execute(
-            "SELECT type FROM event WHERE seq BETWEEN ? AND ?", (first, last)
+    def count_public_events(
+        self, first: int, last: int, withheld: Sequence[tuple[int, int]] = ()
+    ) -> int:
+        """
+        Return the number of events from `first` to `last` that are not for staff only; those
+        between the numbers of `withheld` do not count.
+        """
+        rows = self.connection.execute(
+            "SELECT seq, type FROM event WHERE seq BETWEEN ? AND ?", (first, last)
         )
-        return sum(not is_staff(row[0]) for row in types)
+        return sum(
+            not is_staff(kind) and not any(low <= seq <= high for low, high in withheld)
+            for seq, kind in rows
+        )
 
     def events_of(self, observation: int, *, after_seq: int) -> list[bytes]:
         """Return the JSON of the events of one observation, which follow the event `after_seq`."""

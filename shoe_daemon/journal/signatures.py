@@ -42,6 +42,14 @@ _HEAD_AFTER: Final = """
 """
 
 
+_LAST_SKIPPED: Final = """
+    SELECT max(body ->> '$.next_seq') FROM observation WHERE type = 'gap'
+    AND id >= ifnull(
+        (SELECT observation FROM event WHERE seq <= :seq ORDER BY seq DESC LIMIT 1), 0
+    )
+"""
+
+
 class Signer(NamedTuple):
     """
     A private key.
@@ -200,6 +208,34 @@ def has_signatures(connection: sqlite3.Connection) -> bool:
     return bool(
         connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'signature'").fetchone()
     )
+
+
+def own_statement(
+    signer: Signer, identity: Identity, body: bytes, signature: bytes
+) -> Statement | None:
+    """Return what a table has signed with this key; None if it is not of this table and key."""
+    # Ed25519 gives a text one signature (RFC 8032).
+    if signer.sign(body) != signature:
+        return None
+    try:
+        said = _decode(body)
+    except msgspec.DecodeError:
+        return None
+    return said if (said.site, said.table) == (identity.site, identity.table) else None
+
+
+def covers(connection: sqlite3.Connection, said: Statement) -> bool:
+    """
+    Return whether a journal has the signed head, or has skipped all numbers up to it since.
+
+    A journal that lacks it is an older copy of the one that was signed.
+    """
+    try:
+        _check_head(connection, "signature", said)
+    except _Fault:
+        (skipped,) = connection.execute(_LAST_SKIPPED, {"seq": said.seq}).fetchone()
+        return skipped is not None and said.seq < skipped
+    return True
 
 
 class _Fault(Exception):  # noqa: N818 - a finding, not a failure

@@ -9,17 +9,19 @@ from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
 from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage
 from shoe_daemon.mqtt.paho_connection import (
     REFUSED,
+    TOO_LARGE,
     Acknowledged,
     Connected,
     Connection,
     ConnectionEvent,
     Disconnected,
     MessageReceived,
+    PacketTooLarge,
     Subscribed,
     SubscriptionRefused,
 )
 from shoe_daemon.mqtt.publisher_context import PublisherContext
-from shoe_daemon.mqtt.topics import STATE, STATUS
+from shoe_daemon.mqtt.topics import SIGNATURE, STATE, STATUS
 
 _MAX_POLL_S: Final = 1.0
 
@@ -28,13 +30,16 @@ _OFFLINE_TIME_S: Final = 2.0
 
 _MAX_SILENT_KEEPALIVES: Final = 3
 
+_NOT_SENT: Final = 0
+"""In place of a packet identifier, which is never zero."""
+
 
 class ConnectionLostError(Exception):
-    """The connection is lost, or of no more use."""
+    """The connection is lost, or of no more use; `end` is how the broker ended it, if it did."""
 
-    def __init__(self, reason: str, *, taken_over: bool = False) -> None:
+    def __init__(self, reason: str, end: Disconnected | None = None) -> None:
         super().__init__(reason)
-        self.taken_over = taken_over
+        self.end = end
 
 
 class BrokerSession:
@@ -58,6 +63,9 @@ class BrokerSession:
         self._heartbeat_at = self.last_loop
         self._online_pending = False
         self._receiving_queued = False
+        self._announced_limit: int | None = None
+        self._unanswered: set[str] = set()
+        self._compare_at = self._compare_by = self.last_loop
         self._offline: bytes | None = None
         self._offline_acknowledged = False
 
@@ -82,6 +90,8 @@ class BrokerSession:
         until = min(now + _MAX_POLL_S, self._context.outgoing.retry_at(now))
         if self.accepted_at is not None:
             until = min(until, self._heartbeat_at)
+            if not self._context.is_compared:
+                until = min(until, self._compare_at)
         if self._context.stop_by is not None:
             until = min(until, self._context.stop_by)
         return max(until - now, 0.0)
@@ -96,13 +106,11 @@ class BrokerSession:
             case Connected():
                 self._begin(event)
             case Subscribed():
-                self._receiving_queued = False
+                self._subscribed(event)
             case SubscriptionRefused():
-                context.last_error = f"orders cannot be received: {event.reason}"
-                context.orders_refusal = f"orders: {event.reason}"
-                context.log.error("subscription_refused", reason=event.reason)
+                self._subscription_refused(event)
             case Disconnected():
-                raise ConnectionLostError(event.reason, taken_over=event.taken_over)
+                raise ConnectionLostError(event.reason, event)
 
     def _begin(self, connected: Connected) -> None:
         """Subscribe and queue everything again: the broker may have lost any of it."""
@@ -111,7 +119,10 @@ class BrokerSession:
         self.session_present = self._receiving_queued = connected.session_present
         self._heartbeat_at = self.accepted_at + context.settings.heartbeat
         context.orders_refusal = None
-        self._connection.subscribe(context.topics.commands)
+        context.own_status.begin()
+        context.too_large = frozenset()
+        self._announced_limit = connected.max_packet
+        self._subscribe()
         context.outgoing.restart(connected.receive_maximum)
         context.outgoing.documents.requeue()
         context.outgoing.documents.remove(STATUS)
@@ -119,12 +130,65 @@ class BrokerSession:
         host, port = context.settings.address
         context.log.info("broker_connected", broker=f"{host}:{port}")
 
+    def _subscribe(self) -> None:
+        context, timeouts = self._context, self._context.timeouts
+        self._connection.subscribe(context.topics.commands)
+        own = [STATUS] if context.is_compared else [STATUS, SIGNATURE]
+        for suffix in own:
+            self._connection.subscribe(context.topics.retained(suffix), copies=True)
+        self._unanswered = {context.topics.retained(suffix) for suffix in own}
+        # A broker that does not answer a subscription must not keep the table from its displays.
+        self._compare_by = self._compare_at = time.monotonic() + timeouts.connect_s
+
+    def _subscribed(self, answer: Subscribed) -> None:
+        context = self._context
+        if answer.topic_filter == context.topics.commands:
+            self._receiving_queued = False
+            if answer.accepted:
+                context.orders_refusal = None
+        elif answer.topic_filter in self._unanswered:
+            self._unanswered.remove(answer.topic_filter)
+            if not self._unanswered:
+                # Some brokers send the retained messages after their answer.
+                until = time.monotonic() + context.timeouts.copies_s
+                self._compare_at = min(until, self._compare_by)
+
+    def _subscription_refused(self, refusal: SubscriptionRefused) -> None:
+        context = self._context
+        if refusal.topic_filter == context.topics.commands:
+            context.last_error = f"orders cannot be received: {refusal.reason}"
+            context.orders_refusal = f"orders: {refusal.reason}"
+        if context.may_log(f"subscription_refused {refusal.topic_filter}", time.monotonic()):
+            context.log.error(
+                "subscription_refused", topics=refusal.topic_filter, reason=refusal.reason
+            )
+
+    def _compare(self, now: float) -> bool:
+        """Compare the copies once all have arrived, or in time; return whether to publish."""
+        context = self._context
+        if not context.is_compared:
+            wanted = {STATUS, SIGNATURE}
+            if now < self._compare_at and (self._unanswered or wanted - context.copies.keys()):
+                return False
+            context.compare()
+        if not context.may_publish:
+            return False
+        if context.skip_to is not None:
+            context.outgoing.events.skip_to(context.skip_to)
+            context.skip_to = None
+        return True
+
     def _acknowledge(self, answer: Acknowledged) -> None:
         now = self._progress_at = time.monotonic()
         context = self._context
         message = context.outgoing.acknowledge(answer.mid, answer.reason, now)
         if message is None:
             return
+        if answer.reason != TOO_LARGE:
+            context.too_large -= {message.topic}
+            context.packet_limit.accepted(message.topic)
+        elif message.queued is None:
+            context.too_large |= {message.topic}
         if answer.reason >= REFUSED:
             context.last_error = f"{message.topic}: {answer.text}"
             if message.queued is None:
@@ -150,6 +214,14 @@ class BrokerSession:
                 raise ConnectionLostError("the broker does not answer")
             return
         self._check_progress(now)
+        if not self._compare(now):
+            return
+        self._connection.max_packet = context.packet_limit.at(now, self._announced_limit)
+        if context.stop_by is None and context.own_status.is_due(now):
+            context.log.warning("status_published_again")
+            context.outgoing.documents.requeue()
+            context.outgoing.documents.remove(STATUS)
+            self._online_pending = True
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + context.settings.heartbeat
             context.outgoing.documents.requeue(STATE)
@@ -169,7 +241,12 @@ class BrokerSession:
     def _send_all(self, now: float) -> None:
         outgoing = self._context.outgoing
         while (message := outgoing.next(now)) is not None:
-            outgoing.mark_sent(message, self._send(message))
+            try:
+                outgoing.mark_sent(message, self._send(message))
+            except PacketTooLarge as error:
+                # As if the broker had refused it: tried again ever more slowly.
+                outgoing.mark_sent(message, _NOT_SENT)
+                self._acknowledge(Acknowledged(_NOT_SENT, TOO_LARGE, str(error)))
             # A slow journal must not use up the time for `offline`.
             if self._is_late(time.monotonic()) and not outgoing.skip_events:
                 break
@@ -196,7 +273,7 @@ class BrokerSession:
             self._connection.disconnect()
         elif now < stop_by:
             # A connection that is not accepted yet may still be in time.
-            if self.accepted_at is not None:
+            if self.accepted_at is not None and self._context.may_publish:
                 self._continue_stop(now)
             return False
         return True

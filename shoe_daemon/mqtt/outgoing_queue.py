@@ -68,6 +68,12 @@ class EventQueue:
         self._refusals = RefusalDelay(timeouts)
         self.restart()
 
+    def skip_to(self, seq: int) -> None:
+        """Never send the events up to `seq`, which are on disk."""
+        self.cursor = max(self.cursor, seq)
+        self.head = max(self.head, seq)
+        self.restart()
+
     def restart(self) -> None:
         """Restart at the cursor: unacknowledged events count as not sent."""
         self.last_sent = self.cursor
@@ -247,6 +253,12 @@ class OutgoingQueue:
     def in_flight(self) -> int:
         """Number of sent messages that the broker has not acknowledged."""
         return len(self._in_flight)
+
+    @property
+    def largest_in_flight(self) -> OutgoingMessage | None:
+        """The largest message that was sent and is not acknowledged; None without one."""
+        messages = (message for message, _ in self._in_flight.values())
+        return max(messages, key=lambda each: len(each.payload), default=None)
 
     @property
     def is_drained(self) -> bool:

@@ -16,8 +16,9 @@ from __future__ import annotations
 import select
 import socket
 import ssl
+import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -28,13 +29,18 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
+from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, MqttSettings
+from shoe_daemon.mqtt.timeouts_and_retry_delays import RefusalDelay, Timeouts
 
 REFUSED: Final = 0x80
 """Reason codes from this value on are refusals."""
 
 NO_SUBSCRIBERS: Final = 0x10
 """Reason code of a message that was accepted and sent to no client."""
+
+TOO_LARGE: Final = 0x95
+"""Reason code of a message that is above the broker's maximum packet size."""
 
 _MAX_POLL_S: Final = 1.0
 _SESSION_TAKEN_OVER: Final = 0x8E
@@ -70,11 +76,18 @@ class Connected(NamedTuple):
         receive_maximum: Limit of unacknowledged messages; None without a limit.
         session_present: The broker has kept the session (never on MQTT 3.1.1).
         retain_available: It keeps retained messages (assumed on MQTT 3.1.1).
+        max_packet: The largest packet in bytes that it accepts; None without a limit, and on
+            MQTT 3.1.1, where it is not announced.
     """
 
     receive_maximum: int | None
     session_present: bool
     retain_available: bool = True
+    max_packet: int | None = None
+
+
+class PacketTooLarge(UserError):  # noqa: N818 - a message that is not sent, not a failure
+    """A message was not sent because the broker would end the connection."""
 
 
 class Disconnected(NamedTuple):
@@ -84,11 +97,15 @@ class Disconnected(NamedTuple):
     Attributes:
         taken_over: Another client has connected with the same id.
         refused: The broker has refused the connection.
+        code: The reason code of the broker's DISCONNECT (MQTT 5); None without one.
+        closed: The broker has closed the line without a reason.
     """
 
     reason: str
     taken_over: bool = False
     refused: bool = False
+    code: int | None = None
+    closed: bool = False
 
 
 class Acknowledged(NamedTuple):
@@ -103,10 +120,11 @@ class Subscribed(NamedTuple):
     """The broker has answered a subscription; messages that it had queued came before."""
 
     topic_filter: str = ""
+    accepted: bool = True
 
 
 class SubscriptionRefused(NamedTuple):
-    """The broker has refused a subscription."""
+    """The broker has refused a subscription; the connection tries it again."""
 
     reason: str
     topic_filter: str
@@ -127,17 +145,36 @@ ConnectionEvent = (
 )
 
 
+class _Subscription(NamedTuple):
+    """A subscription, and when it is tried again after a refusal."""
+
+    topic_filter: str
+    copies: bool
+    delay: RefusalDelay
+
+
 class Connection:
     """
     A connection from its opening to its loss, for one thread.
 
     Without a delayed will the broker keeps no session: such a connection disturbs no other.
+
+    Attributes:
+        max_packet: The largest packet in bytes that is sent; None without a limit. Set when the
+            broker accepts the connection, and by the caller where a broker does not announce it.
     """
 
     def __init__(
-        self, settings: MqttSettings, client_id: str, will: Will | None, connect_timeout_s: float
+        self,
+        settings: MqttSettings,
+        client_id: str,
+        will: Will | None,
+        connect_timeout_s: float,
+        timeouts: Timeouts | None = None,
     ) -> None:
         self._settings = settings
+        self.max_packet: int | None = None
+        self._timeouts = timeouts or Timeouts()
         self._is_5 = settings.protocol == "5"
         self._has_session = self._is_5 and will is not None and will.delay_s > 0
         self._events: deque[ConnectionEvent] = deque()
@@ -153,7 +190,8 @@ class Connection:
             self._set_will(will)
         self._poll = select.poll()
         self._registered: tuple[int, int] | None = None
-        self._subscribing: dict[int, str] = {}
+        self._subscribing: dict[int, _Subscription] = {}
+        self._refused: list[_Subscription] = []
         self._is_accepted = False
 
     def _set_will(self, will: Will) -> None:
@@ -193,20 +231,31 @@ class Connection:
         line = self._client.socket()
         return line.getpeercert(binary_form=True) if isinstance(line, ssl.SSLSocket) else None
 
-    def subscribe(self, topic_filter: str) -> None:
+    def subscribe(self, topic_filter: str, *, copies: bool = False) -> None:
         """
-        Subscribe; retained messages follow where the session had no such subscription.
+        Subscribe; a subscription that the broker refuses is tried again, ever more slowly.
 
-        With a session, `retained` of a message is the sender's flag; without one it
+        Retained messages follow where the session had no such subscription, and with `copies`
+        always. With a session, `retained` of a message is the sender's flag; without one it
         marks a copy that the broker had kept.
         """
+        self._subscribe(_Subscription(topic_filter, copies, RefusalDelay(self._timeouts)))
+
+    def _subscribe(self, wanted: _Subscription) -> None:
         if self._has_session:
-            options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=1)
-            _, mid = self._client.subscribe(topic_filter, options=options)
+            handling = 0 if wanted.copies else 1
+            options = SubscribeOptions(qos=1, retainAsPublished=True, retainHandling=handling)
+            _, mid = self._client.subscribe(wanted.topic_filter, options=options)
         else:
-            _, mid = self._client.subscribe(topic_filter, qos=1)
+            _, mid = self._client.subscribe(wanted.topic_filter, qos=1 if self._is_5 else 0)
         if mid is not None:
-            self._subscribing[mid] = topic_filter
+            self._subscribing[mid] = wanted
+
+    def _subscribe_again(self, now: float) -> None:
+        due = [each for each in self._refused if each.delay.retry_at <= now]
+        self._refused = [each for each in self._refused if each.delay.retry_at > now]
+        for each in due:
+            self._subscribe(each)
 
     def publish(  # noqa: PLR0913 - the parts of a message
         self,
@@ -223,6 +272,9 @@ class Connection:
 
         On MQTT 5 the broker forgets it after `expiry_s`, an answer has its `correlation` data,
         and the receiver answers to `response_topic`.
+
+        Raises:
+            PacketTooLarge: The packet is larger than `max_packet`; nothing was sent.
         """
         values = {
             "CorrelationData": correlation,
@@ -233,6 +285,13 @@ class Connection:
         properties = None
         if self._is_5 and given:
             properties = _properties(PacketTypes.PUBLISH, **given)
+        if self.max_packet is not None:
+            size = packet_size(topic, payload, given if self._is_5 else None)
+            if size > self.max_packet:
+                raise PacketTooLarge(
+                    f"{size:,} bytes; the broker accepts at most {self.max_packet:,}:"
+                    " raise its limit of the packet size"
+                )
         return self._client.publish(topic, payload, 1, retain, properties).mid
 
     def poll(self, timeout_s: float, wakeup: int | None = None) -> list[ConnectionEvent]:
@@ -244,6 +303,8 @@ class Connection:
         """
         # Before the wait: events of this call must not wait.
         self._client.loop_misc()
+        if self._refused:
+            self._subscribe_again(time.monotonic())
         sock = self._client.socket()
         if sock is not None and not self._events:
             self._register(sock.fileno(), wakeup)
@@ -300,8 +361,11 @@ class Connection:
             self._is_accepted = True
             receive_maximum = getattr(properties, "ReceiveMaximum", None)
             retain_available = getattr(properties, "RetainAvailable", 1) != 0
+            self.max_packet = getattr(properties, "MaximumPacketSize", None)
             self._events.append(
-                Connected(receive_maximum, flags.session_present, retain_available)
+                Connected(
+                    receive_maximum, flags.session_present, retain_available, self.max_packet
+                )
             )
 
     def _on_disconnect(
@@ -315,8 +379,11 @@ class Connection:
                 text = _CLOSED_BEFORE_LOGIN
         else:
             text = f"{reason}".lower()
-        taken_over = flags.is_disconnect_packet_from_server and reason.value == _SESSION_TAKEN_OVER
-        self._events.append(Disconnected(text, taken_over))
+        code = reason.value if flags.is_disconnect_packet_from_server else None
+        closed = code is None and reason.value == _UNSPECIFIED_ERROR
+        self._events.append(
+            Disconnected(text, code == _SESSION_TAKEN_OVER, code=code, closed=closed)
+        )
 
     def _on_publish(
         self, _c: object, _u: object, mid: int, reason: ReasonCode, _p: object
@@ -326,11 +393,14 @@ class Connection:
     def _on_subscribe(
         self, _c: object, _u: object, mid: int, reasons: list[ReasonCode], _p: object
     ) -> None:
-        topic_filter = self._subscribing.pop(mid, "")
-        self._events.extend(
-            SubscriptionRefused(str(each), topic_filter) for each in reasons if each.is_failure
-        )
-        self._events.append(Subscribed(topic_filter))
+        wanted = self._subscribing.pop(mid, None)
+        topic_filter = "" if wanted is None else wanted.topic_filter
+        refused = [str(each) for each in reasons if each.is_failure]
+        self._events.extend(SubscriptionRefused(each, topic_filter) for each in refused)
+        if refused and wanted is not None:
+            wanted.delay.refused(time.monotonic())
+            self._refused.append(wanted)
+        self._events.append(Subscribed(topic_filter, not refused))
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
         properties = message.properties
@@ -343,6 +413,16 @@ class Connection:
                 getattr(properties, "CorrelationData", None),
             )
         )
+
+
+def packet_size(topic: str, payload: bytes, properties: Mapping[str, Any] | None = None) -> int:
+    """Return the bytes of a PUBLISH of QoS 1; `properties` are None on MQTT 3.1.1."""
+    rest = 2 + len(topic.encode()) + 2 + len(payload)
+    if properties is not None:
+        packed: bytes = _properties(PacketTypes.PUBLISH, **properties).pack()  # type: ignore[no-untyped-call]  # paho has no type here
+        rest += len(packed)
+    # The type of the packet, its length in groups of seven bits, the rest.
+    return 1 + -(-rest.bit_length() // 7) + rest
 
 
 def create_client(

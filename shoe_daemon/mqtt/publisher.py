@@ -2,8 +2,9 @@
 The publisher: one thread that publishes the journal's events and the retained
 documents, and reconnects after every loss of the broker.
 
-On every connection it subscribes to commands, sends unacknowledged events again
-from the cursor, then all retained documents, and `online` last. Nothing is lost
+On every connection it subscribes to commands and to its own `status`, sends unacknowledged
+events again from the cursor, then all retained documents, and `online` last. Before the first
+message of a start it has what the broker had retained compared with the journal. Nothing is lost
 or reordered; a message that is sent twice has the same `seq`.
 """
 
@@ -13,7 +14,7 @@ import random
 import select
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
@@ -23,10 +24,17 @@ from shoe_daemon.mqtt.broker_session import BrokerSession, ConnectionLostError
 from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.paho_connection import Connection, Will
-from shoe_daemon.mqtt.publisher_context import ChainHead, PublisherContext
+from shoe_daemon.mqtt.paho_connection import (
+    TOO_LARGE,
+    Connection,
+    Disconnected,
+    Will,
+    packet_size,
+)
+from shoe_daemon.mqtt.publisher_context import ChainHead, Compare, PublisherContext
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
+from shoe_daemon.table import Detail, make_detail
 
 _ID_CONFLICT: Final = "another client may use this client id"
 _MAX_WAIT_S: Final = 1.0
@@ -90,6 +98,8 @@ class Publisher:
         on_command: Callable[[IncomingCommand], None] | None = None,
         chain_head: Callable[[], ChainHead | None] = lambda: None,
         timeouts: Timeouts | None = None,
+        compare: Compare | None = None,
+        lamps: Iterable[str] = (),
     ) -> None:
         """
         Args:
@@ -101,6 +111,9 @@ class Publisher:
             on_command: Receives every command to this table.
             chain_head: Returns the journal's head, for `status` and the last will.
             timeouts: All waits; for tests.
+            compare: Compares what the broker had retained before this start with the journal,
+                before the first message is sent; None compares nothing.
+            lamps: The topics of the table's lamps, which get no replies.
 
         Raises:
             UserError: The site, the table or the prefix is invalid in a topic.
@@ -115,6 +128,8 @@ class Publisher:
             on_command=on_command,
             chain_head=chain_head,
             timeouts=timeouts,
+            compare=compare,
+            lamps=lamps,
         )
         self._reconnect_delay = ReconnectDelay(timeouts, random.Random())
         self._thread = threading.Thread(target=self._run, name="mqtt-publisher", daemon=True)
@@ -127,6 +142,23 @@ class Publisher:
     def start(self) -> None:
         """Start the thread. Documents that were retained before are sent before `online`."""
         self._thread.start()
+
+    def begin(self, skip_to: int) -> None:
+        """Begin to publish, after a comparison that has found a difference, after this event."""
+        # In this order: the publisher's thread looks at the second one first.
+        self._context.skip_to = skip_to
+        self._context.may_publish = True
+        self._context.wakeup.wake()
+
+    @property
+    def alarm(self) -> Detail | None:
+        """Why displays may not show this table as it is; None if they can."""
+        context = self._context
+        if context.own_status.foreign is not None:
+            return make_detail("foreign_session", session=context.own_status.foreign[:20])
+        if context.too_large:
+            return make_detail("message_too_large", topics=", ".join(sorted(context.too_large)))
+        return None
 
     def notify(self, head_seq: int) -> None:
         """
@@ -242,7 +274,7 @@ class Publisher:
             self._session = BrokerSession(self._context, connection)
             self._session.run()
         except ConnectionLostError as lost:
-            return self._lost(str(lost), taken_over=lost.taken_over)
+            return self._lost(str(lost), lost.end)
         except UserError as error:
             return self._lost(str(error))
         except OSError as error:
@@ -264,7 +296,7 @@ class Publisher:
         try:
             client_id = context.identity.client_id()
             timeout_s = context.timeouts.connect_s
-            connection = Connection(context.settings, client_id, will, timeout_s)
+            connection = Connection(context.settings, client_id, will, timeout_s, context.timeouts)
             connection.open()
             self.broker_certificate = connection.broker_certificate
         finally:
@@ -272,10 +304,11 @@ class Publisher:
             self._connecting = False
         return connection
 
-    def _lost(self, reason: str, *, taken_over: bool = False) -> float:
+    def _lost(self, reason: str, end: Disconnected | None = None) -> float:
         context, now, session = self._context, time.monotonic(), self._session
         context.last_error = reason
         if session is None or session.accepted_at is None:
+            context.packet_limit.unreachable()
             delay = self._reconnect_delay.after_failure()
             self._log_loss("broker_unreachable", reason, delay, now)
             return delay
@@ -286,11 +319,24 @@ class Publisher:
             context.may_log.reset("broker_unreachable")
         if context.settings.protocol == "5" and not session.session_present:
             self._reconnect_delay.session_forgotten()
-        delay = self._reconnect_delay.after_session(length_s, taken_over=taken_over)
+        delay = self._reconnect_delay.after_session(
+            length_s,
+            taken_over=end is not None and end.taken_over,
+            explained=end is not None and self._is_explained(end, now),
+        )
         if self._reconnect_delay.id_conflict:
             context.last_error = f"{reason}: {_ID_CONFLICT}"
         self._log_loss("broker_connection_lost", reason, delay, now)
         return delay
+
+    def _is_explained(self, end: Disconnected, now: float) -> bool:
+        """Return whether the broker ended the connection for a reason that is known."""
+        context, message = self._context, self._context.outgoing.largest_in_flight
+        certain = end.code == TOO_LARGE
+        if message is None or not (end.closed or certain):
+            return end.code is not None
+        size = packet_size(message.topic, message.payload)
+        return context.packet_limit.closed(message.topic, size, now, certain=certain)
 
     def _log_loss(self, event: str, reason: str, delay: float, now: float) -> None:
         """Log a loss, at most once a minute; a conflict of client ids as critical."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 import structlog
@@ -15,9 +15,11 @@ from shoe_daemon.mqtt.document_and_reply_queues import EventSource
 from shoe_daemon.mqtt.document_contents import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
+from shoe_daemon.mqtt.own_status import OwnStatus, read_status
+from shoe_daemon.mqtt.packet_limit import PacketLimit
 from shoe_daemon.mqtt.paho_connection import MessageReceived
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
-from shoe_daemon.mqtt.topics import TableIdentity, Topics
+from shoe_daemon.mqtt.topics import SIGNATURE, STATUS, TableIdentity, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
 from shoe_daemon.thread_wakeup import Wakeup
@@ -30,6 +32,13 @@ class ChainHead(NamedTuple):
     hash: str
 
 
+Compare = Callable[[Mapping[str, bytes]], bool]
+"""
+Compares what the broker had retained, by the document's name, with the journal. True lets the
+publisher begin; otherwise it waits for `Publisher.begin`.
+"""
+
+
 class PublisherContext:
     """
     State that `Publisher` and each `BrokerSession` share.
@@ -40,6 +49,12 @@ class PublisherContext:
         last_refusal: The last topic that the broker refused to write, and its reason.
         orders_refusal: Why no order can be received; None while the broker accepts the
             subscription.
+        own_status: The table's `status` as the broker has it.
+        copies: What the broker had retained before this start, by the document's name.
+        may_publish: The copies were compared with the journal.
+        skip_to: Events up to this one are not published.
+        packet_limit: The largest packet that the broker accepts.
+        too_large: The topics of documents and events that are above this limit.
     """
 
     def __init__(  # noqa: PLR0913 - everything that outlives a connection
@@ -53,11 +68,13 @@ class PublisherContext:
         on_command: Callable[[IncomingCommand], None] | None,
         chain_head: Callable[[], ChainHead | None],
         timeouts: Timeouts,
+        compare: Compare | None = None,
+        lamps: Iterable[str] = (),
     ) -> None:
         self.settings = settings
         self.identity = identity
         self.timeouts = timeouts
-        self.topics = Topics(identity.site, identity.table, settings.prefix)
+        self.topics = Topics(identity.site, identity.table, settings.prefix, lamps=lamps)
         self.wakeup = Wakeup()
         self.outgoing = OutgoingQueue(
             self.topics,
@@ -73,6 +90,13 @@ class PublisherContext:
         self.last_error: str | None = None
         self.last_refusal: str | None = None
         self.orders_refusal: str | None = None
+        self.own_status = OwnStatus(identity.session)
+        self.copies: dict[str, bytes] = {}
+        self.may_publish = compare is None
+        self.skip_to: int | None = None
+        self.packet_limit = PacketLimit(timeouts.limit_retry_s)
+        self.too_large: frozenset[str] = frozenset()
+        self._compare = compare
         self._on_acknowledged, self._on_command = on_acknowledged, on_command
         self._chain_head = chain_head
         self._reported_cursor = cursor
@@ -116,8 +140,34 @@ class PublisherContext:
         except Exception as error:  # noqa: BLE001 - the next cursor is reported again
             self.log_error("cursor_not_stored", error)
 
+    def compare(self) -> None:
+        """Compare what the broker had retained with the journal, once."""
+        compare, self._compare = self._compare, None
+        if compare is not None:
+            try:
+                self.may_publish = compare(self.copies)
+            except Exception as error:  # noqa: BLE001 - a table without displays is worse
+                self.log_error("copies_not_compared", error)
+                self.may_publish = True
+
+    @property
+    def is_compared(self) -> bool:
+        """True if the copies were compared; the result may still be awaited."""
+        return self._compare is None
+
     def handle_message(self, message: MessageReceived, *, queued_by_broker: bool) -> None:
-        """Pass a command on; drop any other message."""
+        """Pass a command on, and note the table's own documents; drop any other message."""
+        if message.topic == self.topics.retained(STATUS):
+            self.own_status.receive(message.payload)
+            foreign = self.own_status.foreign
+            if foreign is not None and self.may_log("foreign_session", time.monotonic()):
+                self.log.critical("foreign_session", session=foreign)
+            status = read_status(message.payload)
+            # The will of a connection that was lost before the comparison is no copy.
+            if status is not None and status.session != self.identity.session:
+                self.copies[STATUS] = message.payload
+        elif message.topic == self.topics.retained(SIGNATURE):
+            self.copies[SIGNATURE] = message.payload
         verb = self.topics.verb(message.topic)
         # Some brokers send messages of topics that were not subscribed.
         if verb is None or self._on_command is None:

@@ -26,6 +26,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
         stable_session_s: From this length on, a session counts as stable.
         id_conflict_retry_s: The wait while another client seems to have the same id.
         will_delay_s: The broker holds the will back for this time.
+        copies_s: Retained messages follow the answer to a subscription within this time.
+        limit_retry_s: A packet limit that was inferred is tried again after this time.
     """
 
     connect_s: float = 5.0
@@ -36,6 +38,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     stable_session_s: float = 10.0
     id_conflict_retry_s: float = 15.0
     will_delay_s: int = 3
+    copies_s: float = 0.5
+    limit_retry_s: float = 3600.0
 
 
 class ReconnectDelay:
@@ -52,6 +56,7 @@ class ReconnectDelay:
         self._chance = chance
         self._failures = 0
         self._short_sessions = 0
+        self._has_failed = False
 
     @property
     def id_conflict(self) -> bool:
@@ -63,6 +68,7 @@ class ReconnectDelay:
         # The broker cannot be reached: this explains the short sessions.
         self._short_sessions = 0
         self._failures += 1
+        self._has_failed = True
         return self._delay()
 
     def session_forgotten(self) -> None:
@@ -72,14 +78,25 @@ class ReconnectDelay:
         """
         self._short_sessions = self._failures = 0
 
-    def after_session(self, length_s: float, *, taken_over: bool = False) -> float:
-        """Return the wait after a session of this length."""
-        if taken_over:
+    def after_session(
+        self, length_s: float, *, taken_over: bool = False, explained: bool = False
+    ) -> float:
+        """
+        Return the wait after a session of this length; `explained` if it is known to have ended
+        for another reason than a client with the same id.
+        """
+        # A broker that hung may accept an earlier attempt of ours after the one that succeeded.
+        is_short = length_s < self._timeouts.stable_session_s
+        is_own = taken_over and self._has_failed and is_short
+        self._has_failed = False
+        if is_own:
+            self._failures = 0
+        elif taken_over:
             self._short_sessions = max(self._short_sessions + 1, _MAX_SHORT_SESSIONS)
-        elif length_s < self._timeouts.stable_session_s:
-            self._short_sessions += 1
-        else:
+        elif not is_short:
             self._short_sessions = self._failures = 0
+        elif not explained:
+            self._short_sessions += 1
         self._failures += 1
         return self._delay()
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 import socket
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,9 @@ STAFF_ALERTS: Final = "staff/alert/active"
 ROADS: Final = "roads"
 HISTORY: Final = "history"
 SIGNATURE: Final = "signature"
+
+HOME_ASSISTANT_PREFIX: Final = "homeassistant"
+"""The first level of the topics from which Home Assistant learns of devices."""
 
 HOME_ASSISTANT: Final = "home-assistant"
 """Name of Home Assistant's discovery document, which has a topic of its own."""
@@ -70,8 +74,12 @@ class Topics:
         commands: The topic filter of all commands.
     """
 
-    def __init__(self, site: str, table: str, prefix: str = DEFAULT_PREFIX) -> None:
+    def __init__(
+        self, site: str, table: str, prefix: str = DEFAULT_PREFIX, *, lamps: Iterable[str] = ()
+    ) -> None:
         """
+        `lamps` are the topics of the table's lamps, outside the prefix.
+
         Raises:
             UserError: An id has other characters than ``a-z``, ``0-9`` and ``-``.
         """
@@ -82,8 +90,10 @@ class Topics:
             )
         self.root: Final = f"{prefix}/{_checked(site, 'site')}/{_checked(table, 'table')}"
         self.commands: Final = f"{self.root}/cmd/#"
-        self._discovery: Final = f"homeassistant/device/shoe_{site}_{table}/config"
-        self._prefix: Final = f"{prefix}/"
+        self._discovery: Final = f"{HOME_ASSISTANT_PREFIX}/device/shoe_{site}_{table}/config"
+        self._no_replies: Final = tuple(
+            f"{each}/" for each in (prefix, notifiers(prefix), HOME_ASSISTANT_PREFIX, *lamps)
+        )
 
     def event(self, event_type: str) -> str:
         """Return the topic of events of this type; those for staff are below ``staff/``."""
@@ -123,12 +133,14 @@ class Topics:
         """
         Return whether a reply may be published to a response topic.
 
-        Never to a topic on which tables publish: a sender of commands could otherwise
-        make a table publish in the name of another, or replace its own documents.
+        Never to a topic on which tables, notifiers or lamps publish, or from which Home Assistant
+        learns of devices: a sender of commands could otherwise make a table publish in the name
+        of another, or replace its own documents.
         """
         if not _TOPIC.fullmatch(topic):
             return False
-        return topic.startswith(self.reply("")) or not topic.startswith(self._prefix)
+        is_reply = topic.startswith(self.reply(""))
+        return is_reply or not f"{topic}/".startswith(self._no_replies)
 
 
 def _checked(name: str, what: str) -> str:

@@ -378,7 +378,7 @@ class CommandHandler:
         seq = self._core.table.state.seq
         public = None
         if replayed is not None:
-            public = self._core.reader.count_public_events(replayed.start, replayed.stop - 1)
+            public = self._core.count_public_events(replayed.start, replayed.stop - 1)
         answer = Reply(
             detail_code=_code_of(refusal),
             detail_values={} if refusal is None else refusal.values,

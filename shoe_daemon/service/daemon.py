@@ -27,7 +27,8 @@ from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.input_queue import InputQueue
 from shoe_daemon.service.journal_retention import JournalRetention
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
-from shoe_daemon.service.processing_core import Core
+from shoe_daemon.service.processing_core import CURSOR, Core
+from shoe_daemon.service.rollback import Rollback
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from shoe_daemon.systemd_notify import notify_systemd
@@ -81,9 +82,6 @@ _READY_TIMEOUT_S: Final = 2.0
 _DISPUTES: Final = (RoundHeld, RoundVoided, ResultRevised, CardCorrected)
 """Events that are a cause for a clip, besides irregularities."""
 
-CURSOR: Final = "mqtt"
-"""The publisher's name in the journal."""
-
 Input = tuple[str, Frame] | PendingCommand
 
 
@@ -126,8 +124,10 @@ class Daemon:
         }
         self.readers = [self._make_reader(each, environment) for each in setup.readers]
         self._session = secrets.token_hex(4)
+        self._rollback = Rollback(self.core, setup.signer, self.core.reader.cursor(CURSOR))
         self._commands = CommandHandler(self.core, setup, self._session, self._inputs.put)
         self.publisher = self._commands.publisher = self._make_publisher(setup)
+        self._rollback.publisher = self.publisher
         self._state = StatePublisher(
             self.core,
             self.publisher,
@@ -181,6 +181,8 @@ class Daemon:
             partial(self.core.journal.set_cursor, CURSOR),
             on_command=self._commands.receive,
             chain_head=self._chain_head,
+            compare=self._rollback.compare,
+            lamps=[each.topic for each in config.lamp if each.topic is not None],
         )
         if config.mqtt.home_assistant:
             topics = Topics(config.site, config.table.id, config.mqtt.prefix)
@@ -301,6 +303,7 @@ class Daemon:
     def _check(self) -> None:
         """Do everything that a frame need not wait for."""
         self._announce(self._write(self.core.process_deadlines))
+        self._announce(self._write(self._rollback.check))
         self._state.publish_if_changed()
         self._state.publish_devices(blocked=self._is_blocked())
         self._certificates.check()

@@ -57,6 +57,9 @@ _REPLAY: Final = "replay"
 
 _OUTBOX_EVENTS: Final = 64
 
+CURSOR: Final = "mqtt"
+"""The publisher's name in the journal."""
+
 WRITE_BOUNDS_S: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds of the classes of `WriteTimes`."""
 
@@ -99,25 +102,46 @@ class WriteTimes:
         self.sum_s += seconds
 
 
+def _is_withheld(seq: int, withheld: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= seq <= last for first, last in withheld)
+
+
 class EventOutbox:
     """
     The events on disk, for the publisher's thread; the core adds new ones.
 
     The latest events are kept in memory: reading them back from the journal would
     only take time.
+
+    Attributes:
+        withheld: The first and last number of events that are never published; as in the
+            table's state.
     """
 
-    def __init__(self, reader: JournalReader) -> None:
+    def __init__(self, reader: JournalReader, withheld: Sequence[tuple[int, int]] = ()) -> None:
+        self.withheld = withheld
         self._reader = reader
         self._latest: list[StoredEvent] = []
 
     def add(self, events: Sequence[StoredEvent]) -> None:
         """Add events that were written; for the core's thread."""
         # Replaced, never changed: the other thread may be reading the list.
-        self._latest = [*self._latest[-_OUTBOX_EVENTS:], *events]
+        latest = self._latest[-_OUTBOX_EVENTS:]
+        if latest and events and events[0].seq != latest[-1].seq + 1:
+            latest = []  # numbers were skipped
+        self._latest = [*latest, *events]
 
     def events(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
-        """Return the events that follow `after_seq`, at most `limit`."""
+        """Return the events that follow `after_seq` and may be published, at most `limit`."""
+        while True:
+            found = self._stored(after_seq, limit)
+            if not self.withheld or not found:
+                return found
+            if public := [each for each in found if not _is_withheld(each.seq, self.withheld)]:
+                return public
+            after_seq = found[-1].seq
+
+    def _stored(self, after_seq: int, limit: int) -> Sequence[StoredEvent]:
         latest = self._latest
         if not latest or after_seq + 1 < latest[0].seq:
             return self._reader.events(after_seq, limit)
@@ -136,6 +160,7 @@ class Core:
     Attributes:
         table: Its state after everything that is on disk.
         alarm: Why the journal cannot be written; None while it can.
+        notice: What a person has to know, though the table goes on; None without it.
         reader: Reads the journal.
         outbox: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
@@ -157,7 +182,8 @@ class Core:
         self.table = _fold(self.reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
-        self.outbox = EventOutbox(self.journal.reader())
+        self.notice: Detail | None = None
+        self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
         self.write_times = WriteTimes()
         self._floods = Floods()
         self._may_log = LogRateLimit()
@@ -191,6 +217,25 @@ class Core:
             options=setup.options,
         )
         return self.observe(session, Gap(detail=GapDetail.RESTART))
+
+    def skip_numbers(self, next_seq: int, *, published: int) -> list[Event]:
+        """
+        Journal that an older journal was put back: the next event is `next_seq`, and those after
+        `published` are not published.
+
+        Raises:
+            JournalUnwritable: As `process`.
+        """
+        # In the same transaction, so that no start publishes from the old cursor on.
+        self.journal.set_cursor(CURSOR, next_seq - 1)
+        gap = Gap(detail=GapDetail.RESTORED, next_seq=next_seq, published=published)
+        events = self.observe(gap)
+        self.outbox.withheld = self.table.state.withheld
+        return events
+
+    def count_public_events(self, first: int, last: int) -> int:
+        """Return the number of events from `first` to `last` that are published to players."""
+        return self.reader.count_public_events(first, last, self.table.state.withheld)
 
     def observe(self, *observations: Observation) -> list[Event]:
         """

@@ -42,6 +42,7 @@ class StatePublisher:
         heartbeat: int,
     ) -> None:
         self._core = core
+        self._published_alarm: Detail | None = None
         self._publisher = publisher
         self._readers = readers
         self._session = session
@@ -68,8 +69,8 @@ class StatePublisher:
             self._publisher.notify(self._core.table.state.seq)
 
     def publish_if_changed(self) -> None:
-        """Publish the table's documents if there are new observations."""
-        if self.is_outdated:
+        """Publish the table's documents if there are new observations, or another alarm."""
+        if self.is_outdated or self.alarm != self._published_alarm:
             self.publish()
 
     def publish(self) -> None:
@@ -78,7 +79,8 @@ class StatePublisher:
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
-        seq, session, alarm = table.seq, self._session, self.alarm
+        seq, session = table.seq, self._session
+        self._published_alarm = alarm = self.alarm
         publisher.retain(
             topics.STATE,
             lambda published: document_contents.state(
@@ -185,10 +187,13 @@ class StatePublisher:
 
     @property
     def alarm(self) -> Detail | None:
-        """Reason why the daemon cannot do its work in full; None while it can."""
+        """Reason why the daemon cannot do its work, or a person has to act; None without one."""
         if self._core.alarm is not None:
             return self._core.alarm
-        return make_detail("cards_too_fast") if self.blocked else self._core.flood
+        if self.blocked:
+            return make_detail("cards_too_fast")
+        published = None if self._publisher is None else self._publisher.alarm
+        return self._core.flood or published or self._core.notice
 
     def reader_state(self, reader: Reader, now: float) -> DeviceState:
         """Return the state of a reader, as in `device/<id>`."""
@@ -225,8 +230,9 @@ class StatePublisher:
     @property
     def summary(self) -> str:
         """The table's status on one line, for systemd."""
-        if self.alarm is not None:
-            return self.alarm.text
+        alarm = self.alarm
+        if alarm is not None and (self._core.alarm is not None or self.blocked):
+            return alarm.text
         parts = [
             f"{each.name}: {'ok' if each.ages.link else each.detail}" for each in self._readers
         ]
@@ -237,7 +243,8 @@ class StatePublisher:
             parts.append(f"broker down {down} s, {health.queued} waiting{reason}")
         elif health is not None and health.refusal is not None:
             parts.append(f"broker refuses {health.refusal}, {health.queued} waiting")
-        return ", ".join([*parts, *self.notes]) or "no reader"
+        notes = self.notes if alarm is None else (alarm.text, *self.notes)
+        return ", ".join([*parts, *notes]) or "no reader"
 
 
 def _age(since: float | None, now: float) -> int | None:

@@ -248,12 +248,16 @@ class Gap(Observation, frozen=True, tag="gap"):
             published by the journal that was lost.
         count: With ``flood``: the number of frames without a card that were not stored.
         sha256: With ``flood``: the hash of their bytes one after another, in hex.
+        published: After ``restored`` during a start: the last event that was published. Those
+            after it, up to this gap, are never published: the lost journal may have published
+            others under their numbers.
     """
 
     detail: GapDetail = GapDetail.LOST_FRAMES
     next_seq: int | None = None
     count: int | None = None
     sha256: str | None = None
+    published: int | None = None
 
 
 class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):

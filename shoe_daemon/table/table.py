@@ -96,6 +96,8 @@ class Table:
         events: list[Event] = []
         context.events, context.chain_head = events, observation.chain_head
         if type(observation) is observations.Gap and observation.next_seq is not None:
+            if observation.published is not None and observation.published < state.seq:
+                state.withheld = [*state.withheld, (observation.published + 1, state.seq)]
             state.seq = max(state.seq, observation.next_seq - 1)
         if state.quiet_at is not None or state.reveal_at is not None:
             self._meet_deadlines(observation.at)

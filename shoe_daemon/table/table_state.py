@@ -134,6 +134,7 @@ class TableState(Struct):
         drawn_at: The time of the latest card, if `least_gap` is set.
         checks: Each checking reader, compared with the main reader.
         quiet_at, reveal_at: Deadlines, microseconds since 1970.
+        withheld: The first and last number of events that are never published.
     """
 
     session: Session = field(default_factory=Session)
@@ -166,6 +167,7 @@ class TableState(Struct):
     checks: dict[str, CheckerState] = {}
     quiet_at: int | None = None
     reveal_at: int | None = None
+    withheld: list[tuple[int, int]] = []
 
 
 def encode_state(state: TableState) -> bytes:

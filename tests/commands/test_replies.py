@@ -6,6 +6,7 @@ topic, and never to a table's own topics.
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from paho.mqtt.client import topic_matches_sub
 
 from shoe_daemon.mqtt import json_schemas
 from shoe_daemon.mqtt.paho_connection import Connection
@@ -22,6 +24,7 @@ from tests.brokers import PATIENCE, Mosquitto, wait_for
 from tests.commands.command_table import Pit, Supervisor, open_pit
 from tests.commands.conftest import OpenPit
 
+TOPICS = Topics("hall", "table-7", lamps=["lamps/table-7"])
 ORDER = b'{"id":"%s","operator":"Maria"}'
 
 
@@ -68,12 +71,14 @@ def test_it_comes_after_what_it_tells_of(pit: Pit) -> None:
 def test_it_does_not_come_among_what_tables_say(pit: Pit) -> None:
     before = len(pit.of("state"))
     places = [f"{pit.root}/event/card_dealt", f"{pit.root}/status", "shoe/v1/hall/other/state"]
+    places += ["shoe-notify/v1/pit", "homeassistant/device/shoe_hall_table-7/config"]
     for number, place in enumerate(places):
         order = ORDER % f"evil-{number}".encode()
         pit.send("resume", order, answer_to=place)
         pit.wait(f"reply/evil-{number}")
     assert not pit.of("event/card_dealt")
     assert all("state" in each.json for each in pit.of("status"))
+    assert not [each for each in pit.heard if each.topic.startswith(("shoe-notify", "home"))]
     assert all("table" in each.json for each in pit.of("state")[before:])
 
 
@@ -86,6 +91,9 @@ def test_it_does_not_come_among_what_tables_say(pit: Pit) -> None:
         ("shoe/v1/hall/table-7/event/x", False),
         ("shoe/v1/hall/table-8/reply/x", False),
         ("shoe/v1/x", False),
+        ("shoe-notify/v1/pit", False),
+        ("homeassistant/device/shoe_hall_table-7/config", False),
+        ("lamps/table-7", False),
         ("$SYS/x", False),
         ("a/+", False),
         ("#", False),
@@ -95,14 +103,25 @@ def test_it_does_not_come_among_what_tables_say(pit: Pit) -> None:
     ],
 )
 def test_where_an_answer_may_go(topic: str, *, may: bool) -> None:
-    assert Topics("hall", "table-7").may_reply_to(topic) is may
+    assert TOPICS.may_reply_to(topic) is may
 
 
-@given(st.text())
-def test_no_topic_does_harm(topic: str) -> None:
-    if Topics("hall", "table-7").may_reply_to(topic):
-        assert not set(topic) & {"+", "#", "\x00"}
-        assert 1 <= len(topic) <= 250
+LEVELS = st.sampled_from(
+    [
+        *("shoe", "v1", "hall", "table-7", "reply", "status", "shoe-notify", "homeassistant"),
+        *("device", "lamps", "$SYS", "$share", "x", "", "+", "#", "é", "\x00", "\n"),
+    ]
+)
+TAKEN = ("shoe/v1/#", "shoe-notify/v1/#", "homeassistant/#", "lamps/table-7/#", "$SYS/#")
+
+
+@given(st.one_of(st.text(), st.lists(LEVELS, max_size=7).map("/".join)))
+def test_an_answer_goes_to_every_topic_that_is_free_and_to_no_other(topic: str) -> None:
+    is_topic = 1 <= len(topic) <= 250 and not re.search(r"[+#\x00-\x1f\x7f]|^\$", topic)
+    is_taken = is_topic and any(topic_matches_sub(each, topic) for each in TAKEN)
+    is_reply = is_topic and topic_matches_sub("shoe/v1/hall/table-7/reply/#", topic + "/x")
+    if topic != "shoe/v1/hall/table-7/reply":
+        assert TOPICS.may_reply_to(topic) is (is_topic and (is_reply or not is_taken))
 
 
 @pytest.mark.mosquitto

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.display.floor_model import FloorModel
+from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES, topic_filters
 from shoe_daemon.display.table_model import Limits, Link, Message, Table
 from tests.display.table_messages import (
@@ -260,6 +261,37 @@ def test_a_new_session_may_begin_to_count_anew() -> None:
     assert model.tables.faults.total == 0
     assert table_of(model).freshness.state == "live"
     assert len(table_of(model).events) == 0
+
+
+def test_numbers_that_go_back_are_an_alarm_in_the_pit_until_they_are_new() -> None:
+    model = live_model()
+    views = JsonViews(model.tables)
+
+    def alarm(view: str) -> object:
+        state = json.loads(views.table(view, table_of(model)))["state"]
+        return state["alarm"] and (state["detail_code"], state["detail_values"]["published"])
+
+    model.feed("state", seq=40)
+    model.feed("status")
+    assert alarm("row") is None
+    model.feed("state", seq=12, session="s2")
+    model.feed("state", seq=39, session="s2")
+    assert alarm("row") == ("journal_went_back", 40)
+    assert alarm("board") is None
+    model.feed("state", seq=13, session="s3")
+    assert alarm("row") == ("journal_went_back", 40)
+    model.feed("state", seq=10_040, session="s3")
+    assert alarm("row") is None
+
+
+@pytest.mark.parametrize("code", ["journal_went_back", "not_recorded"])
+def test_boards_show_only_alarms_that_make_them_out_of_date(code: str) -> None:
+    model = live_model()
+    views = JsonViews(model.tables)
+    model.feed("state", seq=2, alarm="Something.", detail_code=code)
+    for view, is_shown in (("row", True), ("board", code == "not_recorded")):
+        state = json.loads(views.table(view, table_of(model)))["state"]
+        assert (state["alarm"] == "Something.") is is_shown
 
 
 def test_events_of_another_journal_begin_when_it_began() -> None:

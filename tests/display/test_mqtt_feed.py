@@ -6,7 +6,6 @@ the display.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import socket
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.brokers import Listener, Mosquitto, Relay, mosquitto, set_password, wait_for
+from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_password, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.table_messages import alert, payload, roads, topic
 from tests.display.test_display_server import Table
@@ -116,30 +115,11 @@ def test_a_tables_own_account_clears_all_of_it_when_the_table_is_taken_away(
             assert {each.topic for each in late.messages} == {topic("status")}
 
 
-PLUGIN = next(Path("/usr/lib").glob("*/mosquitto_dynamic_security.so"), None)
-
-
-@pytest.mark.skipif(PLUGIN is None, reason="mosquitto's dynamic security is not installed")
 @pytest.mark.parametrize("refused", ["shoe/v1/+/+/staff/alert/active", "shoe-notify/v1/+"])
 def test_a_refused_subscription_for_staff_costs_nothing_else(tmp_path: Path, refused: str) -> None:
     """A table that was taken away meanwhile is still found out."""
-    everything = dict.fromkeys(
-        ("publishClientSend", "publishClientReceive", "subscribe", "unsubscribe"), True
-    )
-    denied = {"acltype": "subscribeLiteral", "topic": refused}
-    security = {
-        "defaultACLAccess": everything,
-        "anonymousGroup": "all",
-        "groups": [{"groupname": "all", "roles": [{"rolename": "display"}]}],
-        "roles": [{"rolename": "display", "acls": [{**denied, "allow": False}]}],
-    }
-    folder = folder_of(tmp_path, "mosquitto")
-    file = folder / "security.json"
-    file.write_text(json.dumps(security))
-    file.chmod(0o600)
-    lines = f"allow_anonymous true\nplugin {PLUGIN}\nplugin_opt_config_file {file}"
     with (
-        Mosquitto(folder, lines) as broker,
+        Refusing(folder_of(tmp_path, "mosquitto"), refused) as broker,
         Relay(broker.port) as relay,
         Listener(broker.port, "nothing") as listener,
         Display(tmp_path / "display", relay.port, STAFF, patch=QUICK) as display,
@@ -154,6 +134,28 @@ def test_a_refused_subscription_for_staff_costs_nothing_else(tmp_path: Path, ref
             for suffix in ("roads", "state", "status"):
                 listener.publish(topic(suffix, "gone"), b"", retain=True)
         wait_for(lambda: display.health()["tables"] == 1, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_refused_subscription_is_tried_again_until_it_is_granted(
+    tmp_path: Path, protocol: str
+) -> None:
+    text = f'protocol = "{protocol}"\n[display]\n'
+    patch = (
+        "import shoe_daemon.mqtt.timeouts_and_retry_delays as waits\n"
+        "waits.exponential_delay = lambda *_: 0.2\n"
+    )
+    with (
+        Refusing(folder_of(tmp_path, "mosquitto")) as broker,
+        Listener(broker.port, "nothing") as listener,
+        Display(tmp_path / "display", broker.port, text, patch=patch) as display,
+    ):
+        Table(listener).begin()
+        wait_for(lambda: "subscription_refused" in display.said(), timeout=PATIENCE)
+        assert display.health()["live"] == 0
+        broker.grant()
+        wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
+        assert display.said().count('"broker_connected"') == 1
 
 
 class StrictRelay(Relay):

@@ -248,10 +248,12 @@ class _Publisher:
 
     def __init__(self, before: Documents) -> None:
         self.before = dict(before)
+        self.alarm = None
         self._waiting: dict[str, Any] = {}
         self._core = SimpleNamespace(
             alarm=None,
             flood=None,
+            notice=None,
             journal=SimpleNamespace(head=SimpleNamespace(observation=0), signature=None),
             table=None,
         )

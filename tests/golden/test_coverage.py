@@ -40,9 +40,14 @@ ALWAYS_FITS = {"betting_open", "new_shoe", "no_more_bets", "replay"}
 
 DOCUMENTS = {"alert/active", "history", "result/last", "roads", "staff/alert/active", "state"}
 
-NOT_IN_EVENTS = {"cards_too_fast", "not_recorded", "reader_flood"} | {
-    code for code in DETAIL_TEMPLATES if code.startswith("refused_")
-}
+NOT_IN_EVENTS = {
+    "cards_too_fast",
+    "foreign_session",
+    "journal_went_back",
+    "message_too_large",
+    "not_recorded",
+    "reader_flood",
+} | {code for code in DETAIL_TEMPLATES if code.startswith("refused_")}
 """Sentences of the daemon's alarm, and of replies."""
 
 NEVER = {"player_stands"}

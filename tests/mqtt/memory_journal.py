@@ -21,6 +21,7 @@ QUICK = Timeouts(
     refused_retry_s=0.2,
     max_refused_retry_s=0.4,
     will_delay_s=1,
+    copies_s=0.1,
 )
 """Waits that a test can bear."""
 

@@ -22,8 +22,8 @@ from paho.mqtt.properties import Properties
 from shoe_daemon.mqtt.paho_connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
-from tests.brokers import Listener, Mosquitto, set_password, wait_for
-from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
+from tests.brokers import Listener, Mosquitto, Refusing, set_password, wait_for
+from tests.mqtt.memory_journal import QUICK, ROOT, Journal, Stored, publishing
 
 pytestmark = pytest.mark.mosquitto
 
@@ -189,6 +189,92 @@ def test_wrong_papers_are_told_and_right_ones_are_taken_up(strict: Strict) -> No
         wait_for(lambda: "no such file" in (publisher.health.last_error or ""), "a failure")
         strict.secret.write_text("pass of table-7\n", encoding="utf-8")
         wait_for(lambda: journal.cursor == 3, "the cursor")
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_refused_subscription_to_orders_is_tried_again(tmp_path: Path, protocol: str) -> None:
+    received: list[str] = []
+    options = {"on_command": lambda command: received.append(command.verb)}
+    with (
+        Refusing(tmp_path) as broker,
+        Listener(broker.port) as listener,
+        publishing(broker.port, Journal(), protocol=protocol, options=options) as publisher,
+    ):
+        wait_for(lambda: publisher.health.refusal, "a refusal")
+        assert listener.wait("/status")[0].json["state"] == "online"
+        since = publisher.health.since
+        broker.grant()
+        wait_for(lambda: publisher.health.refusal is None, "an accepted subscription")
+        listener.publish(f"{ROOT}/cmd/hold", b"{}")
+        wait_for(lambda: received == ["hold"], "the order")
+        assert publisher.health.since == since
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_what_is_above_the_packet_limit_is_not_sent_and_is_an_alarm(
+    tmp_path: Path, protocol: str
+) -> None:
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    limit = 2000
+    journal = Journal()
+    with (
+        structlog.testing.capture_logs() as logs,
+        Mosquitto(folder, f"allow_anonymous true\nmax_packet_size {limit}") as broker,
+        Listener(broker.port) as listener,
+        publishing(
+            broker.port, journal, prepare=retain_state, protocol=protocol, timeouts=QUICK
+        ) as publisher,
+    ):
+        publisher.retain("roads", b"x" * limit, 0)
+        wait_for(lambda: publisher.alarm, "an alarm")
+        alarm = publisher.alarm
+        assert alarm is not None
+        assert (alarm.code, alarm.values["topics"]) == ("message_too_large", f"{ROOT}/roads")
+        # The table goes on: everything else arrives, on one connection.
+        wait_for(lambda: publisher.health.connected, "a connection")
+        since = publisher.health.since
+        publisher.notify(journal.add())
+        wait_for(lambda: journal.cursor == 1, "the cursor")
+        for _ in range(3):
+            publisher.retain("state", b'{"seq":1}', 1)
+        listener.wait("/status")
+        publisher.retain("roads", b"y" * (limit - 100), 0)
+        listener.wait("/roads")
+        wait_for(lambda: publisher.alarm is None, "the end of the alarm")
+        assert publisher.health.since == since
+    assert not [log for log in logs if log["event"] == "client_id_conflict"]
+
+
+def test_an_event_above_the_packet_limit_waits_and_no_document_does(tmp_path: Path) -> None:
+    folder = tmp_path / "mosquitto"
+    folder.mkdir()
+    journal = Journal(1)
+    large = Stored(2, "card_dealt", b'{"seq":2,"more":"%s"}' % (b"x" * 2000))
+    journal.all.append(large)
+    journal.add()
+    lines = "allow_anonymous true\n"
+    with (
+        Mosquitto(folder, f"{lines}max_packet_size 1000") as broker,
+        publishing(broker.port, journal) as publisher,
+    ):
+        publisher.notify(3)
+        with Listener(broker.port) as listener:
+            wait_for(lambda: publisher.alarm, "an alarm")
+            publisher.retain("state", b'{"seq":3}', 3)
+            assert listener.wait("/state")[0].json == {"seq": 3}
+            assert (journal.cursor, publisher.health.queued) == (1, 2)
+            assert f"{ROOT}/event/card_dealt: 2," in (publisher.health.refusal or "")
+        broker.kill()
+        with (
+            Mosquitto(folder, lines, broker.port) as other,
+            Listener(other.port, name="second") as listener,
+        ):
+            wait_for(lambda: journal.cursor == 3, "the cursor")
+            assert [each.payload for each in listener.wait("/card_dealt", 2)] == [
+                large.body,
+                journal.all[2].body,
+            ]
 
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.paho_connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
-from tests.brokers import Listener, Mosquitto, wait_for
-from tests.mqtt.memory_journal import ROOT, Journal, publishing
+from tests.brokers import Listener, Mosquitto, Refusing, wait_for
+from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
 
 pytestmark = pytest.mark.mosquitto
 
@@ -193,6 +196,61 @@ def test_a_retained_order_is_told_as_such(mosquitto: Mosquitto, listener: Listen
     with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
         wait_for(lambda: orders, "an order")
         assert orders[0].retained
+
+
+class Comparison:
+    """Notes what the broker had retained, and whether anything was published before."""
+
+    def __init__(self, *, begins: bool = True) -> None:
+        self.copies: list[dict[str, bytes]] = []
+        self._begins = begins
+
+    def __call__(self, copies: Mapping[str, bytes]) -> bool:
+        self.copies.append(dict(copies))
+        return self._begins
+
+
+def test_nothing_is_published_before_the_comparison(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
+    status = b'{"schema":"1.0","seq":9,"session":"before","state":"offline"}'
+    listener.publish(f"{ROOT}/status", status, retain=True)
+    listener.publish(f"{ROOT}/signature", b"signed", retain=True)
+    before = len(listener.messages)
+    comparison = Comparison(begins=False)
+    journal = Journal(5)
+    with publishing(mosquitto.port, journal, options={"compare": comparison}) as publisher:
+        publisher.notify(5)
+        wait_for(lambda: comparison.copies, "the comparison")
+        assert comparison.copies == [{"status": status, "signature": b"signed"}]
+        listener.publish("end", b"")
+        assert [each.topic for each in listener.messages[before:]] == ["end"]
+        publisher.begin(3)
+        listener.wait("/status", 2)
+        assert [each.json["seq"] for each in listener.of("/card_dealt")] == [4, 5]
+        wait_for(lambda: journal.cursor == 5, "the cursor")
+    assert len(comparison.copies) == 1
+
+
+@pytest.mark.parametrize("answer", ["none", "refused", "empty"])
+def test_without_retained_messages_the_table_begins_in_time(
+    tmp_path: Path, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if answer == "none":
+        monkeypatch.setattr(Connection, "_on_subscribe", lambda *_: None)
+    comparison = Comparison()
+    kind = Refusing if answer == "refused" else Mosquitto
+    timeouts = replace(QUICK, connect_s=1.0)
+    with (
+        kind(tmp_path) as broker,
+        Listener(broker.port) as listener,
+        publishing(
+            broker.port, Journal(), options={"compare": comparison}, timeouts=timeouts
+        ) as publisher,
+    ):
+        assert listener.wait("/status")[0].json["state"] == "online"
+        assert comparison.copies == [{}]
+        assert publisher.health.connected
 
 
 def test_nobody_listening_is_known_and_counts_as_success(mosquitto: Mosquitto) -> None:

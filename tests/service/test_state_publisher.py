@@ -12,6 +12,7 @@ from shoe_daemon.journal.signatures import read_signatures
 from shoe_daemon.mqtt.document_and_reply_queues import Document
 from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.table import Detail
 from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
 from tests.game.reference_roads import reference_roads
 from tests.journal.signing_keys import write_key
@@ -27,6 +28,7 @@ class RecordingPublisher:
     def __init__(self) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.health: Health | None = None
+        self.alarm: Detail | None = None
 
     def retain(self, suffix: str, document: Document, _seq: int) -> None:
         """Record a document as it would be sent."""
