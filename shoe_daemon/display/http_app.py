@@ -176,6 +176,7 @@ class HttpApp:
                 setup.operators,
                 setup.commanding,
                 behind_proxy=self._settings.pit.behind_proxy,
+                refuses_pins=setup.refuses_pins,
                 find_table=self._find_table,
             )
 

@@ -93,20 +93,23 @@ class OrderRoutes:
         operators: Who may log in.
         mqtt: The broker, with the account that sends commands.
         behind_proxy: A reverse proxy passes requests on.
+        refuses_pins: A PIN would go to the broker over a network without TLS.
         find_table: Returns site and table of a table's key; None for an unknown one.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the application knows
         self,
         operators: Operators,
         mqtt: MqttSettings,
         *,
         behind_proxy: bool,
+        refuses_pins: bool = False,
         find_table: Callable[[str], tuple[str, str] | None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._operators, self._mqtt = operators, mqtt
         self._behind_proxy, self._find_table = behind_proxy, find_table
+        self._refuses_pins = refuses_pins
         self._sessions, self._monotonic = OperatorSessions(monotonic), monotonic
         # One thread: PINs are checked one after another.
         self._pin_checker = ThreadPoolExecutor(1, "pins")
@@ -191,9 +194,10 @@ class OrderRoutes:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "fields", "id: missing or invalid")
         without_pin = {key: value for key, value in body.items() if key != "pin"}
         sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
-        if privileged and body.get("dry_run") is not True:
+        # Whether another order takes the PIN depends on the table's state: the preview tells.
+        if (privileged or "pin" in body) and body.get("dry_run") is not True:
             if not session.was_sent(command_id, sent):
-                await self._check_pin(request, session.operator, body.get("pin"))
+                await self._check_pin(request, session.operator, body.get("pin"), forwarded=True)
             session.note_sent(command_id, sent)
         topics = Topics(site, table, self._mqtt.prefix)
         expires = datetime.now(UTC) + timedelta(seconds=EXPIRES_S)
@@ -290,7 +294,12 @@ class OrderRoutes:
         forwarded = self._behind_proxy and request.headers.get("x-forwarded-proto") == "https"
         return request.url.scheme == "https" or forwarded
 
-    async def _check_pin(self, request: Request, name: str, pin: object) -> None:
+    async def _check_pin(
+        self, request: Request, name: str, pin: object, *, forwarded: bool = False
+    ) -> None:
+        if forwarded and self._refuses_pins:
+            reason = make_detail("refused_plain_pin")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "plain_broker", reason)
         if not isinstance(pin, str):
             reason = make_detail("refused_needs_pin")
             raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", reason)

@@ -33,6 +33,7 @@ from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import (
     COMMANDS,
+    Authority,
     Command,
     Detail,
     Event,
@@ -66,6 +67,9 @@ MAX_REPLAYED_EVENTS: Final = 5000
 _READ_AGAIN_S: Final = 2.0
 """Between two attempts to read an operators file that has a fault."""
 
+_FREE: Final = "replay"
+"""It changes nothing: the broker's rights decide who may order it."""
+
 _STOPPING: Final = make_detail("refused_stopping")
 _TOO_MANY: Final = make_detail("refused_too_many")
 
@@ -90,7 +94,7 @@ class CommandHandler:
         self._session = session
         self._enqueue = enqueue
         self._operator_in_topic = setup.config.orders.operator_in_topic
-        self._operators = setup.operators
+        self._operators, self._refuses_pins = setup.operators, setup.refuses_pins
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
         self._operators_read_at = time.monotonic()
         self._alert: str | None = None
@@ -125,6 +129,8 @@ class CommandHandler:
     def receive(self, incoming: IncomingCommand) -> None:
         """Receive a command; for the publisher's thread."""
         pending = parse_command(incoming, operator_in_topic=self._operator_in_topic)
+        if self._refuses_pins and pending.pin is not None:
+            pending.refused = pending.refused or make_detail("refused_plain_pin")
         with self._lock:
             alarm = self._core.alarm
             reason = self._closed if alarm is None else alarm
@@ -152,13 +158,14 @@ class CommandHandler:
             return []
         earlier = self._first_by_id.get(pending.command.id or "")
         refusal = self._refusal(pending, earlier)
+        authority = self._authority_of(pending)
         is_claimed = pending.command.claimed and not pending.pin_verified
         command = replace(pending.command, claimed=is_claimed)
         if pending.dry_run:
-            self._preview(pending, command, refusal, earlier)
+            self._preview(pending, command, refusal, earlier, authority)
             return []
         try:
-            judged = self._core.judge(command, refusal)
+            judged = self._core.judge(command, refusal, authority)
         except JournalUnwritable as error:
             self._refuse(pending, make_detail("refused_not_recorded", reason=str(error)))
             return []
@@ -182,8 +189,9 @@ class CommandHandler:
         command: Command,
         refusal: Detail | None,
         earlier: Earlier | None,
+        authority: Authority | None,
     ) -> None:
-        previewed = self._core.preview(command, refusal)
+        previewed = self._core.preview(command, refusal, authority)
         preview, replayed = None, None
         if previewed.refusal is None:
             replayed = self._replayed(previewed.command, previewed.seq)
@@ -192,6 +200,8 @@ class CommandHandler:
                 before=previewed.before,
                 events=previewed_events(previewed.events),
                 faces_hidden=previewed.faces_hidden,
+                needs_pin=previewed.needs.supervisor,
+                needs_reason=previewed.needs.reason,
                 seq=previewed.seq,
             )
         self._reply(
@@ -217,11 +227,15 @@ class CommandHandler:
         if self._pin_checker is not None:
             self._pin_checker.shutdown(wait=False)
 
+    def _authority_of(self, pending: PendingCommand) -> Authority | None:
+        """Return the sender's authority; None where everybody may give the command."""
+        is_free = self._operators is None or pending.command.name == _FREE
+        return None if is_free else Authority(pending.supervisor, pending.pin_verified)
+
     def _authenticate(self, pending: PendingCommand) -> None:
         command, operators = pending.command, self._operators
         order = COMMANDS.get(command.name)
-        # A replay changes nothing: the broker's rights decide who may order one.
-        is_free = command.name == "replay" or pending.refused
+        is_free = command.name == _FREE or pending.refused
         if operators and order and command.operator and not is_free:
             try:
                 pending.pin_verified = operators.authenticate(
@@ -230,6 +244,7 @@ class CommandHandler:
                     privileged=order.privileged,
                     preview=pending.dry_run,
                 )
+                pending.supervisor = operators.is_supervisor(command.operator)
             except AuthenticationError as error:
                 pending.refused = error.reason
             except Exception as error:  # noqa: BLE001 - on this thread it would be lost
