@@ -68,7 +68,7 @@
   function showAlerts() {
     var state = row && row.state;
     var sorted = Shoe.bySeverity(alerts);
-    var key = JSON.stringify([sorted, state && state.policy, state && state.round]);
+    var key = JSON.stringify([sorted, state && state.policy, state && state.round, Shoe.operator.may("rule")]);
     Shoe.setAttribute(document.body, "data-open", alerts.length);
     Shoe.setText(byId("alerts-count"), alerts.length ? Shoe.format.plural("alerts", alerts.length)
       : Shoe.word("alerts_none"));
@@ -91,7 +91,7 @@
       there[node.shoeKey] = node;
     });
     Shoe.arrange(list, sorted.map(function (alert) {
-      var key = JSON.stringify([alert, state && state.policy]);
+      var key = JSON.stringify([alert, state && state.policy, Shoe.operator.may("rule")]);
       var node = there[key] || Shoe.createAlertDetails(alert, state);
       node.shoeKey = key;
       Shoe.showWrongCards(node, state);
@@ -316,7 +316,7 @@
     Shoe.setClass(byId("shows-only"), "gone", true);
     Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
     Shoe.orderSheet.table = function () { return row && row.key; };
-    Shoe.operator.onChange(showOrders);
+    Shoe.operator.onChange(function () { showOrders(); showAlerts(); });
     Shoe.operator.load();
     byId("log-out").addEventListener("click", function () { Shoe.operator.logOut(); });
   }
