@@ -261,7 +261,6 @@ def test_a_dealer_calls_the_supervisor_who_decides_with_his_pin(
     hand.tap("#sheet-do")
     hand.step("done")
     hand.tap("#sheet-do")
-    page.wait_for_function("() => !document.querySelector('.proposal .order-button')")
     for verb in ("rule", "void-round", "correct-card", "new-shoe"):
         assert page.locator(f'[data-order="{verb}"]').count() == 0
     assert_accessible(page)

@@ -68,7 +68,7 @@
   function showAlerts() {
     var state = row && row.state;
     var sorted = Shoe.bySeverity(alerts);
-    var key = JSON.stringify([sorted, state && state.policy, state && state.round, Shoe.operator.may("rule")]);
+    var key = JSON.stringify([sorted, state && state.policy, state && state.round]);
     Shoe.setAttribute(document.body, "data-open", alerts.length);
     Shoe.setText(byId("alerts-count"), alerts.length ? Shoe.format.plural("alerts", alerts.length)
       : Shoe.word("alerts_none"));
@@ -316,7 +316,12 @@
     Shoe.setClass(byId("shows-only"), "gone", true);
     Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
     Shoe.orderSheet.table = function () { return row && row.key; };
-    Shoe.operator.onChange(function () { showOrders(); showAlerts(); });
+    Shoe.operator.onChange(function () {
+      showOrders();
+      if (row) {
+        arrangeAlerts(Shoe.bySeverity(alerts), row.state);
+      }
+    });
     Shoe.operator.load();
     byId("log-out").addEventListener("click", function () { Shoe.operator.logOut(); });
   }
