@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -29,9 +30,11 @@ from shoe_daemon.table import (
     RoundReleased,
     Session,
     StaffIrregularityClosed,
+    Table,
 )
 from shoe_daemon.table.alerts import MAX_ALERTS
 from shoe_daemon.table.commands.authority import Authority
+from shoe_daemon.table.table_state import decode_state, encode_state
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.commands.test_command_handler import Bench, set_up
 from tests.table.command_model import random_command
@@ -223,6 +226,32 @@ def test_a_hold_by_a_button_is_not_a_persons_own(eyes: FourEyes) -> None:
     assert eyes.core.table.state.on_hold
     assert eyes.give("resume").command.refused == NEEDS_SUPERVISOR
     assert eyes.give("resume", "Maria", SUPERVISOR).refusal is None
+
+
+def test_a_hold_of_an_older_version_is_not_a_persons_own(eyes: FourEyes) -> None:
+    eyes.give("hold")
+    state = eyes.core.table.state
+    older = msgspec.msgpack.decode(encode_state(state))
+    del older["on_hold_by"]
+    assert decode_state(msgspec.msgpack.encode(older)).on_hold
+    eyes.core.table = Table(decode_state(msgspec.msgpack.encode(older)))
+    assert eyes.give("resume").command.refused == NEEDS_SUPERVISOR
+
+
+def test_a_journal_of_an_older_version_is_folded_as_it_was_judged(eyes: FourEyes) -> None:
+    """Without an operators file a dealer decided, and gave no reason: the journal has both."""
+    with_excess_card(eyes)
+    eyes.core.judge(Command(name="acknowledge", operator="Kim"))
+    eyes.core.judge(Command(name="hold", operator="Maria"))
+    eyes.core.judge(Command(name="resume", operator="Kim"))
+    eyes.core.judge(Command(name="dealer", operator="Kim", dealer="Somebody Else"))
+    assert eyes.core.judge(Command(name="void_round", operator="Kim")).refusal is None
+    table = Table()
+    for each in eyes.core.reader.observations():
+        table.apply(each)
+    folded = eyes.core.table
+    assert (table.public(), table.history()) == (folded.public(), folded.history())
+    assert table.state.seq == folded.state.seq
 
 
 def test_reports_do_not_push_a_grave_irregularity_out(eyes: FourEyes) -> None:
