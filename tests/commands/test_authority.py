@@ -86,6 +86,7 @@ class FourEyes:
             for each in table.state.alerts
             if hold_from is not None and each.data.severity >= hold_from
         }
+        held = {each.number for each in table.state.held}
         hidden = not self._shows_all()
         on_hold, holder, dealer = table.state.on_hold, table.state.on_hold_by, table.state.dealer
         judged = self.core.judge(replace(command, operator="Kim"), None, DEALER)
@@ -101,9 +102,9 @@ class FourEyes:
             if isinstance(data, IrregularityClosed | StaffIrregularityClosed):
                 # Cards that are turned over may disprove it.
                 assert data.id not in grave or (hidden and command.name in SIGNALS)
-            elif isinstance(data, RoundReleased) and not (hidden and command.name in SIGNALS):
-                assert command.name == "resume"
-                assert may_end
+            elif isinstance(data, RoundReleased) and event.round in held:
+                assert command.name == "resume" or (hidden and command.name in SIGNALS)
+                assert may_end or command.name != "resume"
             elif isinstance(data, DealerChanged):
                 assert "Kim" in {data.dealer, data.before if data.dealer is None else None}
 
