@@ -96,6 +96,12 @@ class Setup(Struct, frozen=True):
     beside: Path = Path()
 
     @property
+    def refuses_pins(self) -> bool:
+        """True if PINs would come over a network without TLS, and that is not allowed."""
+        mqtt = self.config.mqtt
+        return mqtt is not None and mqtt.is_plain and not self.config.orders.allow_plain_pins
+
+    @property
     def options(self) -> Options:
         """The options of the table, as in its `session` observations."""
         table = self.config.table

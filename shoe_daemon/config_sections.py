@@ -73,10 +73,13 @@ class OrdersSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             leading slash, it is looked up among the unit's credentials first.
         operator_in_topic: A command to ``cmd/<verb>/<operator>`` is by that operator:
             the broker must let everybody publish under their own name only.
+        allow_plain_pins: PINs are taken over a network without TLS, where others can read
+            them: for laboratories.
     """
 
     operators_file: str | None = None
     operator_in_topic: bool = False
+    allow_plain_pins: bool = False
 
 
 class MetricsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -160,6 +160,11 @@ class Operators:
         """Return the operator of a name; None if there is none, or if the file cannot be used."""
         return self._by_name.get(name) if self.fault is None else None
 
+    def is_supervisor(self, name: str) -> bool:
+        """Return whether a name is that of a supervisor."""
+        operator = self.find(name)
+        return operator is not None and "supervisor" in operator.roles
+
     def names(self) -> list[str]:
         """Return the names of the operators who have a PIN, in the order of the file."""
         found = () if self.fault is not None else self._by_name.values()
@@ -181,7 +186,7 @@ class Operators:
     ) -> bool:
         """
         Check whether an operator may give a command; a privileged one needs a PIN, its preview
-        does not.
+        does not. What else needs one depends on the table's state: see `Needs`.
 
         A PIN is always checked if there is one; that takes a tenth of a second. After six wrong
         PINs of a name within a minute, that name's PIN waits for the end of this minute.

@@ -107,6 +107,11 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
         raise UserError("cmd: the configuration has no [mqtt]; expected a broker")
     beside = Path() if given["config"] is None else given["config"].parent
     mqtt = config.mqtt.checked(beside)
+    if given["ask_pin"] and mqtt.is_plain and not config.orders.allow_plain_pins:
+        raise UserError(
+            f"cmd: --ask-pin: the connection to {mqtt.host} is not encrypted; expected [mqtt.tls] "
+            "in --config, or there allow_plain_pins = true in [orders] (laboratories only)"
+        )
     topics = Topics(config.site, config.table.id, config.mqtt.prefix)
     order = _order(given)
     topic = topics.command(verb, order["operator"] if config.orders.operator_in_topic else None)

@@ -84,6 +84,8 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             among the unit's credentials first, then beside the configuration.
         username: The account at the broker that sends commands; None for that of ``[mqtt]``.
         password_file: The first line is the password of `username`.
+        allow_plain_pins: PINs are sent to a broker over a network without TLS, where others can
+            read them: for laboratories.
         broker: For command lines: host and port; None for the display's own broker, or, where
             that is on loopback, for the host of the page's address.
         config: For command lines: a file with a section ``[mqtt]``, which replaces all other
@@ -94,6 +96,7 @@ class OrderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     broker: str | None = None
     username: Annotated[str, Meta(min_length=1, max_length=60)] | None = None
     password_file: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    allow_plain_pins: bool = False
     config: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
     @property
@@ -343,6 +346,11 @@ class DisplaySetup(Struct, frozen=True):
     tls: tuple[Path, Path] | None = None
     notes: tuple[str, ...] = ()
     history: HistorySetup | None = None
+
+    @property
+    def refuses_pins(self) -> bool:
+        """True if PINs would go over a network without TLS, and that is not allowed."""
+        return self.commanding.is_plain and not self.config.display.orders.allow_plain_pins
 
 
 def is_display(path: Path) -> bool:

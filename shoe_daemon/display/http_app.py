@@ -184,6 +184,7 @@ class HttpApp:
                 setup.commanding,
                 Logins("pins", proxies, guessable=True),
                 behind_proxy=self._settings.pit.behind_proxy,
+                refuses_pins=setup.refuses_pins,
                 find_table=self._find_table,
             )
 

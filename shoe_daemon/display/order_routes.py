@@ -109,6 +109,7 @@ class OrderRoutes:
         mqtt: The broker, with the account that sends commands.
         logins: Checks their PINs.
         behind_proxy: A reverse proxy passes requests on.
+        refuses_pins: A PIN would go to the broker over a network without TLS.
         find_table: Returns site and table of a table's key; None for an unknown one.
     """
 
@@ -119,11 +120,13 @@ class OrderRoutes:
         logins: Logins,
         *,
         behind_proxy: bool,
+        refuses_pins: bool = False,
         find_table: Callable[[str], tuple[str, str] | None],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._operators, self._mqtt = operators, mqtt
         self._behind_proxy, self._find_table = behind_proxy, find_table
+        self._refuses_pins = refuses_pins
         self._sessions, self._monotonic = OperatorSessions(monotonic), monotonic
         self._logins = logins
         self._senders = ThreadPoolExecutor(MAX_COMMANDS, "commands")
@@ -207,7 +210,8 @@ class OrderRoutes:
             raise _RefusedError(HTTPStatus.BAD_REQUEST, "fields", "id: missing or invalid")
         without_pin = {key: value for key, value in body.items() if key != "pin"}
         sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
-        if privileged and body.get("dry_run") is not True:
+        # Whether another order takes the PIN depends on the table's state: the preview tells.
+        if (privileged or "pin" in body) and body.get("dry_run") is not True:
             if not session.was_sent(command_id, sent):
                 await self._check_pin(request, session.operator, body.get("pin"), session)
             session.note_sent(command_id, sent)
@@ -309,7 +313,10 @@ class OrderRoutes:
     async def _check_pin(
         self, request: Request, name: str, pin: object, session: OperatorSession | None
     ) -> None:
-        """Check the PIN of a log-in, or of a running session."""
+        """Check the PIN of a log-in, or of a running session, whose order is forwarded."""
+        if session is not None and self._refuses_pins:
+            reason = make_detail("refused_plain_pin")
+            raise _RefusedError(HTTPStatus.FORBIDDEN, "plain_broker", reason)
         if not isinstance(pin, str):
             raise _RefusedError(HTTPStatus.FORBIDDEN, "pin", make_detail("refused_needs_pin"))
         is_right = partial(self._current().is_right, name, pin[:MAX_PIN_LENGTH])

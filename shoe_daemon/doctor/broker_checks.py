@@ -24,7 +24,6 @@ from shoe_daemon.notify.notify_config import NotifySetup
 from shoe_daemon.notify.notify_service import topic_filters as notify_filters
 
 _RETAINED_WAIT_S: Final = 1.0
-_LOOPBACK_HOSTS: Final = ("127.0.0.1", "localhost", "::1")
 _STAFF_ALERTS_OFF: Final = (
     "the pit shows no alert that only staff may see: staff_alerts = true in [display.pit], with "
     f"an account that may read {STAFF_ALERTS}, such as pit-display of mosquitto-shoe.acl"
@@ -75,6 +74,21 @@ def check_notify_broker(setup: NotifySetup) -> Iterator[Finding]:
     )
 
 
+def check_pins(settings: MqttSettings, *, refused: bool, section: str) -> Iterator[Finding]:
+    """Check that PINs do not travel over a network without TLS; `section` may allow it."""
+    if not settings.is_plain:
+        return
+    way = f"the connection to {settings.host} is not encrypted"
+    if refused:
+        text = (
+            f"every order with a PIN is refused: {way}; set up [mqtt.tls], or in a laboratory "
+            f"allow_plain_pins = true in [{section}]"
+        )
+    else:
+        text = f"others on the network can read the PINs: {way} (allow_plain_pins)"
+    yield Finding("orders", "bad", text)
+
+
 def _test(
     settings: MqttSettings,
     notes: Collection[str],
@@ -100,7 +114,7 @@ def _test(
         yield Finding("broker", "bad", text)
         yield from _certificates(settings, None)
         return
-    if settings.tls is None and host not in _LOOPBACK_HOSTS:
+    if settings.is_plain:
         yield Finding("broker", "note", "the connection is not encrypted: no [mqtt.tls]")
 
 

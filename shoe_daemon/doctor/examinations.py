@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 
 from drivers import StoresEvidence
 from shoe_daemon.config import Setup
-from shoe_daemon.display.display_config import DisplaySetup
+from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.doctor.broker_checks import (
     check_display_broker,
     check_notify_broker,
+    check_pins,
     check_table_broker,
 )
 from shoe_daemon.doctor.finding_and_addresses import Finding, check_listen, check_reachable
@@ -35,6 +36,7 @@ from shoe_daemon.doctor.reader_lamp_and_witness_checks import (
     light_lamp,
 )
 from shoe_daemon.game import IRREGULARITIES
+from shoe_daemon.http_security import is_loopback
 from shoe_daemon.journal.writer_lock import is_written
 from shoe_daemon.notify.notify_config import NotifySetup, RecipientSettings
 from shoe_daemon.notify.notify_service import load_state
@@ -87,6 +89,8 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     yield from check_table_broker(setup)
     if setup.operators is not None and setup.operators.is_open:
         yield Finding("orders", "bad", str(setup.operators.alert))
+    if setup.operators is not None and setup.config.mqtt is not None:
+        yield from check_pins(setup.config.mqtt, refused=setup.refuses_pins, section="orders")
     yield from _undetected(setup)
 
 
@@ -102,8 +106,25 @@ def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
         text = f"open to everybody who reaches {display.listen}: set [display.pit]"
         yield Finding("pit", "bad", text)
     yield from check_display_broker(setup)
+    if setup.operators is not None:
+        yield from check_pins(
+            setup.commanding, refused=setup.refuses_pins, section="display.orders"
+        )
+        yield from _check_pages(setup)
     if _KIOSK_ENABLED.is_symlink():
         yield examine_kiosk()
+
+
+def _check_pages(setup: DisplaySetup) -> Iterator[Finding]:
+    """Check that browsers on other computers can log in: only over TLS."""
+    display = setup.config.display
+    is_own = is_loopback(parse_listen(display.listen)[0])
+    if not (setup.tls or display.pit.behind_proxy or is_own):
+        text = (
+            "no page of another computer takes a PIN, because it is not encrypted: set up "
+            "[display.tls], or a proxy with TLS"
+        )
+        yield Finding("orders", "bad", text)
 
 
 def examine_notify(setup: NotifySetup) -> Iterator[Finding]:

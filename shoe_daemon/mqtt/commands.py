@@ -139,6 +139,7 @@ class PendingCommand(Struct, eq=False):
         refused: Why it is refused whatever the table's state is; None if it is not.
         expires_us: Microseconds since 1970; None where it does not expire.
         pin: As it was received; never to be stored.
+        supervisor: The operators file makes the operator a supervisor.
         pin_verified: The operator's PIN was right.
         response_topic: Where to reply besides ``reply/<id>``.
         correlation: Correlation data of the reply.
@@ -149,6 +150,7 @@ class PendingCommand(Struct, eq=False):
     refused: Detail | None = None
     expires_us: int | None = None
     pin: str | None = None
+    supervisor: bool = False
     pin_verified: bool = False
     response_topic: str | None = None
     correlation: bytes | None = None

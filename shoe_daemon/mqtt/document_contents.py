@@ -310,6 +310,9 @@ class Preview(Struct, frozen=True, kw_only=True):
         faces_hidden: The order may turn over cards that lie face down: what it would do is not
             told before it is done. Such a card may also decide whether `undo` is refused.
         left_out: The last events that did not fit into this message.
+        needs_pin: The order takes a supervisor with PIN, at this moment; false without an
+            operators file.
+        needs_reason: The order takes a reason; likewise.
         seq: The last event before the order; give it as `expects_seq`.
     """
 
@@ -318,6 +321,8 @@ class Preview(Struct, frozen=True, kw_only=True):
     events: tuple[PreviewedEvent, ...]
     faces_hidden: bool
     left_out: int = 0
+    needs_pin: bool = False
+    needs_reason: bool = False
     seq: int
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import asdict, replace
 
 from shoe_daemon.configured_files_and_credentials import find_file, path_of, read_secret
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, Topics
 
 SESSION_EXPIRY_S: Final = 60
@@ -90,6 +91,11 @@ class MqttSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     def address(self) -> tuple[str, int]:
         """Host and port; the standard port by default."""
         return self.host, self.port or (_TLS_PORT if self.tls else _PLAIN_PORT)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if others on a network could read what is sent: no TLS, and another computer."""
+        return self.tls is None and not is_loopback(self.host)
 
     def beside(self, folder: Path) -> MqttSettings:
         """Return the same settings with absolute paths, relative to a folder."""

@@ -36,6 +36,7 @@ from shoe_daemon.service.command_ids import KEPT_S, MAX_IDS, CommandIds
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import (
     COMMANDS,
+    Authority,
     Command,
     Detail,
     Event,
@@ -79,6 +80,8 @@ _TOO_MANY: Final = make_detail("refused_too_many")
 _IDS_FULL: Final = make_detail("refused_ids_full")
 
 _REPLAY: Final = "replay"
+"""It changes nothing: the broker's rights decide who may order it."""
+
 _UNKNOWN_VERB: Final = "unknown"
 
 
@@ -102,7 +105,7 @@ class CommandHandler:
         self._session = session
         self._enqueue = enqueue
         self._operator_in_topic = setup.config.orders.operator_in_topic
-        self._operators = setup.operators
+        self._operators, self._refuses_pins = setup.operators, setup.refuses_pins
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
         self._operators_read_at = time.monotonic()
         self._alert: str | None = None
@@ -166,7 +169,10 @@ class CommandHandler:
             self._authenticate_or_enqueue(pending)
 
     def _parse(self, incoming: IncomingCommand) -> PendingCommand:
-        return parse_command(incoming, operator_in_topic=self._operator_in_topic)
+        pending = parse_command(incoming, operator_in_topic=self._operator_in_topic)
+        if self._refuses_pins and pending.pin is not None:
+            pending.refused = pending.refused or make_detail("refused_plain_pin")
+        return pending
 
     def _authenticate_or_enqueue(self, pending: PendingCommand) -> None:
         if self._pin_checker is None:
@@ -188,10 +194,11 @@ class CommandHandler:
         now = self._core.clock.monotonic()
         earlier = self._ids.find(pending.command.id, now)
         refusal = self._refusal(pending, earlier)
+        authority = self._authority_of(pending)
         is_claimed = pending.command.claimed and not pending.pin_verified
         command = replace(pending.command, claimed=is_claimed)
         if pending.dry_run:
-            self._preview(pending, command, refusal, earlier)
+            self._preview(pending, command, refusal, earlier, authority)
             return []
         if earlier is not None and refusal is not None:
             # The journal has the first command with this id: repeats may come without end.
@@ -202,7 +209,7 @@ class CommandHandler:
             self._refuse(pending, _IDS_FULL)
             return []
         try:
-            judged = self._core.judge(command, refusal)
+            judged = self._core.judge(command, refusal, authority)
         except JournalUnwritable as error:
             self._refuse(pending, make_detail("refused_not_recorded", reason=str(error)))
             return []
@@ -226,8 +233,9 @@ class CommandHandler:
         command: Command,
         refusal: Detail | None,
         earlier: Earlier | None,
+        authority: Authority | None,
     ) -> None:
-        previewed = self._core.preview(command, refusal)
+        previewed = self._core.preview(command, refusal, authority)
         preview, replayed = None, None
         if previewed.refusal is None:
             replayed = self._replayed(previewed.command, previewed.seq)
@@ -236,6 +244,8 @@ class CommandHandler:
                 before=previewed.before,
                 events=previewed_events(previewed.events),
                 faces_hidden=previewed.faces_hidden,
+                needs_pin=previewed.needs.supervisor,
+                needs_reason=previewed.needs.reason,
                 seq=previewed.seq,
             )
         self._reply(
@@ -261,10 +271,14 @@ class CommandHandler:
         if self._pin_checker is not None:
             self._pin_checker.shutdown(wait=False)
 
+    def _authority_of(self, pending: PendingCommand) -> Authority | None:
+        """Return the sender's authority; None where everybody may give the command."""
+        is_free = self._operators is None or pending.command.name == _REPLAY
+        return None if is_free else Authority(pending.supervisor, pending.pin_verified)
+
     def _authenticate(self, pending: PendingCommand) -> None:
         command, operators = pending.command, self._operators
         order = COMMANDS.get(command.name)
-        # A replay changes nothing: the broker's rights decide who may order one.
         is_free = command.name == _REPLAY or pending.refused
         if operators and order and command.operator and not is_free:
             try:
@@ -274,6 +288,7 @@ class CommandHandler:
                     privileged=order.privileged,
                     preview=pending.dry_run,
                 )
+                pending.supervisor = operators.is_supervisor(command.operator)
             except AuthenticationError as error:
                 pending.refused = error.reason
             except Exception as error:  # noqa: BLE001 - on this thread it would be lost

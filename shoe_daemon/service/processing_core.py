@@ -33,11 +33,13 @@ from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service.floods import Floods
 from shoe_daemon.table import (
     BUTTON_COMMANDS,
+    Authority,
     Command,
     Detail,
     Event,
     Gap,
     GapDetail,
+    Needs,
     Observation,
     PreviewedCommand,
     ReaderRecord,
@@ -251,7 +253,12 @@ class Core:
             lambda: [Entry(steps=[step for each in stamped for step in self._steps(each)])]
         )
 
-    def judge(self, command: Command, refusal: Detail | None = None) -> JudgedCommand:
+    def judge(
+        self,
+        command: Command,
+        refusal: Detail | None = None,
+        authority: Authority | None = None,
+    ) -> JudgedCommand:
         """
         Journal an operator's command as of now, refused or not; a command that does
         not fit the table's state is refused here. A refused ``replay`` is not journaled:
@@ -260,6 +267,8 @@ class Core:
         Args:
             command: The command, without a time and not refused yet.
             refusal: The reason to refuse it whatever the table's state is.
+            authority: The sender's, by which it is judged what the command needs at this moment;
+                None where everybody may give every command.
 
         Raises:
             JournalUnwritable: As `process`.
@@ -271,7 +280,11 @@ class Core:
         def make_entries() -> list[Entry]:
             steps = list(self._passed_deadlines(self.table, at))
             stamped = replace(command, at=at)
-            reason = refusal or _sequence_refusal(stamped, self.table.state.seq)
+            reason = refusal
+            if reason is None and authority is not None:
+                needs = self.table.needs(stamped)
+                reason = needs.refusal(stamped, authority, preview=False)
+            reason = reason or _sequence_refusal(stamped, self.table.state.seq)
             reason = reason or self.table.refusal(stamped)
             stamped = replace(stamped, refused=None if reason is None else reason.text)
             caused: Sequence[Event] = ()
@@ -286,17 +299,28 @@ class Core:
         stamped, reason, caused = judged[0]
         return JudgedCommand(stamped, reason, list(caused), before + events)
 
-    def preview(self, command: Command, refusal: Detail | None = None) -> PreviewedCommand:
+    def preview(
+        self,
+        command: Command,
+        refusal: Detail | None = None,
+        authority: Authority | None = None,
+    ) -> PreviewedCommand:
         """
         Return what an operator's command would do as of now, after all deadlines that have passed.
 
-        Nothing changes, neither the table nor the journal. `refusal` is as in `judge`.
+        Nothing changes, neither the table nor the journal. `refusal` and `authority` are
+        as in `judge`.
         """
         at, table = self.clock.at(), self.table.copy()
         for _ in self._passed_deadlines(table, at):
             pass
-        reason = refusal or _sequence_refusal(command, table.state.seq)
-        return table.preview(self._with_chain_head(table, replace(command, at=at)), reason)
+        command, reason, needs = replace(command, at=at), refusal, Needs()
+        if reason is None and authority is not None:
+            needs = table.needs(command)
+            reason = needs.refusal(command, authority, preview=True)
+        reason = reason or _sequence_refusal(command, table.state.seq)
+        previewed = table.preview(self._with_chain_head(table, command), reason)
+        return previewed._replace(needs=needs)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """

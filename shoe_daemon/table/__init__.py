@@ -167,6 +167,7 @@ from shoe_daemon.table.public_document_types import (
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
+    from shoe_daemon.table.commands.authority import Authority, Needs
     from shoe_daemon.table.commands.dispatch import COMMANDS
     from shoe_daemon.table.table import PreviewedCommand, Table, decode_log, replay
     from shoe_daemon.table.table_state import TableState
@@ -183,6 +184,7 @@ __all__ = [
     "AbortCause",
     "Alert",
     "AnyObservation",
+    "Authority",
     "BettingClosed",
     "BettingOpen",
     "Booted",
@@ -218,6 +220,7 @@ __all__ = [
     "LastRound",
     "Link",
     "Lock",
+    "Needs",
     "NoMoreBets",
     "Observation",
     "Options",
@@ -279,7 +282,9 @@ __all__ = [
 ]
 
 _LAZY: Final = {
+    "Authority": "commands.authority",
     "COMMANDS": "commands.dispatch",
+    "Needs": "commands.authority",
     "undetectable_kinds": "undetectable_irregularities",
     "decode_log": "table",
     "replay": "table",

@@ -113,7 +113,8 @@ def _make_room(context: TableContext, alerts: list[OpenAlert]) -> None:
         close_alert(context, oldest, "continue", "too many are open: the oldest gave way")
     elif len(alerts) > MAX_HOLDING_ALERTS:
         # The table goes on hold: a person has to resume it before a result is published.
-        context.state.on_hold |= not alerts[-1].staff_only
+        if not alerts[-1].staff_only:
+            context.state.on_hold, context.state.on_hold_by = True, None
         context.state.alerts.pop()
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DealingStyle, Result
 from shoe_daemon.table import observations
-from shoe_daemon.table.commands import corrections, dispatch, undo
+from shoe_daemon.table.commands import authority, corrections, dispatch, undo
 from shoe_daemon.table.detail_texts import Detail, uncoded_detail
 from shoe_daemon.table.event_envelope import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
@@ -63,6 +63,7 @@ class PreviewedCommand(NamedTuple):
         faces_hidden: Its effect may depend on cards that lie face down, and is left out. Such a
             card may also decide whether an ``undo`` is refused.
         refusal: The reason of a refusal with its code; None where it would be accepted.
+        needs: What the command needs at a table with an operators file.
     """
 
     command: observations.Command
@@ -72,6 +73,7 @@ class PreviewedCommand(NamedTuple):
     after: RoundDocuments | None = None
     faces_hidden: bool = False
     refusal: Detail | None = None
+    needs: authority.Needs = authority.Needs()
 
 
 class Table:
@@ -131,6 +133,23 @@ class Table:
     def refusal(self, command: observations.Command) -> Detail | None:
         """Return the reason to refuse a command now; None accepts it."""
         return dispatch.command_refusal(self._context, command)
+
+    def needs(self, command: observations.Command) -> authority.Needs:
+        """
+        Return what a command needs at its time, at a table with an operators file.
+
+        An earlier deadline has to be applied before. Cards that lie face down do not count:
+        what follows when they are turned over is not decided by the command.
+        """
+        context, handler = self._context, dispatch.COMMANDS.get(command.name)
+        if handler is None:
+            return authority.Needs()
+        supervisor = handler.privileged
+        if not supervisor and not dispatch.may_show_faces(context, command):
+            copy = self.copy()
+            copy.apply(command)
+            supervisor = authority.is_supervisors(context, command, copy.state)
+        return authority.Needs(supervisor, authority.needs_reason(context, command))
 
     def preview(
         self, command: observations.Command, refusal: Detail | None = None

@@ -123,6 +123,7 @@ class TableState(Struct):
         placing: Only a camera has reported cards so far.
         held: Results that wait for a person, oldest first.
         on_hold: A person has put the table on hold.
+        on_hold_by: Who has; None if that is not known, or if several persons have.
         dealer: Who has signed on as the dealer; None if nobody has.
         changes: The commands of this shoe that can be undone, the latest last.
         since: The observations after the first of them.
@@ -155,6 +156,7 @@ class TableState(Struct):
     last_result: LastResult | None = None
     held: list[HeldResult] = []
     on_hold: bool = False
+    on_hold_by: str | None = None
     dealer: str | None = None
     changes: list[UndoableCommand] = []
     since: list[AnyObservation] = []

@@ -52,6 +52,7 @@ from tests.volume import sample, volume
 pytestmark = pytest.mark.mosquitto
 
 LANGUAGES = ("en", "zh-hans", "zh-hant")
+REASON = "seen on the camera"
 NATURAL = ("P1:9S", "B1:2H", "P2:KD", "B2:3C")
 _numbers = count(1)
 
@@ -111,13 +112,16 @@ class Hand:
         self.page.press("#sheet-pin", "Enter")
 
     def step(self, *steps: str) -> str:
-        """Wait for one of these steps of the sheet; return it."""
+        """Wait for one of these steps of the sheet, enter the reason it asks for; return it."""
         some = ",".join(f'#sheet[data-step="{step}"]' for step in steps)
         try:
-            return str(self.page.locator(some).get_attribute("data-step"))
+            found = str(self.page.locator(some).get_attribute("data-step"))
         except TimedOutError as error:
             shown = self.page.locator("#sheet").evaluate("node => node.outerHTML")
             raise AssertionError(f"not {steps}: {shown}") from error
+        if found == "preview" and self.page.locator("#sheet-reason").count():
+            self.page.fill("#sheet-reason", REASON)
+        return found
 
     def enter_pin(self, pin: str = PIN) -> None:
         """Enter the PIN, if the sheet asks for one."""
@@ -219,6 +223,60 @@ def test_a_corrected_card_is_seen_before_and_after(
     hand.step("done")
     (command,) = commands(table)
     assert (command.name, command.slot, command.card) == ("correct_card", "P1", "8H")
+    assert command.reason == REASON
+    phone.assert_clean()
+
+
+def test_a_correction_takes_a_reason(stage: Stage, table: Table, phone: Watched) -> None:
+    play(table, "P")
+    hand = Hand(phone, stage, table)
+    hand.tap('[data-order="void-round"]')
+    hand.log_in()
+    hand.step("preview")
+    hand.page.fill("#sheet-reason", " ")
+    hand.tap("#sheet-do")
+    assert hand.page.evaluate("document.activeElement.id") == "sheet-reason"
+    assert_accessible(hand.page)
+    assert commands(table) == []
+    hand.page.fill("#sheet-reason", "a card fell off the table")
+    hand.page.press("#sheet-reason", "Enter")
+    hand.step("done")
+    assert [each.reason for each in commands(table)] == ["a card fell off the table"]
+    phone.assert_clean()
+
+
+@pytest.mark.parametrize("language", sample(LANGUAGES, 3))
+def test_a_dealer_calls_the_supervisor_who_decides_with_his_pin(
+    stage: Stage, table: Table, phone: Watched, language: str
+) -> None:
+    one_card_too_many(table)
+    hand = Hand(phone, stage, table, language)
+    page = hand.page
+    page.locator(".proposal .order-button").first.wait_for()
+    hand.tap('#order-buttons [data-order="hold"]')
+    hand.tap('[data-operator="Kim"]')
+    hand.log_in(OTHER_PIN)
+    hand.step("preview")
+    assert page.locator("#sheet-pin").count() == 0
+    hand.tap("#sheet-do")
+    hand.step("done")
+    hand.tap("#sheet-do")
+    for verb in ("rule", "void-round", "correct-card", "new-shoe"):
+        assert page.locator(f'[data-order="{verb}"]').count() == 0
+    assert_accessible(page)
+    hand.tap(".unfold")
+    hand.tap('.alert [data-order="acknowledge"]')
+    hand.step("refused")
+    hand.tap("#sheet-do")
+    hand.tap('[data-operator="Maria"]')
+    hand.log_in()
+    hand.step("preview")
+    hand.tap("#sheet-do")
+    hand.step("done")
+    wait_for(lambda: not alerts(table), "no alert")
+    told = [(each.name, each.operator, each.claimed, each.refused) for each in commands(table)]
+    # The refused preview is in no journal.
+    assert told == [("hold", "Kim", True, None), ("acknowledge", "Maria", False, None)]
     phone.assert_clean()
 
 
@@ -377,16 +435,14 @@ def test_a_lost_answer_is_asked_for_again_and_the_order_carried_out_once(
 
 
 def test_a_key_that_is_held_down_confirms_nothing(
-    stage: Stage, opened: Callable[..., Table], phone: Watched
+    stage: Stage, table: Table, phone: Watched
 ) -> None:
-    table = opened("management")
-    one_card_too_many(table)
     hand = Hand(phone, stage, table)
-    hand.tap('[data-order="acknowledge"]')
+    hand.tap('#order-buttons [data-order="hold"]')
     hand.log_in()
     hand.step("preview")
     hand.page.click("#sheet-close")
-    hand.page.focus('[data-order="acknowledge"]')
+    hand.page.focus('#order-buttons [data-order="hold"]')
     hand.page.keyboard.down("Enter")
     hand.step("preview")
     hand.page.keyboard.down("Enter")
@@ -589,7 +645,7 @@ class TestDealer:
         one_card_too_many(table)
         assert say('[data-say="stop"]') == "Card too many"
         assert "Leave everything as it lies." in screen.page.inner_text("#more")
-        table.order("acknowledge", operator="Kim")
+        table.order("acknowledge", operator="Maria", pin=PIN)
         say(':not([data-say="stop"])')
 
     def test_a_reader_that_is_lost_takes_the_place_of_the_due_card(
@@ -661,6 +717,44 @@ class TestDealer:
         # Who signs off is logged out too.
         page.click("#sign")
         page.wait_for_selector('#sheet[data-step="log-in"]')
+        screen.assert_clean()
+
+    def test_a_supervisor_signs_another_off_with_the_pin(
+        self, table: Table, screen: Watched
+    ) -> None:
+        page = screen.page
+        assert table.order("dealer", operator="Kim", dealer="Kim")["ok"]
+        page.wait_for_function(
+            "() => document.getElementById('dealer-name').textContent.includes('Kim')"
+        )
+        page.click("#sign")
+        page.fill("#sheet-name", "Maria")
+        page.fill("#sheet-pin", PIN)
+        page.click("#sheet-do")
+        page.wait_for_selector('#sheet[data-step="preview"]')
+        page.fill("#sheet-pin", PIN)
+        page.click("#sheet-do")
+        page.wait_for_selector("#sheet.hidden", state="attached")
+        changed = table.of("event/dealer_changed")[-1].json["data"]
+        assert (changed["before"], changed["dealer"], changed["operator"]) == (
+            *("Kim", None),
+            "Maria",
+        )
+
+    def test_a_dealer_relieves_another(self, table: Table, screen: Watched) -> None:
+        page = screen.page
+        assert table.order("dealer", operator="Guessed", dealer="Guessed")["ok"]
+        page.wait_for_function(
+            "() => document.getElementById('dealer-name').textContent.includes('Guessed')"
+        )
+        page.click("#sign")
+        page.fill("#sheet-name", "Kim")
+        page.fill("#sheet-pin", OTHER_PIN)
+        page.click("#sheet-do")
+        page.wait_for_function(
+            "() => document.getElementById('dealer-name').textContent.includes('Kim')"
+        )
+        page.wait_for_selector("#sheet.hidden", state="attached")
         screen.assert_clean()
 
     def test_to_tap_log_in_twice_gives_the_order_once(self, table: Table, screen: Watched) -> None:
@@ -894,8 +988,8 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
 ) -> None:
     """
     All that goes wrong in the demo is resolved on a phone, in three languages, in at most three
-    taps and without typing anything but the PIN. In the end the journal, the page and the log
-    tell the same, and the rounds published are those dealt.
+    taps and without typing anything but the PIN, and the reason of a correction. In the end the
+    journal, the page and the log tell the same, and the rounds published are those dealt.
     """
     table = opened(wanted.policy, TABLE)
     with JournalReader(table.journal) as journal:
@@ -913,8 +1007,8 @@ def test_a_supervisor_decides_every_misdeal_of_a_shoe_on_the_page(
     orders = commands(table)
     assert [each.name.replace("_", "-") for each in orders] == [each.order for each in decisions]
     assert all(each.refused is None and each.operator == "Maria" for each in orders)
-    # The PIN goes to the table with the orders that take it.
-    assert all(each.claimed is (each.name == "acknowledge") for each in orders)
+    # The PIN goes to the table with the orders that take it: what these decided held a result.
+    assert not any(each.claimed for each in orders)
     assert supervisor.page.lines() == account.lines()
     assert_log_is(account, phone.page, stage.display.url, f"{SITE}.{table.name}")
     check = ResultCheck()

@@ -107,6 +107,32 @@ def test_a_dealer_gives_the_orders_that_change_nothing_said(guarded: Pit) -> Non
 
 
 @pytest.mark.mosquitto
+def test_what_a_dealer_may_not_decide_alone(guarded: Pit) -> None:
+    """Over the broker: an irregularity that holds, a supervisor's hold, another dealer."""
+    guarded.draw("P1:9S", "B1:2H", "P2:KD", "B2:3C")
+    guarded.shoe.draw("P3:4C")
+    wait_for(lambda: guarded.of("alert/active")[-1].json["alerts"], "a card too many")
+    supervisor, pin = "this order takes a supervisor", "this order takes the operator's PIN"
+    assert guarded.order("hold")["ok"]
+    for verb, fields in (
+        ("acknowledge", {}),
+        ("resume", {}),
+        ("dealer", {"dealer": "Somebody Else"}),
+        ("dealer", {"dealer": "Maria"}),
+    ):
+        assert guarded.order(verb, operator="Kim", **fields)["refused"] == supervisor
+        assert guarded.order(verb, operator="Kim", dry_run=True, **fields)["refused"] == supervisor
+    assert guarded.order("acknowledge")["refused"] == pin
+    preview = guarded.order("acknowledge", dry_run=True)["preview"]
+    assert (preview["needs_pin"], preview["needs_reason"]) == (True, False)
+    assert not guarded.order("no-more-bets", dry_run=True)["preview"]["needs_pin"]
+    assert guarded.order("acknowledge", pin=PIN)["ok"]
+    assert guarded.order("dealer", operator="Kim", dealer="Kim")["ok"]
+    assert guarded.order("void-round", pin=PIN)["refused"] == "this order takes a reason"
+    assert guarded.order("void-round", pin=PIN, reason="a card too many")["ok"]
+
+
+@pytest.mark.mosquitto
 def test_the_pin_is_written_down_nowhere(capfd: pytest.CaptureFixture[str], guarded: Pit) -> None:
     guarded.order("new-shoe", pin=PIN)
     guarded.order("void-round", pin=PIN)

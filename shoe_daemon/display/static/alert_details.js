@@ -52,7 +52,15 @@ window.Shoe = Shoe;
     return Boolean(Shoe.page().order_verbs);
   }
 
+  /* Whether the role of who is logged in has an order. */
+  function has(verb) {
+    return !givesOrders() || Shoe.operator.may(verb);
+  }
+
   function createCommand(verb, fields, title) {
+    if (!has(verb)) {
+      return Shoe.el("p", { "class": "hint", text: Shoe.word("supervisor_decides") });
+    }
     if (givesOrders()) {
       return Shoe.orderSheet.button(verb, fields, title);
     }
@@ -105,7 +113,7 @@ window.Shoe = Shoe;
   }
 
   function createOtherCommand(word, verb, fields, values) {
-    return Shoe.el("li", null, [
+    return !has(verb) ? null : Shoe.el("li", null, [
       givesOrders() ? null
         : Shoe.el("span", { "class": "other-word", text: Shoe.word(word, values) }),
       createCommand(verb, fields, Shoe.word(word, values))
@@ -230,7 +238,7 @@ window.Shoe = Shoe;
         proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {
           return createProposal(alert, each);
         })) : createNoProposals(state),
-        givesOrders() && CARD_MAY_BE_CORRECTED[alert.data.kind]
+        givesOrders() && has("correct-card") && CARD_MAY_BE_CORRECTED[alert.data.kind]
           ? Shoe.el("div", { "class": "wrong-cards" }) : null,
         createFolded(alert, !proposals.length)
       ])

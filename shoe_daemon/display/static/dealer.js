@@ -171,19 +171,32 @@
     Shoe.setClass(byId("dealer-now"), "hidden", !Shoe.page().order_verbs || !row.state);
     Shoe.setText(byId("dealer-name"), dealer ? Shoe.word("event_dealer_changed",
       { dealer: dealer }) : Shoe.word("event_dealer_changed_off"));
-    Shoe.setText(byId("sign"), Shoe.word(dealer ? "dealer_sign_off" : "dealer_sign_on"));
+    Shoe.setText(byId("sign"), signWord(dealer));
     byId("sign").disabled = lost || row.fresh.is !== "live";
   }
 
+  /* Who is logged in signs off himself, or as a supervisor whoever deals; else he signs on. */
+  function signsOff() {
+    var dealer = row.state && row.state.dealer;
+    return Boolean(dealer) && (dealer === Shoe.operator.name ||
+      Shoe.operator.roles.indexOf("supervisor") >= 0);
+  }
+
+  function signWord(dealer) {
+    var words = [Shoe.word("dealer_sign_on"), Shoe.word("dealer_sign_off")];
+    return dealer && !Shoe.operator.name ? words.join(" / ") : words[Number(signsOff())];
+  }
+
   function sign() {
-    var isOn = Boolean(row.state.dealer);
-    Shoe.orderSheet.open(row.key, "dealer",
-      { dealer: isOn ? null : function () { return Shoe.operator.name; } },
-      Shoe.word(isOn ? "dealer_sign_off" : "dealer_sign_on"), true, function () {
-        if (isOn) {
-          Shoe.operator.logOut();
-        }
-      });
+    var isOff = false;
+    Shoe.orderSheet.open(row.key, "dealer", { dealer: function () {
+      isOff = signsOff();
+      return isOff ? null : Shoe.operator.name;
+    } }, signWord(row.state.dealer), true, function () {
+      if (isOff) {
+        Shoe.operator.logOut();
+      }
+    });
   }
 
   function show() {

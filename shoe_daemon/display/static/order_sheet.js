@@ -12,6 +12,7 @@
  * For tests:
  *     #sheet               data-step: log-in, choose, preview, asked (on its way), done, refused,
  *                          lost; data-verb
+ *     #sheet-reason        the reason
  *     #sheet-pin           the PIN; [data-operator] who logs in; [data-choice] what is chosen
  *     #sheet-do            carries the order out; #sheet-close
  *     #sheet-told          what happened, in a sentence
@@ -89,6 +90,13 @@ window.Shoe = Shoe;
         maxlength: "64", autocapitalize: "off", spellcheck: "false"
       })
     ]);
+  }
+
+  function reasonField() {
+    var field = Shoe.el("input", { id: "sheet-reason", maxlength: "200", autocomplete: "off" });
+    field.value = now.fields.reason || "";
+    return Shoe.el("label", { "class": "pin reason" },
+      [Shoe.el("span", { text: Shoe.word("sheet_reason") }), field]);
   }
 
   /* Only the pit tells who may log in; elsewhere the last name is remembered. */
@@ -322,35 +330,44 @@ window.Shoe = Shoe;
     ];
   }
 
-  function isPrivileged() {
-    return Boolean((Shoe.page().order_verbs || {})[now.verb]);
+  /* Some orders always take the PIN; of others the table tells, with the preview. */
+  function needsPin() {
+    return now.needsPin || Boolean((Shoe.page().order_verbs || {})[now.verb]);
   }
 
   function showPreview(preview) {
-    var asksPin = isPrivileged() && !now.pin;
+    var asksPin;
+    var fields;
 
     function go() {
       var field = byId("sheet-pin");
-      if (field && !field.value) {
-        field.focus();
+      var empty = fields.filter(function (each) { return !each.value.trim(); })[0];
+      if (empty) {
+        empty.focus();
         return;
       }
       execute(preview.seq, field ? field.value : now.pin);
     }
 
+    now.needsPin = Boolean(preview.needs_pin);
+    asksPin = needsPin() && !now.pin;
+
     show("preview", [
       now.why ? Shoe.sentenceElement("p", "told bad", now.why) : null,
       createPreview(preview),
+      preview.needs_reason ? reasonField() : null,
       asksPin ? pinField() : null,
       button(now.title, "do", go, "sheet-do")
     ]);
     now.why = null;
-    if (asksPin) {
-      onEnter(byId("sheet-pin"), go);
-      byId("sheet-pin").focus();
-    } else {
-      byId("sheet-do").focus();
+    fields = [byId("sheet-reason"), byId("sheet-pin")].filter(Boolean);
+    fields.forEach(function (field) { onEnter(field, go); });
+    if (byId("sheet-reason")) {
+      byId("sheet-reason").addEventListener("input", function (event) {
+        now.fields.reason = event.target.value.trim();
+      });
     }
+    (fields[0] || byId("sheet-do")).focus();
   }
 
   function send(order, then, unanswered) {
@@ -390,7 +407,13 @@ window.Shoe = Shoe;
   }
 
   function execute(seq, pin) {
-    give(withFields({ expects_seq: seq, pin: isPrivileged() ? pin : null }));
+    give(withFields({ expects_seq: seq, pin: needsPin() ? pin : null }));
+  }
+
+  /* What the order needs may have changed since the preview; a direct one has none. */
+  function isLacking(reply) {
+    return Boolean(reply) && !reply.earlier &&
+      (reply.detail_code === "refused_needs_pin" || reply.detail_code === "refused_needs_reason");
   }
 
   function give(order) {
@@ -417,9 +440,10 @@ window.Shoe = Shoe;
         } else {
           showDone();
         }
-      } else if (outcome.code === "pin") {
+      } else if (outcome.code === "pin" || isLacking(reply)) {
         now.pin = null;
-        now.why = Shoe.sentence(outcome, outcome.refused);
+        now.why = reply ? Shoe.sentence(reply, reply.refused)
+          : Shoe.sentence(outcome, outcome.refused);
         askPreview();
       } else {
         showFailure(outcome, next);
@@ -430,7 +454,7 @@ window.Shoe = Shoe;
 
   /* An order whose answer was lost, after a new log-in: the same one, with the same id. */
   function giveAgain() {
-    if (isPrivileged()) {
+    if (needsPin()) {
       now.unanswered.pin = now.pin;
     }
     give(now.unanswered);
@@ -449,6 +473,12 @@ window.Shoe = Shoe;
         text: Shoe.word("sheet_done", { order: now.title }) }),
       button(Shoe.word("sheet_close"), "do", sheet.close, "sheet-do")
     ]);
+  }
+
+  /* A supervisor may log in on this page, and give the order. */
+  function takesAnother(outcome, decided) {
+    return outcome.code === "role" ||
+      Boolean(decided) && decided.detail_code === "refused_needs_supervisor";
   }
 
   function showFailure(outcome, again) {
@@ -470,7 +500,9 @@ window.Shoe = Shoe;
     told.id = "sheet-told";
     show("refused", [
       Shoe.el("h3", { text: Shoe.word("sheet_refused") }), told,
-      button(Shoe.word("sheet_again"), "again", again, "sheet-do"),
+      takesAnother(outcome, decided)
+        ? button(Shoe.word("sheet_log_in"), "again", function () { showLogIn(null); }, "sheet-do")
+        : button(Shoe.word("sheet_again"), "again", again, "sheet-do"),
       button(Shoe.word("sheet_close"), "close", sheet.close)
     ]);
   }
@@ -539,7 +571,7 @@ window.Shoe = Shoe;
       build();
     }
     opener = document.activeElement;
-    now = { table: table, verb: verb, fields: {}, title: title, pin: null, why: null,
+    now = { table: table, verb: verb, fields: {}, title: title, pin: null, needsPin: false, why: null,
       unanswered: null, direct: Boolean(direct), then: then, round: sheet.round };
     Object.keys(fields || {}).forEach(function (name) { now.fields[name] = fields[name]; });
     setTitle(title);

@@ -91,7 +91,7 @@
       there[node.shoeKey] = node;
     });
     Shoe.arrange(list, sorted.map(function (alert) {
-      var key = JSON.stringify([alert, state && state.policy]);
+      var key = JSON.stringify([alert, state && state.policy, Shoe.operator.may("rule")]);
       var node = there[key] || Shoe.createAlertDetails(alert, state);
       node.shoeKey = key;
       Shoe.showWrongCards(node, state);
@@ -316,7 +316,12 @@
     Shoe.setClass(byId("shows-only"), "gone", true);
     Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
     Shoe.orderSheet.table = function () { return row && row.key; };
-    Shoe.operator.onChange(showOrders);
+    Shoe.operator.onChange(function () {
+      showOrders();
+      if (row) {
+        arrangeAlerts(Shoe.bySeverity(alerts), row.state);
+      }
+    });
     Shoe.operator.load();
     byId("log-out").addEventListener("click", function () { Shoe.operator.logOut(); });
   }

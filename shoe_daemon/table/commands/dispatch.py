@@ -24,7 +24,8 @@ class CommandHandler(NamedTuple):
 
     Attributes:
         refusal: Returns the reason to refuse the command now; None accepts it.
-        privileged: It changes published events or results: it needs a supervisor and a PIN.
+        privileged: It changes published events or results: it needs a supervisor and a PIN,
+            whatever the table's state is; `Table.needs` says what a command needs now.
         may_show_faces: Returns whether the command, applied now, may show faces that the players
             have not seen, or what follows from them. The answer follows from public facts, and
             reveals none of these faces.
@@ -158,8 +159,10 @@ def _hold_refusal(context: TableContext, command: Command) -> Detail | None:
         known = ", ".join(sorted(REPORTABLE_KINDS))
         reason = f"a person cannot report {str(command.kind)!r}; there are: {known}"
         return uncoded_detail(reason)
-    is_on_hold = context.state.on_hold and not command.kind
-    return make_detail("refused_on_hold") if is_on_hold else None
+    # A second person may join a hold: it then takes a supervisor to end it.
+    state = context.state
+    is_joined = state.on_hold and state.on_hold_by in {None, command.operator}
+    return make_detail("refused_on_hold") if is_joined and not command.kind else None
 
 
 def _resume_refusal(context: TableContext, _command: Command) -> Detail | None:
@@ -167,7 +170,11 @@ def _resume_refusal(context: TableContext, _command: Command) -> Detail | None:
 
 
 def _hold_table(context: TableContext, command: Command) -> None:
-    context.state.on_hold = True
+    state = context.state
+    if not state.on_hold:
+        state.on_hold, state.on_hold_by = True, command.operator
+    elif state.on_hold_by != command.operator:
+        state.on_hold_by = None
     if command.kind is not None:
         kind = IrregularityKind(command.kind)
         detail = _person_detail(command, f"reported_{kind}")
@@ -181,7 +188,7 @@ def _person_detail(command: Command, code: str) -> Detail:
 
 
 def _resume_table(context: TableContext, _command: Command) -> None:
-    context.state.on_hold = False
+    context.state.on_hold, context.state.on_hold_by = False, None
 
 
 def _void_refusal(context: TableContext, command: Command) -> Detail | None:

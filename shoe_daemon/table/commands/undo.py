@@ -115,6 +115,14 @@ def may_show_faces(context: TableContext, _command: Command) -> bool:
     return bool(change.begun) or (round_ is not None and not round_.finished)
 
 
+def concerns_finished_round(context: TableContext) -> bool:
+    """Return whether an undo would change a round other than the one that is being dealt."""
+    if not context.state.changes:
+        return False
+    number, round_ = context.state.changes[-1].round, next_card.round_in_progress(context)
+    return round_ is None or round_.number != number or round_.finished
+
+
 def undo_latest(context: TableContext, _command: Command) -> None:
     """Undo the latest command of this shoe that can be undone."""
     state, change = context.state, context.state.changes[-1]
