@@ -100,10 +100,11 @@ def _devices() -> Iterator[str]:
     records = {name: SimpleNamespace(errors=["E1"] if bad else []) for name, _, bad in READERS}
     state = SimpleNamespace(seq=6, readers=records)
     table = SimpleNamespace(state=state, deals_face_down=False)
-    core: Any = SimpleNamespace(alarm=None, flood=None, table=table)
+    core: Any = SimpleNamespace(alarm=None, flood=None, notice=None, table=table)
     said: list[str] = []
     publisher: Any = SimpleNamespace(
-        retain=lambda suffix, payload, _seq: said.append(f"  {suffix} {payload.decode()}")
+        alarm=None,
+        retain=lambda suffix, payload, _seq: said.append(f"  {suffix} {payload.decode()}"),
     )
     daemon = StatePublisher(core, publisher, cast("Any", readers), SESSION, 10)
     clock = SimpleNamespace(monotonic=lambda: 100.0)
