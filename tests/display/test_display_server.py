@@ -488,7 +488,7 @@ def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
         # Nor is one that goes on sending a body of which the answer needs nothing.
         with socket.create_connection(("127.0.0.1", display.port), timeout=60) as pipe:
             pipe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
-            wait_for(lambda: is_closed_while_sending(pipe), timeout=60)
+            wait_for(lambda: is_closed_while_sending(pipe), timeout=30)
         # One that has asked, and listens, is never too silent.
         wait_for(lambda: len(browser.of("beat")) >= 3, timeout=60)
         assert not browser.ended.is_set()

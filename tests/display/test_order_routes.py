@@ -441,6 +441,7 @@ def test_an_order_that_drips_in_is_given_up(place: Place) -> None:
         # To its end: the display closes the line.
         answer = line.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in answer.lower()
 
 
 def test_no_pin_and_no_token_is_written_down(place: Place, desk: Desk) -> None:
