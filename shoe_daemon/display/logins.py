@@ -70,10 +70,11 @@ class Logins:
     Checks of one kind of password; for the thread of the event loop.
 
     Of a name and an address, six passwords a minute and thirty an hour may be wrong. An address
-    has sixty wrong ones an hour for all names that were never right there, and one check at a time
-    of these: who invents names fills no lane. With `guessable`, addresses at which a name was never right have sixty wrong ones an hour for it,
-    all of them together: a PIN of six digits withstands that for a year, from however many
-    addresses. Meanwhile its operator needs a session, or an address that is known.
+    has sixty wrong ones an hour for all names that were never right there, and one check at a
+    time of these: who invents names fills no lane. With `guessable`, addresses at which a name
+    was never right have sixty wrong ones an hour for it, all of them together, so that half of
+    the PINs of six digits take a year. Meanwhile its operator needs a session, or an address that
+    is known.
     """
 
     def __init__(
