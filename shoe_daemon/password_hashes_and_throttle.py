@@ -7,7 +7,7 @@ argon2-cffi is an extra and is imported when it is needed.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 from shoe_daemon.errors import UserError
@@ -28,7 +28,7 @@ class WrongAttempts:
         self._limit = limit
         self._window_s = window_s
         self._monotonic = monotonic
-        self._wrong_at: OrderedDict[Hashable, deque[float]] = OrderedDict()
+        self._wrong_at: OrderedDict[Hashable, list[float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._wrong_at)
@@ -43,7 +43,9 @@ class WrongAttempts:
     def failed(self, key: Hashable) -> None:
         """Count a wrong password."""
         now = self._monotonic()
-        self._wrong_at.setdefault(key, deque(maxlen=self._limit)).append(now)
+        times = self._wrong_at.setdefault(key, [])
+        times.append(now)
+        del times[: -self._limit]
         self._wrong_at.move_to_end(key)
         while next(iter(self._wrong_at.values()))[-1] <= now - self._window_s:
             self._wrong_at.popitem(last=False)

@@ -76,8 +76,16 @@ def _program() -> str:
 def set_password(accounts: Path, user: str, password: str) -> None:
     """Add an account to a password file of mosquitto; skip the test without mosquitto."""
     _program()
-    create = [] if accounts.exists() else ["-c"]
-    subprocess.run(["mosquitto_passwd", *create, "-b", accounts, user, password], check=True)
+    # By a file: every user of this computer can read the arguments of a program.
+    line = accounts.with_name(f"{accounts.name}.line")
+    line.write_text(f"{user}:{password}\n", encoding="utf-8")
+    subprocess.run(["mosquitto_passwd", "-U", line], check=True)
+    entries = (
+        accounts.read_text(encoding="utf-8").splitlines(keepends=True) if accounts.exists() else []
+    )
+    others = [each for each in entries if not each.startswith(f"{user}:")]
+    accounts.write_text("".join([*others, line.read_text(encoding="utf-8")]), encoding="utf-8")
+    line.unlink()
 
 
 def wait_for(

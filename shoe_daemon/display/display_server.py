@@ -18,7 +18,7 @@ from typing import Any, Final
 import structlog
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
@@ -270,14 +270,22 @@ class _Server(uvicorn.Server):
             timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,  # type: ignore[arg-type]  # any number
         )
         super().__init__(config)
-        self._idle: set[H11Protocol] = set()
+        self._idle: dict[H11Protocol, RequestResponseCycle | None] = {}
 
     def close_idle_connections(self) -> None:
-        """Close the connections that were without a request at the last call, too."""
-        all_ = (each for each in self.server_state.connections if isinstance(each, H11Protocol))
-        idle = {each for each in all_ if each.cycle is None}  # type: ignore[redundant-expr]
-        for connection in idle & self._idle:
-            connection.transport.close()
+        """
+        Close the connections that have asked nothing since the last call: they have not sent a
+        whole request, or go on sending the body of one that is answered.
+        """
+        idle: dict[H11Protocol, RequestResponseCycle | None] = {}
+        for each in self.server_state.connections:
+            if isinstance(each, H11Protocol):
+                cycle: RequestResponseCycle | None = each.cycle
+                if cycle is None or cycle.response_complete:
+                    idle[each] = cycle
+        for each, cycle in idle.items():
+            if each in self._idle and self._idle[each] is cycle:
+                each.transport.close()
         self._idle = idle
 
     @contextlib.contextmanager

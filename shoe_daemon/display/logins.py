@@ -29,6 +29,7 @@ MAX_KNOWN: Final = 1000
 _PER_MINUTE: Final = (6, 60.0)
 _PER_HOUR: Final = (30, 3600.0)
 _OF_STRANGERS_PER_HOUR: Final = (60, 3600.0)
+"""For a name from all addresses, and at an address for all names, where it was never right."""
 
 
 class TooManyError(Exception):
@@ -68,10 +69,12 @@ class Logins:
     """
     Checks of one kind of password; for the thread of the event loop.
 
-    Of a name and an address, six passwords a minute and thirty an hour may be wrong. With
-    `guessable`, addresses at which a name was never right have sixty wrong ones an hour for it,
-    all of them together: a PIN of six digits withstands that for a year, from however many
-    addresses. Meanwhile its operator needs a session, or an address that is known.
+    Of a name and an address, six passwords a minute and thirty an hour may be wrong. An address
+    has sixty wrong ones an hour for all names that were never right there, and one check at a
+    time of these: who invents names fills no lane. With `guessable`, addresses at which a name
+    was never right have sixty wrong ones an hour for it, all of them together, so that half of
+    the PINs of six digits take a year. Meanwhile its operator needs a session, or an address that
+    is known.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Logins:
         self._strangers, self._known_lane = _Lane(f"{name}-strangers"), _Lane(f"{name}-known")
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._limits = [WrongAttempts(*each, monotonic) for each in (_PER_MINUTE, _PER_HOUR)]
+        self._of_address = WrongAttempts(*_OF_STRANGERS_PER_HOUR, monotonic)
         self._of_strangers = None
         if guessable:
             self._of_strangers = WrongAttempts(*_OF_STRANGERS_PER_HOUR, monotonic)
@@ -114,22 +118,25 @@ class Logins:
         """
         key = (name, address)
         is_known = key in self._known
-        waits = [each.wait_s(key) for each in self._limits]
+        limits: list[tuple[WrongAttempts, object]] = [(each, key) for each in self._limits]
+        if not is_known:
+            limits.append((self._of_address, address))
         if self._of_strangers is not None and not is_known:
-            waits.append(self._of_strangers.wait_s(name))
-        if (wait_s := max(waits)) > 0:
+            limits.append((self._of_strangers, name))
+        if (wait_s := max(limit.wait_s(whose) for limit, whose in limits)) > 0:
             raise TooManyError(wait_s)
-        right = await (self._known_lane if is_known else self._strangers).run(key, is_right)
+        if is_known:
+            right = await self._known_lane.run(key, is_right)
+        else:
+            right = await self._strangers.run(address, is_right)
         if right:
             self._known[key] = None
             self._known.move_to_end(key)
             while len(self._known) > MAX_KNOWN:
                 self._known.popitem(last=False)
             return True
-        for each in self._limits:
-            each.failed(key)
-        if self._of_strangers is not None and not is_known:
-            self._of_strangers.failed(name)
+        for limit, whose in limits:
+            limit.failed(whose)
         return False
 
     async def check_of_session(self, session: object, is_right: Callable[[], bool]) -> bool:

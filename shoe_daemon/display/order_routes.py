@@ -92,6 +92,8 @@ class _RefusedError(Exception):
         super().__init__(detail.text)
         self.status, self.code = status, code
         self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+        if status == HTTPStatus.REQUEST_TIMEOUT:
+            self.headers["Connection"] = "close"
         self.facts = {
             "code": code,
             "refused": detail.text,

@@ -462,6 +462,17 @@ def test_five_hundred_tables_are_no_burden(display: Display, table: Table) -> No
     assert json.loads(display.ask("/health").body)["faults"] == 0
 
 
+def is_closed_while_sending(pipe: socket.socket) -> bool:
+    pipe.settimeout(0.1)
+    try:
+        pipe.sendall(b"x")
+        return not pipe.recv(65536)
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
 def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
     patch = (
         "import shoe_daemon.display.display_server as server\nserver.SWEEP_INTERVAL = 2\n"
@@ -475,6 +486,10 @@ def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
         with socket.create_connection(("127.0.0.1", display.port), timeout=60) as pipe:
             pipe.sendall(b"GET /pit HTTP/1.1\r\nHost: loc")
             assert pipe.recv(1) == b""
+        # Nor is one that goes on sending a body of which the answer needs nothing.
+        with socket.create_connection(("127.0.0.1", display.port), timeout=60) as pipe:
+            pipe.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n")
+            wait_for(lambda: is_closed_while_sending(pipe), timeout=30)
         # One that has asked, and listens, is never too silent.
         wait_for(lambda: len(browser.of("beat")) >= 3, timeout=60)
         assert not browser.ended.is_set()

@@ -75,7 +75,7 @@ def test_strangers_at_once_are_refused_at_once_and_delay_no_session() -> None:
     async def run() -> None:
         door, answer = Door(), Event()
         tasks = [
-            asyncio.create_task(door.logins.check(f"{each}", "a", answer.wait))
+            asyncio.create_task(door.logins.check(f"{each}", f"{each}", answer.wait))
             for each in range(60)
         ]
         try:
@@ -87,6 +87,31 @@ def test_strangers_at_once_are_refused_at_once_and_delay_no_session() -> None:
         finally:
             answer.set()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(run())
+
+
+def test_who_invents_names_at_one_address_takes_one_place_and_few_checks() -> None:
+    async def run() -> None:
+        door, answer = Door(), Event()
+        tasks = [
+            asyncio.create_task(door.logins.check(f"{each}", "a", answer.wait))
+            for each in range(60)
+        ]
+        try:
+            _refused, waiting = await asyncio.wait(tasks, timeout=1)
+            assert len(waiting) == 1
+            supervisor = asyncio.create_task(door.enter("Ann", "a new one", right=True))
+        finally:
+            answer.set()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        assert await supervisor is True
+        wrong = 0
+        for number in range(1000):
+            door.clock.now += 3
+            wrong += await door.enter(f"nobody {number}", "a", right=False) is False
+        assert wrong <= 60
+        assert await door.enter("Bob", "a second new one", right=True) is True
 
     asyncio.run(run())
 
