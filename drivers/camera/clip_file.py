@@ -27,7 +27,10 @@ import numpy as np
 from msgspec import Struct
 
 from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
+from drivers.camera.sources.video import VideoFile
 from drivers.camera.video_ring import Picture
+from drivers.transport import LineError
 from shoe_daemon.evidence_folder import FILE_MODE
 
 _AT: Final = "%Y%m%d-%H%M%S.%f"
@@ -226,8 +229,12 @@ def describe_clip(
 
 def is_playable(path: Path) -> bool:
     """Return whether a file has at least one picture."""
-    with contextlib.suppress(av.FFmpegError, OSError, ValueError), av.open(str(path)) as video:
-        return next(video.decode(video=0), None) is not None
+    with (
+        contextlib.suppress(LineError),
+        contextlib.closing(VideoFile(Address(SourceKind.FILE, str(path)))) as video,
+    ):
+        video.read()
+        return True
     return False
 
 

@@ -12,6 +12,7 @@ import sys
 import zlib
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import cv2
@@ -20,6 +21,9 @@ import pytest
 
 _MEMORY_MB = 150
 """More than the largest permitted picture takes, and less than a quarter of a larger one's."""
+
+_VIDEO_MB = 60
+"""Less than one frame of 8192x8192 takes, which is 96 MB."""
 
 _CHILD = """
 import resource, sys
@@ -129,6 +133,35 @@ def test_a_frame_of_a_video_is_refused_before_it_is_decoded(
     )
     assert re.search("no video that can be read|the video is over", text), text
     assert peak_mb < _MEMORY_MB
+
+
+@pytest.mark.parametrize(("codec", "file"), [("libvpx", "film.webm"), ("libx264", "film.mp4")])
+@pytest.mark.parametrize("reader", ["VideoFile", "is_playable"])
+def test_a_video_whose_first_frame_is_too_large_is_refused(
+    codec: str, file: str, reader: str, tmp_path: Path
+) -> None:
+    path = tmp_path / file
+    with av.open(str(path), "w") as film:
+        stream: Any = film.add_stream(codec, rate=10)
+        stream.width = stream.height = 8192
+        stream.pix_fmt, stream.thread_count = "yuv420p", 1
+        fast = {"deadline": "realtime", "cpu-used": "8"}
+        stream.options = fast if codec == "libvpx" else {"preset": "ultrafast"}
+        film.mux(stream.encode(av.VideoFrame(8192, 8192, "yuv420p")))
+        film.mux(stream.encode(None))
+    if reader == "is_playable":
+        module, names, call = "clip_file", "is_playable, Path", f"is_playable(Path({str(path)!r}))"
+    else:
+        module = "sources.video"
+        names = (
+            "VideoFile, Address; from drivers.camera.sources.source_address_and_open_failures "
+            "import SourceKind"
+        )
+        call = f"VideoFile(Address(SourceKind.FILE, {str(path)!r})).read()"
+    text, peak_mb = _said(f"drivers.camera.{module}", names, call)
+    expected = "False" if reader == "is_playable" else "LineError .*no video that can be read"
+    assert re.search(expected, text), text
+    assert peak_mb < _VIDEO_MB
 
 
 def test_opencv_is_loaded_only_where_the_limit_was_set() -> None:

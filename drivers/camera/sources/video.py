@@ -33,6 +33,7 @@ _MAX_DAMAGED_S: Final = 2.0
 """Time for which damaged frames are tolerated: a stream may be opened between two key frames."""
 
 _DEFAULT_FPS: Final = 30.0
+_UNREADABLE: Final = f"no video that can be read, of at most {MAX_PIXELS} pixels a frame"
 _LIMIT: Final = {"max_pixels": str(MAX_PIXELS)}
 
 
@@ -107,9 +108,7 @@ class VideoFile(_Video):
         try:
             super().__init__(str(path), str(path))
         except (av.FFmpegError, IndexError, ValueError) as error:
-            raise LineError(
-                f"{path}: no video that can be read, of at most {MAX_PIXELS} pixels a frame"
-            ) from error
+            raise LineError(f"{path}: {_UNREADABLE}") from error
         fps = float(self._stream.average_rate or 0)
         self._fps = fps if math.isfinite(fps) and fps > 0 else _DEFAULT_FPS
         self._count = 0
@@ -119,6 +118,8 @@ class VideoFile(_Video):
         try:
             image = next(self._frames).to_ndarray(format="bgr24")
         except (StopIteration, av.FFmpegError, ValueError) as error:
+            if not self._count:
+                raise LineError(f"{self._name}: {_UNREADABLE}") from error
             raise EndOfCaptureError(f"{self._name}: the video is over") from error
         self._count += 1
         return image, (self._count - 1) / self._fps
