@@ -254,15 +254,22 @@ _ALIKE: Final = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC")
 """Alphabets with letters that look like those of another one."""
 
 _LOOKS: Final = str.maketrans(
-    "авекмнорстухіјѕԁԛԝһӏαβεηικνορτυχ01|",  # noqa: RUF001 - they look alike
-    "abekmhopctyxijsdqwhlabenikvoptuxoll",
+    "авекмнорстухіјѕԁԛԝһӏαβεηικμνορτυχıi01|",  # noqa: RUF001 - they look alike
+    "abekmhopctyxljsdqwhlabenlkmvoptuxlloll",
 )
-"""Lower-case Cyrillic and Greek letters, and digits, by the Latin letter that they look like."""
+"""
+Lower-case Cyrillic and Greek letters, and digits, by the Latin letter that they look like; all
+that look like a capital I or a small l are one.
+"""
+
+_BLANK: Final = ("FILLER", "VARIATION SELECTOR", "GRAPHEME JOINER", "PATTERN BLANK")
+"""Words in the names of characters that Unicode calls printable and that show nothing."""
 
 
 def _check_name(name: str, place: str) -> None:
     """Refuse a name that people could take for another one."""
-    if name != name.strip() or not name.isprintable():
+    called = " ".join(unicodedata.name(each, "") for each in name)
+    if name != name.strip() or not name.isprintable() or any(each in called for each in _BLANK):
         raise UserError(
             f"{place}.name: {name!a}; expected no space around it, and no invisible character"
         )

@@ -298,6 +298,12 @@ _MARIA_O = '[[operator]]\nname = "Maria O"\n'
         ('[[operator]]\nname = "Maria "', "expected no space around it"),
         ('[[operator]]\nname = "Ma\u200bria"', "no invisible character"),
         ('[[operator]]\nname = "\u202eairaM"', "no invisible character"),
+        *(
+            (f'[[operator]]\nname = "Ma{each}ria"', "no invisible character")
+            for each in "\u034f\u115f\u2800\u3164\ufe0f\uffa0"
+        ),
+        ('[[operator]]\nname = "Ivo"\n[[operator]]\nname = "lvo"', "looks like 'Ivo'"),
+        ('[[operator]]\nname = "Dina"\n[[operator]]\nname = "D\u0131na"', "looks like 'Dina'"),
     ],
 )
 def test_a_wrong_file_is_told_in_one_line(tmp_path: Path, text: str, why: str) -> None:
