@@ -9,6 +9,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
   `EVENT_DECODERS`, `is_staff`.
 - `replay`: the events of a log; `decode_log`: its observations.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
+- `to_microseconds`, `moment_to_microseconds`, `from_microseconds`: moments, 1970 to 9999 in UTC.
 - `make_detail`, `uncoded_detail`, `Detail`, `DetailValue`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities and refusals.
 - `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: its commands.
 
@@ -164,7 +165,11 @@ from shoe_daemon.table.public_document_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import (
+    from_microseconds,
+    moment_to_microseconds,
+    to_microseconds,
+)
 
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.dispatch import COMMANDS
@@ -272,6 +277,7 @@ __all__ = [
     "from_microseconds",
     "is_staff",
     "make_detail",
+    "moment_to_microseconds",
     "replay",
     "to_microseconds",
     "uncoded_detail",

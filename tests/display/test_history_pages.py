@@ -197,6 +197,7 @@ def test_both_exports_have_the_same_rows_and_no_formula(display: Display) -> Non
     [
         ({"shoe": "x", "round": "0"}, ["shoe", "round"]),
         ({"from": "yesterday", "to": "2026-13-01"}, ["from", "to"]),
+        ({"from": "0001-01-01T00:00+23:59", "to": "9999-12-31"}, ["from", "to"]),
         ({"kind": "' OR 1", "severity": "6"}, ["kind", "severity"]),
         (
             {"view": "rounds", "cards": "1H", "mark": "x", "outcome": "y"},
