@@ -133,8 +133,8 @@ def _update_alerts(context: TableContext, number: int, over: list[Card], *, lack
         alerts.close_as_corrected(context, alert, "the card was due")
     if over and not excess:
         detail = make_detail("excess_by_correction", card=over[0], round=number)
-        alerts.raise_alert(context, _EXCESS_CARD, detail, card=over[0], number=number)
-        context.state.alerts[-1].evidence.append(_KNOWN_CARD)
+        alert = alerts.raise_alert(context, _EXCESS_CARD, detail, card=over[0], number=number)
+        alert.evidence.append(_KNOWN_CARD)
     if lacks and not missing:
         detail = make_detail("missing_by_correction", round=number)
         alerts.raise_alert(context, _MISSING_DRAW, detail, number=number)
