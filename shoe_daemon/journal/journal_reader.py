@@ -15,7 +15,14 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, StoredEvent
 from shoe_daemon.journal.start_after_pruning import read_anchor
-from shoe_daemon.table import AnyObservation, Command, Table, decode_observation, is_staff
+from shoe_daemon.table import (
+    AnyObservation,
+    Command,
+    Table,
+    decode_observation,
+    fold,
+    is_staff,
+)
 
 _PAGE = 500
 """Rows per query: a long read must not block the writer's WAL checkpoint."""
@@ -285,8 +292,8 @@ def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:
     if checkpoint is None and (anchor := read_anchor(reader.connection)) is not None:
         table.state.seq, table.state.shoes = anchor.seq, anchor.shoe
     after = 0 if checkpoint is None else checkpoint.observation
-    for observation in reader.observations(after, before):
-        table.apply(observation)
+    for _ in fold(table, reader.observations(after, before)):
+        pass
     return table
 
 

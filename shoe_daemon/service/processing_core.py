@@ -29,6 +29,7 @@ from shoe_daemon.journal import (
 )
 from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.never_backwards_clock import Clock
+from shoe_daemon.service import guard
 from shoe_daemon.table import (
     BUTTON_COMMANDS,
     Command,
@@ -42,6 +43,8 @@ from shoe_daemon.table import (
     Session,
     Table,
     Tick,
+    encode_event,
+    encode_observation,
     from_microseconds,
     make_detail,
     to_microseconds,
@@ -51,6 +54,10 @@ from shoe_daemon.table import (
 _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
+
+_BEGINNINGS: Final = frozenset({_SHOE_STARTED, "round_started"})
+
+_INTERNAL_ERROR: Final = make_detail("internal_error")
 
 _OUTBOX_EVENTS: Final = 64
 
@@ -133,6 +140,7 @@ class Core:
     Attributes:
         table: Its state after everything that is on disk.
         alarm: Why the journal cannot be written; None while it can.
+        fault: An observation could not be applied; None again when the next round begins.
         reader: Reads the journal.
         outbox: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
@@ -154,6 +162,8 @@ class Core:
         self.table = _fold(self.reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
+        self.fault: Detail | None = None
+        self._careful = False
         self.outbox = EventOutbox(self.journal.reader())
         self.write_times = WriteTimes()
 
@@ -219,14 +229,16 @@ class Core:
             before = list(self._passed_deadlines(self.table, at))
             stamped = replace(command, at=at)
             reason = refusal or _sequence_refusal(stamped, self.table.state.seq)
-            reason = reason or self.table.refusal(stamped)
+            reason = reason or self._refusal(stamped)
             stamped = replace(stamped, refused=None if reason is None else reason.text)
-            step = self._step(self.table, stamped)
-            judged.append((stamped, reason, step))
-            return [Entry(steps=[*before, step])]
+            steps = self._apply(self.table, stamped)
+            judged.append((stamped, reason, steps[0]))
+            return [Entry(steps=[*before, *steps])]
 
         events = self._write(make_entries)
-        stamped, reason, step = judged[0]
+        stamped, reason, step = judged[-1]
+        if reason is None and isinstance(step.observation, Command) and step.observation.refused:
+            stamped, reason = replace(stamped, refused=_INTERNAL_ERROR.text), _INTERNAL_ERROR
         return JudgedCommand(stamped, reason, list(step.events), events)
 
     def preview(self, command: Command, refusal: Detail | None = None) -> PreviewedCommand:
@@ -235,11 +247,17 @@ class Core:
 
         Nothing changes, neither the table nor the journal. `refusal` is as in `judge`.
         """
-        at, table = self.clock.at(), self.table.copy()
-        for _ in self._passed_deadlines(table, at):
-            pass
-        reason = refusal or _sequence_refusal(command, table.state.seq)
-        return table.preview(self._with_chain_head(table, replace(command, at=at)), reason)
+        at = self.clock.at()
+        try:
+            table = self.table.copy()
+            for _ in self._passed_deadlines(table, at):
+                pass
+            reason = refusal or _sequence_refusal(command, table.state.seq)
+            return table.preview(self._with_chain_head(table, replace(command, at=at)), reason)
+        except Exception as error:  # noqa: BLE001 - the guard
+            guard.log_exception("command_not_previewed", error)
+            refused = replace(command, at=at, refused=_INTERNAL_ERROR.text)
+            return PreviewedCommand(refused, self.table.state.seq, refusal=_INTERNAL_ERROR)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """
@@ -306,20 +324,58 @@ class Core:
         yield from self._passed_deadlines(self.table, observation.at)
         if isinstance(observation, Command):
             observation = replace(observation, refused=self._button_refusal(observation))
-        yield self._step(self.table, observation)
+        yield from self._apply(self.table, observation)
 
     def _button_refusal(self, command: Command) -> str | None:
         if command.name not in BUTTON_COMMANDS:
             return f"no button can order {command.name}; an operator can"
-        reason = self.table.refusal(command)
+        reason = self._refusal(command)
         return None if reason is None else reason.text
+
+    def _refusal(self, command: Command) -> Detail | None:
+        try:
+            return self.table.refusal(command)
+        except Exception as error:  # noqa: BLE001 - the guard
+            guard.log_exception("command_not_judged", error)
+            return _INTERNAL_ERROR
 
     def _passed_deadlines(self, table: Table, at: str) -> Iterable[Step]:
         # A passed deadline is processed as of its own time, however late.
         while (deadline := table.deadline) is not None:
             if deadline[0] > to_microseconds(at):
                 return
-            yield self._step(table, Tick(at=from_microseconds(deadline[0]), deadline=deadline[1]))
+            tick = Tick(at=from_microseconds(deadline[0]), deadline=deadline[1])
+            yield from self._apply(table, tick)
+
+    def _apply(self, table: Table, observation: Observation) -> list[Step]:
+        if not self._careful:
+            return [self._step(table, observation)]
+        before = table.checkpoint()
+        tried = [observation]
+        if isinstance(observation, Command) and observation.refused is None:
+            tried.append(replace(observation, refused=_INTERNAL_ERROR.text))
+        for each in tried:
+            try:
+                step = self._step(table, each)
+                encode_observation(each)
+                for event in step.events:
+                    encode_event(event)
+            except Exception as error:  # noqa: BLE001 - the guard
+                guard.log_exception("observation_not_applied", error)
+                table.go_back(before)
+            else:
+                return [step]
+        return self._skip(table, tried[-1])
+
+    def _skip(self, table: Table, observation: Observation) -> list[Step]:
+        """Leave an observation out: every fold knows it by the gap that follows."""
+        try:
+            encode_observation(observation)
+        except Exception:  # noqa: BLE001 - nor can it be written
+            observation = Tick(at=observation.at)
+        self.fault = make_detail("not_applied")
+        gap = Gap(at=observation.at, source=observation.source, detail=GapDetail.NOT_APPLIED)
+        return [Step(observation), self._step(table, gap)]
 
     def _step(self, table: Table, observation: Observation) -> Step:
         observation = self._with_chain_head(table, observation)
@@ -334,19 +390,42 @@ class Core:
         return replace(observation, chain_head=self.journal.head.hash.hex())
 
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
-        """Apply entries to the table and write them: both, or neither."""
-        entries = make_entries()
-        start = time.perf_counter()
+        """
+        Apply entries to the table and write them: both, or neither.
+
+        After an unforeseen exception the same entries are made again without the observations
+        that raise.
+        """
+        before = self.fault
         try:
-            stored = self.journal.append(entries)
-        except JournalUnwritable as error:
-            self.table = self._fold_again(error)
+            entries, stored, start = self._append(make_entries)
+        except (JournalUnwritable, UserError):
             raise
+        except Exception as error:  # noqa: BLE001 - the guard
+            guard.log_exception("entries_not_written", error)
+            self.table, self._careful = _fold(self.reader), True
+            try:
+                entries, stored, start = self._append(make_entries)
+            finally:
+                self._careful = False
+        if self.fault is before and any(each.type in _BEGINNINGS for each in stored):
+            self.fault = None
         self.write_times.add(time.perf_counter() - start)
         self.outbox.add(stored)
         current = self.table.state.round
         structlog.contextvars.bind_contextvars(round=current.number if current else None)
         return [event for entry in entries for step in entry.steps for event in step.events]
+
+    def _append(
+        self, make_entries: Callable[[], list[Entry]]
+    ) -> tuple[list[Entry], list[StoredEvent], float]:
+        entries = make_entries()
+        start = time.perf_counter()
+        try:
+            return entries, self.journal.append(entries), start
+        except JournalUnwritable as error:
+            self.table = self._fold_again(error)
+            raise
 
     def _fold_again(self, unwritable: JournalUnwritable) -> Table:
         # Rare, so no copy of the state is kept: the journal has it, and this reader has

@@ -11,6 +11,7 @@ import structlog
 from drivers import Reader
 from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.service import guard
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, make_detail
 
@@ -71,6 +72,10 @@ class StatePublisher:
     def publish(self) -> None:
         """Publish the table's documents, and the events on disk."""
         self._published_observation = self._core.journal.head.observation
+        with guard.guarded("state_not_published"):
+            self._publish()
+
+    def _publish(self) -> None:
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
@@ -182,7 +187,7 @@ class StatePublisher:
         """Reason why the daemon cannot do its work; None while it can."""
         if self._core.alarm is not None:
             return self._core.alarm
-        return make_detail("cards_too_fast") if self.blocked else None
+        return make_detail("cards_too_fast") if self.blocked else self._core.fault
 
     def reader_state(self, reader: Reader, now: float) -> DeviceState:
         """Return the state of a reader, as in `device/<id>`."""

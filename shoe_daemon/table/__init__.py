@@ -7,7 +7,7 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Observation` and its types, `decode_observation`, `encode_observation`.
 - `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`,
   `EVENT_DECODERS`, `is_staff`.
-- `replay`: the events of a log; `decode_log`: its observations.
+- `replay`: the events of a log; `decode_log`: its observations; `fold`: both, `was_applied`.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
 - `to_microseconds`, `moment_to_microseconds`, `from_microseconds`: moments, 1970 to 9999 in UTC.
 - `make_detail`, `uncoded_detail`, `Detail`, `DetailValue`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities and refusals.
@@ -173,7 +173,14 @@ from shoe_daemon.table.timestamp_conversion import (
 
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.dispatch import COMMANDS
-    from shoe_daemon.table.table import PreviewedCommand, Table, decode_log, replay
+    from shoe_daemon.table.table import (
+        PreviewedCommand,
+        Table,
+        decode_log,
+        fold,
+        replay,
+        was_applied,
+    )
     from shoe_daemon.table.table_state import TableState
     from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
@@ -274,6 +281,7 @@ __all__ = [
     "encode_event",
     "encode_observation",
     "events",
+    "fold",
     "from_microseconds",
     "is_staff",
     "make_detail",
@@ -282,12 +290,15 @@ __all__ = [
     "to_microseconds",
     "uncoded_detail",
     "undetectable_kinds",
+    "was_applied",
 ]
 
 _LAZY: Final = {
     "COMMANDS": "commands.dispatch",
     "undetectable_kinds": "undetectable_irregularities",
     "decode_log": "table",
+    "fold": "table",
+    "was_applied": "table",
     "replay": "table",
     "PreviewedCommand": "table",
     "Table": "table",

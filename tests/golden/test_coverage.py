@@ -40,7 +40,7 @@ ALWAYS_FITS = {"betting_open", "new_shoe", "no_more_bets", "replay"}
 
 DOCUMENTS = {"alert/active", "history", "result/last", "roads", "staff/alert/active", "state"}
 
-NOT_IN_EVENTS = {"cards_too_fast", "not_recorded"} | {
+NOT_IN_EVENTS = {"cards_too_fast", "internal_error", "not_applied", "not_recorded"} | {
     code for code in DETAIL_TEMPLATES if code.startswith("refused_")
 }
 """Sentences of the daemon's alarm, and of replies."""
