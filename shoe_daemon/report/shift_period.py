@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from shoe_daemon.errors import UserError
 from shoe_daemon.table import moment_to_microseconds
 
+_DAY: Final = timedelta(days=1)
 _LOCALTIME: Final = Path("/etc/localtime")
 
 
@@ -51,8 +52,10 @@ def parse_period(start: str, end: str | None, zone: tzinfo, names: tuple[str, st
 def _moment(name: str, text: str, zone: tzinfo) -> int:
     try:
         moment = datetime.fromisoformat(text)
-        return moment_to_microseconds(moment if moment.tzinfo else moment.replace(tzinfo=zone))
-    except ValueError:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        moment.astimezone(zone) + _DAY  # the hours of its day exist in the zone, too
+        return moment_to_microseconds(moment)
+    except (ValueError, OverflowError):
         raise UserError(
             f"{name} {text}: expected a date and a time, such as 2026-11-22T18:00"
         ) from None

@@ -37,6 +37,7 @@ from shoe_daemon.table.observations import (
     Role,
 )
 from shoe_daemon.table.rounds import round_boundaries
+from tests.chaos import journal_checks
 from tests.commands.test_command_handler import Bench as Orders
 from tests.commands.test_command_handler import set_up
 from tests.service.daemon_process import configure
@@ -101,7 +102,9 @@ def round_is_partial(bench: Bench) -> bool:
 
 
 @pytest.mark.usefixtures("poisoned")
-def test_a_card_that_cannot_be_applied_is_journaled_and_left_out(bench: Bench) -> None:
+def test_a_card_that_cannot_be_applied_is_journaled_and_left_out(
+    bench: Bench, tmp_path: Path
+) -> None:
     bench.deal("P1:9S", "B1:2H")
     before = [each["type"] for each in bench.log()]
     bench.see(card(POISON, "P2"))
@@ -112,6 +115,7 @@ def test_a_card_that_cannot_be_applied_is_journaled_and_left_out(bench: Bench) -
     assert bench.core.fault is not None
     assert bench.see(card("KD", "B2"))[0] == "card_dealt"
     check_folds(bench)
+    journal_checks.check_replay(bench.journal, tmp_path)
 
 
 @pytest.mark.usefixtures("poisoned")
