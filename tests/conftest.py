@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.volume import volume
 
+# An exception ends a daemon here, in this process and in those that it starts: see `guard`.
+os.environ["SHOE_DAEMON_GUARD"] = "off"
+
 # The time of an example depends on the load of the machine: no deadline. In CI the examples
 # are the same for the same code; elsewhere each run draws new ones.
 settings.register_profile(

@@ -31,6 +31,7 @@ from shoe_daemon.table import (
     TableState,
     decode_log,
     encode_event,
+    fold,
 )
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Tick
 
@@ -93,8 +94,7 @@ def command(
     )
     print_events = _print_json if as_json else _print_text
     irregular = 0
-    for observation in source:
-        events = table.apply(observation)
+    for _, events in fold(table, source):
         irregular += sum(event.type == "irregularity" for event in events)
         print_events(events)
     if table.mode is RoundEnd.RULES:

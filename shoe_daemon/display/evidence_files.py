@@ -26,6 +26,8 @@ from typing import Any, Final, NamedTuple
 from starlette.responses import FileResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from shoe_daemon.table import moment_to_microseconds
+
 BEFORE_US: Final = 2_000_000
 AFTER_US: Final = 5_000_000
 """Evidence so long before the first event of a round and after its end belongs to it."""
@@ -168,10 +170,9 @@ def parse_clip(name: str) -> Clip | None:
 
 def _parse_time(text: str) -> int | None:
     try:
-        moment = datetime.strptime(f"{text}+0000", "%Y%m%d-%H%M%S.%f%z")
+        return moment_to_microseconds(datetime.strptime(f"{text}+0000", "%Y%m%d-%H%M%S.%f%z"))
     except ValueError:
         return None
-    return round(moment.timestamp() * _SECOND_US)
 
 
 class EvidenceFiles:

@@ -11,7 +11,7 @@ import io
 import sqlite3
 import time
 from collections.abc import AsyncGenerator, Callable
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -372,8 +372,11 @@ class HistoryPages:
         return row
 
     def _moment(self, at: int) -> datetime:
-        moment = datetime.fromtimestamp(at // _SECOND_US, self._zone)
-        return moment if self._zone is not None else moment.astimezone()
+        moment = datetime.fromtimestamp(at // _SECOND_US, UTC)
+        try:
+            return moment.astimezone(self._zone)
+        except (OverflowError, ValueError):  # the zone has no such year
+            return moment
 
     def _local(self, at: int | None) -> str | None:
         """Return a time for a page, ``2026-11-21 09:34:46``."""

@@ -12,6 +12,7 @@ from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.display.history_queries import Cursor, LogFilter
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
 from shoe_daemon.game import IrregularityKind, Outcome
+from shoe_daemon.table import moment_to_microseconds
 
 VIEWS: Final = ("irregularities", "rounds")
 MARKS: Final = tuple(mark.name.lower() for mark in RoundMark if mark.name)
@@ -21,7 +22,6 @@ _MAX_CARDS: Final = 6
 _MAX_NUMBER: Final = 1_000_000
 _MAX_TEXT: Final = 80
 _MAX_SEVERITY: Final = 5
-_SECOND_US: Final = 1_000_000
 
 _CARD: Final = re.compile(r"(10|[2-9AJQKT])([SHDC])")
 _SUIT_SIGNS: Final = str.maketrans({"♠": "S", "♥": "H", "♦": "D", "♣": "C", "♤": "S", "♡": "H"})
@@ -114,7 +114,7 @@ def _moment(text: str, zone: tzinfo | None, *, last: bool) -> int:
         moment = moment.astimezone() if zone is None else moment.replace(tzinfo=zone)
     if last:
         moment += span
-    return round(moment.timestamp()) * _SECOND_US - (1 if last else 0)
+    return moment_to_microseconds(moment) - (1 if last else 0)
 
 
 def _cards(text: str) -> tuple[str, ...]:

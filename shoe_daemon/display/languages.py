@@ -60,6 +60,7 @@ STAFF_ONLY: Final = (
     "policy",
     "proposal",
     "reader",
+    "internal_error",
     "refused_",
     "severity",
     "sheet_",
@@ -72,7 +73,7 @@ STAFF_ONLY: Final = (
 )
 """Prefixes of keys that only the pages of the pit use."""
 
-PLAYER_SENTENCES: Final = ("cards_too_fast", "not_recorded", "reader_flood")
+PLAYER_SENTENCES: Final = ("cards_too_fast", "not_applied", "not_recorded", "reader_flood")
 """Codes of sentences that boards show: reasons for an outdated board."""
 
 _CODE: Final = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")

@@ -20,6 +20,7 @@ from shoe_daemon.table import (
     Command,
     Table,
     decode_observation,
+    fold,
     is_staff,
     to_microseconds,
 )
@@ -326,8 +327,8 @@ def fold_table(reader: JournalReader, *, before: int | None = None) -> Table:
     if checkpoint is None and (anchor := read_anchor(reader.connection)) is not None:
         table.state.seq, table.state.shoes = anchor.seq, anchor.shoe
     after = 0 if checkpoint is None else checkpoint.observation
-    for observation in reader.observations(after, before):
-        table.apply(observation)
+    for _ in fold(table, reader.observations(after, before)):
+        pass
     return table
 
 

@@ -6,6 +6,7 @@ observations.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from shoe_daemon.journal.journal_reader import Capture, JournalReader, Observati
 from shoe_daemon.journal.raw_bytes_check import DecoderOf, RawCheck, RawVerdict
 from shoe_daemon.journal.start_after_pruning import read_anchor
 from shoe_daemon.journal.verify import FaultFound, JournalFault, RowQueue
-from shoe_daemon.table import Gap, Session, Table, encode_event
+from shoe_daemon.table import Gap, Session, Table, encode_event, was_applied
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and the total."""
@@ -106,12 +107,16 @@ class _Refold:
     def _walk(self, progress: Progress) -> None:
         head = self._reader.head()
         captures = RowQueue(self._reader.captures(head.capture))
-        for row in self._reader.observation_rows(head.observation):
+        rows = self._reader.observation_rows(head.observation)
+        for row, following in pairwise(chain(rows, [None])):
+            if row is None:
+                break
             self._decode(captures, row.id)
             if isinstance(row.observation, Session):
                 self._begin(row.id, row.observation)
             self._raw.observation(row)
-            self._fold(row)
+            applied = was_applied(None if following is None else following.observation)
+            self._fold(row, applied=applied)
             if row.id % _PROGRESS_EVERY == 0:
                 progress(row.id, head.observation)
         self._decode(captures, head.observation + 1)
@@ -132,11 +137,12 @@ class _Refold:
             self._part_begins, self._in_part = self._seq + 1, False
         self._other, self._written_by = other, session.program
 
-    def _fold(self, row: ObservationRow) -> None:
+    def _fold(self, row: ObservationRow, *, applied: bool) -> None:
         if row.id <= self._unproved_until:
             self._pass_over(row)
             return
-        made = [encode_event(event) for event in self._table.apply(row.observation)]
+        events = self._table.apply(row.observation) if applied else []
+        made = [encode_event(event) for event in events]
         if isinstance(row.observation, Gap) and row.observation.next_seq is not None:
             self._seq = max(self._seq, row.observation.next_seq - 1)
         stored = self._reader.events_of(row.id, after_seq=self._seq)

@@ -7,21 +7,25 @@ its valid fields, and the first fault is the reason of its refusal.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, Card, IrregularityKind, Outcome, Slot
-from shoe_daemon.table import COMMANDS, Command, Detail, uncoded_detail
+from shoe_daemon.table import (
+    COMMANDS,
+    Command,
+    Detail,
+    moment_to_microseconds,
+    uncoded_detail,
+)
 
 VERBS: Final = {name.replace("_", "-"): name for name in sorted(COMMANDS)}
 """The name of the `Command` by the verb in the topic."""
 
 MAX_COMMAND_BYTES: Final = 4096
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # "(?!\n)": Python's `$` also matches before a final line break.
 OrderId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:-]{1,64}$(?!\n)")]
@@ -41,7 +45,7 @@ class OrderMessage(Struct, frozen=True, kw_only=True):
         card: Rank then suit.
         dry_run: Only answer what the order would do.
         expects_seq: The `seq` for which the sender decided; refused where the table has moved on.
-        expires_at: RFC 3339, with its offset; refused after that.
+        expires_at: RFC 3339, with its offset, 1970 to 9999 in UTC; refused after that.
         from_seq: Where ``replay`` begins.
         id: Chosen by the sender, never used before; the answer comes to ``reply/<id>``.
         irregularity: The id of the one that ``acknowledge`` and ``rule`` are about;
@@ -230,9 +234,8 @@ def _expected(name: str) -> str:
 
 def _microseconds(text: str) -> int | None:
     try:
-        time = datetime.fromisoformat(text)
-        return None if time.tzinfo is None else (time - _EPOCH) // timedelta(microseconds=1)
-    except (ValueError, OverflowError):
+        return moment_to_microseconds(datetime.fromisoformat(text))
+    except ValueError:
         return None
 
 

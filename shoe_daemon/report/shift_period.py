@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.table import moment_to_microseconds
 
+_DAY: Final = timedelta(days=1)
 _LOCALTIME: Final = Path("/etc/localtime")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Period(NamedTuple):
@@ -41,24 +42,23 @@ def parse_period(start: str, end: str | None, zone: tzinfo, names: tuple[str, st
         UserError: A time is invalid, or there is none between them.
     """
     first = _moment(names[0], start, zone)
-    last = datetime.now(UTC) if end is None else _moment(names[1], end, zone)
+    now = moment_to_microseconds(datetime.now(UTC))
+    last = now if end is None else _moment(names[1], end, zone)
     if last <= first:
         raise UserError(f"{names[1]} {end or 'now'}: expected a time after {names[0]} {start}")
-    return Period(_microseconds(first), _microseconds(last), zone)
+    return Period(first, last, zone)
 
 
-def _moment(name: str, text: str, zone: tzinfo) -> datetime:
+def _moment(name: str, text: str, zone: tzinfo) -> int:
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        moment.astimezone(zone) + _DAY  # the hours of its day exist in the zone, too
+        return moment_to_microseconds(moment)
     except (ValueError, OverflowError):
         raise UserError(
             f"{name} {text}: expected a date and a time, such as 2026-11-22T18:00"
         ) from None
-
-
-def _microseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def computers_time_zone() -> tzinfo:

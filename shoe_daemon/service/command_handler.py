@@ -32,6 +32,7 @@ from shoe_daemon.mqtt.document_contents import (
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.retry_and_log_limits import Budget, LogRateLimit
+from shoe_daemon.service import guard
 from shoe_daemon.service.command_ids import KEPT_S, MAX_IDS, CommandIds
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import (
@@ -193,12 +194,15 @@ class CommandHandler:
             return []
         now = self._core.clock.monotonic()
         earlier = self._ids.find(pending.command.id, now)
-        refusal = self._refusal(pending, earlier)
+        refusal: Detail | None = make_detail("internal_error")
+        with guard.guarded("command_not_judged"):
+            refusal = self._refusal(pending, earlier)
         authority = self._authority_of(pending)
         is_claimed = pending.command.claimed and not pending.pin_verified
         command = replace(pending.command, claimed=is_claimed)
         if pending.dry_run:
-            self._preview(pending, command, refusal, earlier, authority)
+            with guard.guarded("reply_not_sent"):
+                self._preview(pending, command, refusal, earlier, authority)
             return []
         if earlier is not None and refusal is not None:
             # The journal has the first command with this id: repeats may come without end.
@@ -214,17 +218,18 @@ class CommandHandler:
             self._refuse(pending, make_detail("refused_not_recorded", reason=str(error)))
             return []
         self._remember(judged.command, judged.refusal)
-        replayed = self._replayed(judged.command, self._core.table.state.seq)
-        if replayed is not None and self.publisher is not None:
-            self.publisher.replay(replayed.start, replayed.stop - 1)
-        self._reply(
-            pending,
-            judged.command,
-            judged.refusal,
-            caused=judged.caused,
-            earlier=earlier,
-            replayed=replayed,
-        )
+        with guard.guarded("reply_not_sent"):
+            replayed = self._replayed(judged.command, self._core.table.state.seq)
+            if replayed is not None and self.publisher is not None:
+                self.publisher.replay(replayed.start, replayed.stop - 1)
+            self._reply(
+                pending,
+                judged.command,
+                judged.refusal,
+                caused=judged.caused,
+                earlier=earlier,
+                replayed=replayed,
+            )
         return judged.events
 
     def _preview(

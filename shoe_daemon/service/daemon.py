@@ -22,6 +22,7 @@ from shoe_daemon.mqtt.home_assistant import discovery_document
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
+from shoe_daemon.service import guard
 from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.input_queue import InputQueue
@@ -305,6 +306,12 @@ class Daemon:
         self._announce(self._write(self.core.process_deadlines))
         self._announce(self._write(self._rollback.check))
         self._state.publish_if_changed()
+        with guard.guarded("check_failed"):
+            self._check_parts()
+        self._watchdog.feed(self._state)
+        self._busy_since = None
+
+    def _check_parts(self) -> None:
         self._state.publish_devices(blocked=self._is_blocked())
         self._certificates.check()
         self._retention.check()
@@ -317,10 +324,8 @@ class Daemon:
             *self._missing_packages,
             *(each.alert for each in self._forwards.values() if each.alert),
         )
-        self._watchdog.feed(self._state)
         if self._metrics_writer.is_due:
             self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
-        self._busy_since = None
 
     def _is_blocked(self) -> bool:
         # The alarm ends when the queue is half empty.
@@ -398,13 +403,17 @@ class Daemon:
     def _announce(self, events: list[Event]) -> None:
         if events:
             self._state.notify_events()
-            # A lawful card changes no lamp, and the publisher waits for this thread.
-            if any(isinstance(each.data, Irregularity | IrregularityClosed) for each in events):
-                self._show_lamps()
-            if self._witnesses is not None:
-                self._follow_disputes([_cause(each) for each in events if _is_dispute(each)])
-            self._metrics.count(events)
-            self._on_events(events, self.core)
+            with guard.guarded("events_not_shown"):
+                self._show(events)
+
+    def _show(self, events: list[Event]) -> None:
+        # A lawful card changes no lamp, and the publisher waits for this thread.
+        if any(isinstance(each.data, Irregularity | IrregularityClosed) for each in events):
+            self._show_lamps()
+        if self._witnesses is not None:
+            self._follow_disputes([_cause(each) for each in events if _is_dispute(each)])
+        self._metrics.count(events)
+        self._on_events(events, self.core)
 
     def _show_lamps(self) -> None:
         if self._lamps is None:

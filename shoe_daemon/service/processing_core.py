@@ -30,6 +30,7 @@ from shoe_daemon.journal import (
 from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.service import guard
 from shoe_daemon.service.floods import Floods
 from shoe_daemon.table import (
     BUTTON_COMMANDS,
@@ -46,6 +47,8 @@ from shoe_daemon.table import (
     Session,
     Table,
     Tick,
+    encode_event,
+    encode_observation,
     from_microseconds,
     make_detail,
     to_microseconds,
@@ -56,6 +59,10 @@ _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
 _REPLAY: Final = "replay"
+
+_BEGINNINGS: Final = frozenset({_SHOE_STARTED, "round_started"})
+
+_INTERNAL_ERROR: Final = make_detail("internal_error")
 
 _OUTBOX_EVENTS: Final = 64
 
@@ -163,6 +170,7 @@ class Core:
         table: Its state after everything that is on disk.
         alarm: Why the journal cannot be written; None while it can.
         notice: What a person has to know, though the table goes on; None without it.
+        fault: An observation could not be applied; None again when the next round begins.
         reader: Reads the journal.
         outbox: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
@@ -185,6 +193,8 @@ class Core:
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
         self.notice: Detail | None = None
+        self.fault: Detail | None = None
+        self._careful = False
         self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
         self.write_times = WriteTimes()
         self._floods = Floods()
@@ -275,29 +285,28 @@ class Core:
         """
         before = self._write_gaps()
         at = self.clock.at()
-        judged: list[tuple[Command, Detail | None, Sequence[Event]]] = []
+        judged: list[tuple[Command, Detail | None, list[Step]]] = []
 
         def make_entries() -> list[Entry]:
             steps = list(self._passed_deadlines(self.table, at))
             stamped = replace(command, at=at)
-            reason = refusal
-            if reason is None and authority is not None:
-                needs = self.table.needs(stamped)
-                reason = needs.refusal(stamped, authority, preview=False)
-            reason = reason or _sequence_refusal(stamped, self.table.state.seq)
-            reason = reason or self.table.refusal(stamped)
+            reason = refusal or self._refusal(stamped, authority)
             stamped = replace(stamped, refused=None if reason is None else reason.text)
-            caused: Sequence[Event] = ()
+            applied: list[Step] = []
             if reason is None or stamped.name != _REPLAY:
-                step = self._step(self.table, stamped)
-                steps.append(step)
-                caused = step.events
-            judged.append((stamped, reason, caused))
+                applied = self._apply(self.table, stamped)
+            judged.append((stamped, reason, applied))
+            steps += applied
             return [Entry(steps=steps)] if steps else []
 
         events = self._write(make_entries)
-        stamped, reason, caused = judged[0]
-        return JudgedCommand(stamped, reason, list(caused), before + events)
+        stamped, reason, applied = judged[-1]
+        if reason is None and any(
+            isinstance(each.observation, Command) and each.observation.refused for each in applied
+        ):
+            stamped, reason = replace(stamped, refused=_INTERNAL_ERROR.text), _INTERNAL_ERROR
+        caused = list(applied[0].events) if applied else []
+        return JudgedCommand(stamped, reason, caused, before + events)
 
     def preview(
         self,
@@ -311,16 +320,23 @@ class Core:
         Nothing changes, neither the table nor the journal. `refusal` and `authority` are
         as in `judge`.
         """
-        at, table = self.clock.at(), self.table.copy()
-        for _ in self._passed_deadlines(table, at):
-            pass
-        command, reason, needs = replace(command, at=at), refusal, Needs()
-        if reason is None and authority is not None:
-            needs = table.needs(command)
-            reason = needs.refusal(command, authority, preview=True)
-        reason = reason or _sequence_refusal(command, table.state.seq)
-        previewed = table.preview(self._with_chain_head(table, command), reason)
-        return previewed._replace(needs=needs)
+        at = self.clock.at()
+        command, needs = replace(command, at=at), Needs()
+        try:
+            table = self.table.copy()
+            for _ in self._passed_deadlines(table, at):
+                pass
+            reason = refusal
+            if reason is None and authority is not None:
+                needs = table.needs(command)
+                reason = needs.refusal(command, authority, preview=True)
+            reason = reason or _sequence_refusal(command, table.state.seq)
+            previewed = table.preview(self._with_chain_head(table, command), reason)
+            return previewed._replace(needs=needs)
+        except Exception as error:  # noqa: BLE001 - the guard
+            guard.log_exception("command_not_previewed", error)
+            refused = replace(command, refused=_INTERNAL_ERROR.text)
+            return PreviewedCommand(refused, self.table.state.seq, refusal=_INTERNAL_ERROR)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """
@@ -422,20 +438,64 @@ class Core:
         yield from self._passed_deadlines(self.table, observation.at)
         if isinstance(observation, Command):
             observation = replace(observation, refused=self._button_refusal(observation))
-        yield self._step(self.table, observation)
+        yield from self._apply(self.table, observation)
 
     def _button_refusal(self, command: Command) -> str | None:
         if command.name not in BUTTON_COMMANDS:
             return f"no button can order {command.name}; an operator can"
-        reason = self.table.refusal(command)
+        reason = self._refusal(command)
         return None if reason is None else reason.text
+
+    def _refusal(self, command: Command, authority: Authority | None = None) -> Detail | None:
+        try:
+            if authority is not None:
+                needs = self.table.needs(command)
+                reason = needs.refusal(command, authority, preview=False)
+                if reason is not None:
+                    return reason
+            reason = _sequence_refusal(command, self.table.state.seq)
+            return reason or self.table.refusal(command)
+        except Exception as error:  # noqa: BLE001 - the guard
+            guard.log_exception("command_not_judged", error)
+            return _INTERNAL_ERROR
 
     def _passed_deadlines(self, table: Table, at: str) -> Iterable[Step]:
         # A passed deadline is processed as of its own time, however late.
         while (deadline := table.deadline) is not None:
             if deadline[0] > to_microseconds(at):
                 return
-            yield self._step(table, Tick(at=from_microseconds(deadline[0]), deadline=deadline[1]))
+            tick = Tick(at=from_microseconds(deadline[0]), deadline=deadline[1])
+            yield from self._apply(table, tick)
+
+    def _apply(self, table: Table, observation: Observation) -> list[Step]:
+        if not self._careful:
+            return [self._step(table, observation)]
+        before = table.checkpoint()
+        tried = [observation]
+        if isinstance(observation, Command) and observation.refused is None:
+            tried.append(replace(observation, refused=_INTERNAL_ERROR.text))
+        for each in tried:
+            try:
+                step = self._step(table, each)
+                encode_observation(each)
+                for event in step.events:
+                    encode_event(event)
+            except Exception as error:  # noqa: BLE001 - the guard
+                guard.log_exception("observation_not_applied", error)
+                table.go_back(before)
+            else:
+                return [step]
+        return self._skip(table, tried[-1])
+
+    def _skip(self, table: Table, observation: Observation) -> list[Step]:
+        """Leave an observation out: every fold knows it by the gap that follows."""
+        try:
+            encode_observation(observation)
+        except Exception:  # noqa: BLE001 - nor can it be written
+            observation = Tick(at=observation.at)
+        self.fault = make_detail("not_applied")
+        gap = Gap(at=observation.at, source=observation.source, detail=GapDetail.NOT_APPLIED)
+        return [Step(observation), self._step(table, gap)]
 
     def _step(self, table: Table, observation: Observation) -> Step:
         observation = self._with_chain_head(table, observation)
@@ -450,22 +510,51 @@ class Core:
         return replace(observation, chain_head=self.journal.public_hash)
 
     def _write(self, make_entries: Callable[[], list[Entry]]) -> list[Event]:
-        """Apply entries to the table and write them: both, or neither."""
-        floods = self._floods.copy()
-        entries = make_entries()
+        """
+        Apply entries to the table and write them: both, or neither.
+
+        After an unforeseen exception the same entries are made again without the observations
+        that raise.
+        """
+        before, floods = self.fault, self._floods.copy()
+        try:
+            entries, stored, seconds = self._append(make_entries)
+        except (JournalUnwritable, UserError):
+            self._floods = floods
+            raise
+        except Exception as error:  # noqa: BLE001 - the guard
+            guard.log_exception("entries_not_written", error)
+            self.table, self._floods, self._careful = _fold(self.reader), floods.copy(), True
+            try:
+                entries, stored, seconds = self._append(make_entries)
+            except JournalUnwritable:
+                self._floods = floods
+                raise
+            finally:
+                self._careful = False
         if not entries:
             return []
-        start = time.perf_counter()
-        try:
-            stored = self.journal.append(entries)
-        except JournalUnwritable as error:
-            self.table, self._floods = self._fold_again(error), floods
-            raise
-        self.write_times.add(time.perf_counter() - start)
+        if self.fault is before and any(each.type in _BEGINNINGS for each in stored):
+            self.fault = None
+        self.write_times.add(seconds)
         self.outbox.add(stored)
         current = self.table.state.round
         structlog.contextvars.bind_contextvars(round=current.number if current else None)
         return [event for entry in entries for step in entry.steps for event in step.events]
+
+    def _append(
+        self, make_entries: Callable[[], list[Entry]]
+    ) -> tuple[list[Entry], list[StoredEvent], float]:
+        """Return the entries, their events as stored, and the seconds of the write."""
+        entries = make_entries()
+        if not entries:
+            return [], [], 0.0
+        start = time.perf_counter()
+        try:
+            return entries, self.journal.append(entries), time.perf_counter() - start
+        except JournalUnwritable as error:
+            self.table = self._fold_again(error)
+            raise
 
     def _fold_again(self, unwritable: JournalUnwritable) -> Table:
         # Rare, so no copy of the state is kept: the journal has it, and this reader has

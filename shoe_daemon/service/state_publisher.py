@@ -12,6 +12,7 @@ from drivers import Reader
 from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.service import guard
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Detail, make_detail
 
@@ -76,6 +77,10 @@ class StatePublisher:
     def publish(self) -> None:
         """Publish the table's documents, and the events on disk."""
         self._published_observation = self._core.journal.head.observation
+        with guard.guarded("state_not_published"):
+            self._publish()
+
+    def _publish(self) -> None:
         publisher, table = self._publisher, self._core.table.public()
         if publisher is None:
             return
@@ -193,7 +198,7 @@ class StatePublisher:
         if self.blocked:
             return make_detail("cards_too_fast")
         published = None if self._publisher is None else self._publisher.alarm
-        return self._core.flood or published or self._core.notice
+        return self._core.fault or self._core.flood or published or self._core.notice
 
     def reader_state(self, reader: Reader, now: float) -> DeviceState:
         """Return the state of a reader, as in `device/<id>`."""

@@ -7,8 +7,9 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `Observation` and its types, `decode_observation`, `encode_observation`.
 - `Event`, `EventData` and its types, `decode_event`, `encode_event`, `EVENT_TYPES`,
   `EVENT_DECODERS`, `is_staff`.
-- `replay`: the events of a log; `decode_log`: its observations.
+- `replay`: the events of a log; `decode_log`: its observations; `fold`: both, `was_applied`.
 - `PublicTable`, `PublicHistory`, `Alert` and their parts: everything that the players may see.
+- `to_microseconds`, `moment_to_microseconds`, `from_microseconds`: moments, 1970 to 9999 in UTC.
 - `make_detail`, `uncoded_detail`, `Detail`, `DetailValue`, `DETAIL_TEMPLATES`, `DETAIL_VALUES`: the sentences of irregularities and refusals.
 - `undetectable_kinds`: the irregularities that a table cannot detect; `COMMANDS`: its commands.
 
@@ -164,12 +165,23 @@ from shoe_daemon.table.public_document_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.timestamp_conversion import (
+    from_microseconds,
+    moment_to_microseconds,
+    to_microseconds,
+)
 
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.authority import Authority, Needs
     from shoe_daemon.table.commands.dispatch import COMMANDS
-    from shoe_daemon.table.table import PreviewedCommand, Table, decode_log, replay
+    from shoe_daemon.table.table import (
+        PreviewedCommand,
+        Table,
+        decode_log,
+        fold,
+        replay,
+        was_applied,
+    )
     from shoe_daemon.table.table_state import TableState
     from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
 
@@ -272,13 +284,16 @@ __all__ = [
     "encode_event",
     "encode_observation",
     "events",
+    "fold",
     "from_microseconds",
     "is_staff",
     "make_detail",
+    "moment_to_microseconds",
     "replay",
     "to_microseconds",
     "uncoded_detail",
     "undetectable_kinds",
+    "was_applied",
 ]
 
 _LAZY: Final = {
@@ -287,6 +302,8 @@ _LAZY: Final = {
     "Needs": "commands.authority",
     "undetectable_kinds": "undetectable_irregularities",
     "decode_log": "table",
+    "fold": "table",
+    "was_applied": "table",
     "replay": "table",
     "PreviewedCommand": "table",
     "Table": "table",

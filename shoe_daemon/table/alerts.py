@@ -44,9 +44,9 @@ def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
     number: int | None = None,
     hidden_cards: Sequence[DrawnCard] = (),
     staff_only: bool = False,
-) -> None:
+) -> OpenAlert:
     """
-    Raise an irregularity.
+    Raise an irregularity and return it; too many others may have closed it at once.
 
     `detail` names public faces only unless the alert is for staff; `card` is given only if its
     face is public. `evidence` is ``card``, ``device``, or the error of a device. `number` is the
@@ -69,6 +69,7 @@ def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
         player_holding_shoe.apply_false_draw(context, kind)
     # Alerts for staff are counted apart: they take no room from the public ones.
     _make_room(context, [each for each in state.alerts if each.staff_only is staff_only])
+    return alert
 
 
 def _irregularity(  # noqa: PLR0913, PLR0917 - the fields of an irregularity

@@ -60,6 +60,7 @@ class GapDetail(StrEnum):
     RESTART = "restart"
     RESTORED = "restored"
     FLOOD = "flood"
+    NOT_APPLIED = "not_applied"
 
 
 class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -242,6 +243,9 @@ class Link(Observation, frozen=True, tag="link"):
 class Gap(Observation, frozen=True, tag="gap"):
     """
     Something is known to be missing before this.
+
+    With ``not_applied`` it is the observation just before it, which ended in an error of the
+    program: no fold of the log applies that observation.
 
     Attributes:
         next_seq: After ``restored``: the number of the next event. Lower ones may have been

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 import msgspec
@@ -45,6 +46,7 @@ from shoe_daemon.table.table_state import TableState, decode_state
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 
 _PLAY_ROLE: Final = observations.Role.PLAY
+_NOT_APPLIED: Final = observations.GapDetail.NOT_APPLIED
 
 _CHECKPOINT_HEADER: Final = b"table-2\n"
 """The first bytes of a checkpoint of this version."""
@@ -94,6 +96,22 @@ class Table:
 
         An earlier deadline is applied first, at its own time.
         """
+        if type(observation) is observations.Gap and observation.detail is _NOT_APPLIED:
+            return self._apply_after_error(observation)
+        return self._apply(observation)
+
+    def _apply_after_error(self, gap: observations.Gap) -> list[Event]:
+        # What ended in an error would do so again: no deadline, and no gap, may.
+        self._drop_deadlines(gap.at)
+        before = self.checkpoint()
+        try:
+            return self._apply(gap)
+        except Exception:  # noqa: BLE001 - the journal has to fold after any error
+            self.go_back(before)
+            self.state.now = gap.at
+            return []
+
+    def _apply(self, observation: observations.Observation) -> list[Event]:
         context, state = self._context, self.state
         events: list[Event] = []
         context.events, context.chain_head = events, observation.chain_head
@@ -207,6 +225,14 @@ class Table:
             if self.state.held:
                 result_publication.release_results(context)
 
+    def _drop_deadlines(self, at: str) -> None:
+        now = to_microseconds(at)
+        while (due := self.deadline) is not None and due[0] <= now:
+            if due[1] == "reveal":
+                self.state.reveal_at = None
+            else:
+                self.state.quiet_at = None
+
     def public(self) -> PublicTable:
         """Return the public table, complete for a display."""
         return public_table(self.state, self._context)
@@ -230,6 +256,13 @@ class Table:
     def checkpoint(self) -> bytes:
         """Return the whole state in bytes, for `restore`."""
         return _CHECKPOINT_HEADER + msgspec.msgpack.encode(self.state)
+
+    def go_back(self, checkpoint: bytes) -> None:
+        """Return to the state of a checkpoint of this table."""
+        before = Table.restore(checkpoint).state
+        for name in TableState.__struct_fields__:
+            setattr(self.state, name, getattr(before, name))
+        self._context = TableContext(self.state, _replay_observations)
 
     @classmethod
     def restore(cls, body: bytes) -> Table:
@@ -389,6 +422,25 @@ def decode_log(lines: Iterable[bytes | str]) -> Iterator[observations.Observatio
         yield observation
 
 
+def fold(
+    table: Table, log: Iterable[observations.Observation]
+) -> Iterator[tuple[observations.Observation, list[Event]]]:
+    """
+    Apply the observations of a log, and yield each with the events that it causes.
+
+    One that a gap `not_applied` follows is left out: see `was_applied`.
+    """
+    for observation, following in pairwise(chain(log, [None])):
+        if observation is not None:
+            applied = was_applied(following)
+            yield observation, table.apply(observation) if applied else []
+
+
+def was_applied(following: observations.Observation | None) -> bool:
+    """Return whether the daemon applied an observation, given the one that follows it."""
+    return not (isinstance(following, observations.Gap) and following.detail is _NOT_APPLIED)
+
+
 def replay(lines: Iterable[bytes | str], table: Table | None = None) -> Iterator[Event]:
     """
     Yield the events that the observations of a log cause, in order.
@@ -402,5 +454,5 @@ def replay(lines: Iterable[bytes | str], table: Table | None = None) -> Iterator
         UserError: As `decode_log`.
     """
     table = table or Table()
-    for observation in decode_log(lines):
-        yield from table.apply(observation)
+    for _, events in fold(table, decode_log(lines)):
+        yield from events

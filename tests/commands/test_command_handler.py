@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
 from shoe_daemon.service import command_ids
-from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.command_handler import MAX_REPLAYED_EVENTS, CommandHandler
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.detail_texts import uncoded_detail
 from shoe_daemon.table.observations import CardDrawn, Command, Standby
@@ -32,15 +32,22 @@ class Answers:
     """In the publisher's place: keeps what is answered."""
 
     is_replaying = False
-
-    def replay(self, from_seq: int, until: int) -> None:
-        """Publish nothing."""
+    alarm = None
 
     def __init__(self) -> None:
         self.given: list[Any] = []
 
     def reply(self, payload: bytes, seq: int, **_: object) -> None:
         self.given.append(json.loads(payload))
+
+    def replay(self, from_seq: int, until: int) -> None:
+        assert until - from_seq < MAX_REPLAYED_EVENTS
+
+    def retain(self, _topic: str, document: Callable[[str], bytes] | bytes, _seq: int) -> None:
+        json.loads(document if isinstance(document, bytes) else document("2027-01-15T08:00:00Z"))
+
+    def notify(self, _seq: int) -> None:
+        pass
 
 
 class Time:

@@ -54,6 +54,7 @@ def test_the_name_of_a_clip_has_its_time_witness_length_and_hash() -> None:
         "20261121-200005.250-cam-99999999999999999999s-0123456789abcdef.webm",
         "20261121-200005.250-cam-86401s-0123456789abcdef.webm",
         "20261321-200005.250-cam-17s-0123456789abcdef.webm",
+        "00010101-200005.250-cam-17s-0123456789abcdef.webm",
         "\uff120261121-200005.250-cam-17s-0123456789abcdef.webm",
         "../20261121-200005.250-cam-17s-0123456789abcdef.webm",
         "20261121-200005.250-cam-17s-0123456789abcdef.webm\n",

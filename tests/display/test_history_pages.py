@@ -29,6 +29,7 @@ from shoe_daemon.display.history_search_address import parse_filter
 from shoe_daemon.display.history_store import HistoryStore, ReceivedEvent, SeqRange
 from shoe_daemon.display.history_summaries import LoggedEvent
 from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
+from shoe_daemon.table import to_microseconds
 from tests.brokers import free_port, wait_for
 from tests.display.display_process import PATIENCE, SECRET_HASH, Answer, Display
 from tests.report.report_shoes import Writer, open_mode, shoe
@@ -197,6 +198,7 @@ def test_both_exports_have_the_same_rows_and_no_formula(display: Display) -> Non
     [
         ({"shoe": "x", "round": "0"}, ["shoe", "round"]),
         ({"from": "yesterday", "to": "2026-13-01"}, ["from", "to"]),
+        ({"from": "0001-01-01T00:00+23:59", "to": "9999-12-31"}, ["from", "to"]),
         ({"kind": "' OR 1", "severity": "6"}, ["kind", "severity"]),
         (
             {"view": "rounds", "cards": "1H", "mark": "x", "outcome": "y"},
@@ -557,3 +559,15 @@ def test_a_download_that_breaks_off_closes_its_files(evidence: EvidenceDisplay) 
     answer.close()
     connection.close()
     wait_for(lambda: not is_open(), "the clip to be closed")
+
+
+def test_the_last_moment_of_all_is_shown(tmp_path: Path) -> None:
+    fill(tmp_path / "history.db", tmp_path / "journals")
+    last = FORMULA._replace(seq=901, at=to_microseconds("9999-12-31T23:59:59Z"))
+    with HistoryStore(tmp_path / "history.db") as store:
+        store.add(
+            [ReceivedEvent("casino-south", "table-7", last)], [(2, SeqRange(901, 901))], [(2, 901)]
+        )
+    with Display(tmp_path, free_port(), CONFIG) as display:
+        rows = log(display, kind="round_voided")["rows"]
+    assert [row["time"] for row in rows if row["time"] > "9"] == ["9999-12-31 23:59:59"]

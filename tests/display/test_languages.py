@@ -233,7 +233,12 @@ def test_a_sentence_that_cannot_be_filled_in_is_shown_in_english(folder: Path) -
 
 def test_players_are_told_no_sentence_that_is_for_staff() -> None:
     for_players = languages()["zh-hans"].for_players()
-    assert for_players.sentences.keys() == {"not_recorded", "cards_too_fast", "reader_flood"}
+    assert for_players.sentences.keys() == {
+        "not_recorded",
+        "cards_too_fast",
+        "not_applied",
+        "reader_flood",
+    }
     assert "action_burn_card" not in for_players.words
 
 

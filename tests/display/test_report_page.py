@@ -138,6 +138,7 @@ def test_tables_and_times_can_be_chosen(folder: Path, display: Display) -> None:
     ("values", "text"),
     [
         ({"from": "yesterday"}, "expected a date and a time"),
+        ({"from": "9999-12-31T23:00Z", "to": "9999-12-31T23:59Z"}, "expected a date and a time"),
         ({"to": "2026-11-21T20:30"}, "expected a time after"),
         ({"table": "table-9"}, "no such table"),
         ({"from": "2026-01-01"}, f"At most {MAX_DAYS} days"),

@@ -42,7 +42,7 @@ from shoe_daemon.table.observations import (
     decode_observation,
 )
 from shoe_daemon.table.options import Options
-from shoe_daemon.table.table import Table
+from shoe_daemon.table.table import Table, was_applied
 from shoe_daemon.table.table_state import TableState
 from tests.golden import service_documents
 from tests.public_json import encode_public_table
@@ -205,6 +205,7 @@ def _transcript(log: Log, table: Table, opening: Documents) -> Iterator[str]:
     """
     publisher = _Publisher(opening)
     said: list[CausedEvent] = []
+    following = (*log.observations[1:], None)
     for number, observation in enumerate(log.observations, 1):
         order = observation if isinstance(observation, Command) else None
         cause = str(type(observation).__struct_config__.tag)
@@ -212,7 +213,7 @@ def _transcript(log: Log, table: Table, opening: Documents) -> Iterator[str]:
         yield " ".join([str(number), cause, *words])
         if order is not None and (refused := refusal_text(table, order) or order.refused):
             yield f"  refused: {refused}"
-        events = table.apply(observation)
+        events = table.apply(observation) if was_applied(following[number - 1]) else []
         yield from map(_published, events)
         said += [CausedEvent(event, number, cause, order) for event in events]
         publisher.show(table, number)
@@ -254,6 +255,7 @@ class _Publisher:
             alarm=None,
             flood=None,
             notice=None,
+            fault=None,
             journal=SimpleNamespace(head=SimpleNamespace(observation=0), signature=None),
             table=None,
         )

@@ -43,8 +43,10 @@ DOCUMENTS = {"alert/active", "history", "result/last", "roads", "staff/alert/act
 NOT_IN_EVENTS = {
     "cards_too_fast",
     "foreign_session",
+    "internal_error",
     "journal_went_back",
     "message_too_large",
+    "not_applied",
     "not_recorded",
     "reader_flood",
 } | {code for code in DETAIL_TEMPLATES if code.startswith("refused_")}

@@ -12,10 +12,12 @@ import pytest
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.public_json import encode_public_table
 from tests.table.dealer import (
     FACE_UP,
+    NATURAL,
     SQUEEZE,
     DealingStyle,
     house,
@@ -101,3 +103,16 @@ def test_the_card_is_counted(end: seen.Observation) -> None:
     shoe = pit.table.state.shoe
     assert shoe is not None
     assert (sum(shoe.seen), pit.out()) == (4, out)
+
+
+def test_a_void_closes_no_other_irregularity_where_too_many_are_open() -> None:
+    pit = SupervisedTable(hold_from=1)
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.draw("AS", "P1")
+    for _ in range(MAX_HOLDING_ALERTS):
+        pit.cmd("hold", kind="card_off_table")
+    before = pit.table.public().alerts
+    pit.cmd("void_round", round=1)
+    assert len(before) == MAX_HOLDING_ALERTS
+    assert pit.table.public().alerts == before

@@ -116,3 +116,22 @@ def test_a_result_that_waits_and_is_none_any_more() -> None:
     pit.cmd("undo")
     pit.cmd("resume")
     assert pit.counts() == {"rounds": 2, "player": 1, "banker": 1, "natural": 2}
+
+
+@pytest.mark.parametrize("slot", ["P1", "B1"])
+@pytest.mark.parametrize("pairs", [(None, None), (False, True), (True, None)])
+def test_a_card_of_an_entered_round_that_has_no_other(
+    slot: str, pairs: tuple[bool | None, bool | None]
+) -> None:
+    pit = SupervisedTable()
+    pit.draw("AS", slot)
+    pit.cmd("enter_result", outcome="banker", player_pair=pairs[0], banker_pair=pairs[1])
+    pit.draw("9D", "P1")
+    (before,) = pit.finished()
+    said = correct(pit, slot, "AH")
+    assert types(said) == ["card_corrected", "result_revised"]
+    after = one(said, "result_revised").after
+    hand = after.player if slot == "P1" else after.banker
+    assert hand.cards == ("AH",)
+    assert (after.player.pair, after.banker.pair) == pairs
+    assert after.outcome == before.outcome

@@ -397,6 +397,7 @@ def test_one_table_has_one_journal(floor: Sequence[Path], tmp_path: Path) -> Non
     ("arguments", "message"),
     [
         (("--from", "20:00"), "--from 20:00: expected a date and a time"),
+        (("--from", "0001-01-01T00:00:00+23:59"), "00+23:59: expected a date and a time"),
         (("--from", "2026-11-21T20:00", "--to", "2026-11-21T20:00"), "expected a time after"),
         (("--from", "2026-11-21T20:00", "--time-zone", "Mars/Crater"), "knows no such zone"),
         (("--from", "2026-11-21T20:00", "--time-zone", "/etc/passwd"), "knows no such zone"),

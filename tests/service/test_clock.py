@@ -112,3 +112,14 @@ def test_a_restart_goes_on_after_the_last_moment(times: Times) -> None:
     assert times.clock(last).at() == last
     times.wall += 2 * HOUR
     assert times.clock(last).at() == "2026-11-21T13:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    ("wall", "at"), [(-HOUR, "1970-01-01T00:00:00.000Z"), (10**18, "9999-12-31T23:59:59.999999Z")]
+)
+def test_it_gives_a_time_that_can_be_journaled_whatever_the_wall_clock_says(
+    times: Times, wall: int, at: str
+) -> None:
+    times.wall = wall
+    assert times.clock().at() == at
+    assert times.clock(after=at).at() == at

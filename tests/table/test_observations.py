@@ -169,6 +169,8 @@ def test_each_wrong_field_is_one_line_that_names_it(
         "2026-11-21T09:34:46.Z",
         "٢٠٢٦-11-21T09:34:46Z",
         "0000-11-21T09:34:46Z",
+        "0001-01-01T00:00:00Z",
+        "1969-12-31T23:59:59.999999Z",
         5,
         None,
     ],
@@ -186,6 +188,8 @@ def test_a_moment_that_is_none(at: object) -> None:
         "2026-11-21t09:34:46z",
         "2026-11-21 09:34:46Z",
         "2026-11-21T09:34:46+00:00",
+        "1970-01-01T00:00:00Z",
+        "9999-12-31T23:59:59.999999Z",
     ],
 )
 def test_a_moment_in_any_form_of_the_standard(at: str) -> None:

@@ -202,8 +202,7 @@ def _void_round(context: TableContext, command: Command) -> None:
     if number is None:
         return
     detail = _person_detail(command, "voided_by_person")
-    alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
-    alert = context.state.alerts[-1]
+    alert = alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
     rulings.void_round(context, number)
     if alert in context.state.alerts:
         alerts.close_alert(context, alert, "void_round", command.reason or "a supervisor decided")

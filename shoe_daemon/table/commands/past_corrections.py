@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from shoe_daemon.game import (
     DEALING_ORDER,
     FIRST_CARDS,
-    FOUR_CARDS,
     Card,
     CountedHand,
     Coup,
@@ -47,45 +46,30 @@ def find_record(context: TableContext, number: int | None) -> PlayedRound | Held
 
 def face_on_slot(record: PlayedRound | HeldResult, slot: Slot) -> Card | None:
     """Return the card that lay on a slot."""
-    hand, place = _cards_and_index(record.data, slot)
-    if record.data.partial:
-        return hand[place] if place < len(hand) else None
-    dealt, index = record.dealt or _in_dealing_order(record.data), _dealt_index(record.data, slot)
-    return None if index is None else dealt[index]
+    cards = _cards_by_slot(record.data)
+    if record.data.partial or not record.dealt or slot not in cards:
+        return cards.get(slot)
+    return record.dealt[list(cards).index(slot)]
 
 
-def _cards_and_index(data: RoundFinished, slot: Slot) -> tuple[tuple[Card | None, ...], int]:
-    spot = DEALING_ORDER.index(slot)
-    return (data.banker.cards if spot % 2 else data.player.cards), spot // 2
-
-
-def _in_dealing_order(data: RoundFinished) -> tuple[Card, ...]:
-    first = zip(data.player.cards[:FIRST_CARDS], data.banker.cards[:FIRST_CARDS], strict=False)
-    cards = [card for pair in first for card in pair]
-    cards += [*data.player.cards[FIRST_CARDS:], *data.banker.cards[FIRST_CARDS:]]
-    return tuple(filter(None, cards))
-
-
-def _dealt_index(data: RoundFinished, slot: Slot) -> int | None:
-    hand, place = _cards_and_index(data, slot)
-    if place >= len(hand):
-        return None
-    if place < FIRST_CARDS:
-        return DEALING_ORDER.index(slot)
-    return FOUR_CARDS + (slot is Slot.B3 and len(data.player.cards) > FIRST_CARDS)
+def _cards_by_slot(data: RoundFinished) -> dict[Slot, Card | None]:
+    """Return the cards of both hands, in dealing order."""
+    hands = (data.player.cards, data.banker.cards)
+    places = [(slot, hands[spot % 2], spot // 2) for spot, slot in enumerate(DEALING_ORDER)]
+    return {slot: hand[place] for slot, hand, place in places if place < len(hand)}
 
 
 def correct_face(
     context: TableContext, record: PlayedRound | HeldResult, slot: Slot, after: Card
 ) -> None:
     """Replace the face on a slot; the result follows."""
-    data, index = record.data, _dealt_index(record.data, slot)
+    data, cards = record.data, _cards_by_slot(record.data)
     changed = _with_face(data, slot, after)
-    if index is None or (data.partial and None in {data.player.total, data.banker.total}):
+    if slot not in cards or (data.partial and None in {data.player.total, data.banker.total}):
         _replace_result(context, record, changed)
         return
-    dealt = list(record.dealt or _in_dealing_order(data))
-    dealt[index] = after
+    dealt = list(record.dealt or filter(None, cards.values()))
+    dealt[list(cards).index(slot)] = after
     if record.excess and (excess := _round_alerts(context, record.number, _EXCESS_CARD)):
         dealt, record.excess = [*dealt, *record.excess], ()
         for alert in excess:
@@ -109,20 +93,17 @@ def correct_face(
 
 
 def _with_face(data: RoundFinished, slot: Slot, after: Card) -> RoundFinished:
-    hand, place = _cards_and_index(data, slot)
-    cards = (*hand[:place], after, *hand[place + 1 :])
-    if DEALING_ORDER.index(slot) % 2:
-        return replace(data, banker=_with_cards(data.banker, cards))
-    return replace(data, player=_with_cards(data.player, cards))
+    spot = DEALING_ORDER.index(slot)
+    before, place = (data.banker if spot % 2 else data.player), spot // 2
+    hand = _with_cards(before, (*before.cards[:place], after, *before.cards[place + 1 :]))
+    return replace(data, banker=hand) if spot % 2 else replace(data, player=hand)
 
 
 def _with_cards(before: HandResult, cards: tuple[Card | None, ...]) -> HandResult:
     known = tuple(filter(None, cards))
     if before.total is None or known != cards:
-        pair = before.pair
-        if pair is not None and known[:FIRST_CARDS] == cards[:FIRST_CARDS]:
-            pair = known[0].rank == known[1].rank
-        return replace(before, cards=cards, pair=pair)
+        pair = None if before.pair is None else round_result.is_pair(cards)
+        return replace(before, cards=cards, pair=before.pair if pair is None else pair)
     return round_result.hand_result(CountedHand.of(known))
 
 
@@ -152,8 +133,8 @@ def _update_alerts(context: TableContext, number: int, over: list[Card], *, lack
         alerts.close_as_corrected(context, alert, "the card was due")
     if over and not excess:
         detail = make_detail("excess_by_correction", card=over[0], round=number)
-        alerts.raise_alert(context, _EXCESS_CARD, detail, card=over[0], number=number)
-        context.state.alerts[-1].evidence.append(_KNOWN_CARD)
+        alert = alerts.raise_alert(context, _EXCESS_CARD, detail, card=over[0], number=number)
+        alert.evidence.append(_KNOWN_CARD)
     if lacks and not missing:
         detail = make_detail("missing_by_correction", round=number)
         alerts.raise_alert(context, _MISSING_DRAW, detail, number=number)

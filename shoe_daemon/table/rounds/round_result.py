@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from shoe_daemon.game import (
+    FIRST_CARDS,
     Card,
     CountedHand,
     Coup,
@@ -92,8 +93,13 @@ def _partial_hand_result(round_: RoundState, side: int) -> events.HandResult:
     if not round_.partial and known == shown:
         # Only the other hand holds an unread card: this hand is known.
         return hand_result(CountedHand.of(known))
-    pair = known[0].rank == known[1].rank if known[:2] == shown[:2] and known[1:] else None
-    return events.HandResult(shown, None, None if round_.partial else pair, None)
+    return events.HandResult(shown, None, None if round_.partial else is_pair(shown), None)
+
+
+def is_pair(cards: Sequence[Card | None]) -> bool | None:
+    """Return whether the first two cards of a hand are a pair; None if one is not known."""
+    first, second = (*cards[:FIRST_CARDS], None, None)[:FIRST_CARDS]
+    return None if first is None or second is None else first.rank == second.rank
 
 
 def record_declared_result(context: TableContext, round_: RoundState, obs: Result) -> None:
@@ -202,10 +208,8 @@ def _open_mismatch(context: TableContext, number: int) -> OpenAlert | None:
 
 
 def _has_pair(round_: RoundState, side: int) -> bool | None:
-    first, second = round_.spots[side], round_.spots[side + 2]
-    if first is None or second is None or first.face is None or second.face is None:
-        return None
-    return first.face.rank == second.face.rank
+    spots = round_.spots[side : side + 2 * FIRST_CARDS : 2]
+    return is_pair([None if card is None else card.face for card in spots])
 
 
 @lru_cache(maxsize=4096)
