@@ -91,7 +91,7 @@ _FIELDS: Final = {
 }
 _EXPECTED: Final = {
     "id": "1 to 64 letters, digits and . _ : -",
-    "operator": "a name of 1 to 60 characters",
+    "operator": "a name of 1 to 60 visible characters",
     "reason": "a text of at most 200 characters",
     "expires_at": "a moment with its offset, such as 2026-11-21T09:34:46Z",
     "dry_run": "true or false",
@@ -103,10 +103,11 @@ _EXPECTED: Final = {
     "outcome": f"one of {', '.join(Outcome)}",
     "kind": f"one of {', '.join(sorted(REPORTABLE_KINDS))}",
     "left": "a whole number from 0 on",
-    "dealer": "a name of 1 to 60 characters",
+    "dealer": "a name of 1 to 60 visible characters",
     "player_pair": "true or false",
     "banker_pair": "true or false",
 }
+_NAMES: Final = ("operator", "dealer")
 _EXPECTED_NUMBER: Final = "a whole number from 1 on"
 _NOT_STORED: Final = ("dry_run", "expires_at", "pin")
 """Fields that a `Command` does not have: they are checked and not journaled."""
@@ -217,10 +218,18 @@ def _parse_payload(payload: bytes) -> tuple[dict[str, Any], str | None]:
             fault = fault or (_missing(name) if required else None)
             continue
         try:
-            fields[name] = msgspec.convert(values[name], kind)
+            fields[name] = _converted(name, values[name], kind)
         except msgspec.ValidationError:
             fault = fault or _expected(name)
     return fields, fault
+
+
+def _converted(name: str, value: object, kind: Any) -> Any:  # noqa: ANN401 - as msgspec
+    converted = msgspec.convert(value, kind)
+    if name in _NAMES and not converted.isprintable():
+        # Characters without a form, or that turn the text around, make one name look like another.
+        raise msgspec.ValidationError
+    return converted
 
 
 def _missing(name: str) -> str:
@@ -244,7 +253,7 @@ def _set_operator(fields: dict[str, Any], topic_operator: str, fault: str | None
     claimed = fields.get("operator", topic_operator)
     fault = None if fault == _missing("operator") else fault
     try:
-        fields["operator"] = msgspec.convert(topic_operator, Text)
+        fields["operator"] = _converted("operator", topic_operator, Text)
     except msgspec.ValidationError:
         return fault or _expected("operator")
     is_other = claimed != topic_operator
