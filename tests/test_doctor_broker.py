@@ -13,11 +13,11 @@ from click.testing import CliRunner
 from shoe_daemon.cli import main
 from shoe_daemon.doctor import examinations
 from tests.brokers import Listener, Mosquitto, free_port, set_password
+from tests.mqtt.sample_broker import rights_of
 from tests.service.daemon_process import DaemonProcess
 
 pytestmark = pytest.mark.mosquitto
 
-SAMPLE: Final = Path(__file__).resolve().parents[1] / "systemd" / "mosquitto-shoe.acl"
 ROOT: Final = "shoe/v1/casino/table-7"
 ALL = "pattern readwrite shoe/v1/casino/%u/#\n"
 ONE_BY_ONE = """
@@ -77,8 +77,7 @@ def only(told: dict[str, list[tuple[str, str]]], about: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 def test_the_sample_rights_are_good(tmp_path: Path, protocol: str) -> None:
-    rights = SAMPLE.read_text(encoding="utf-8")
-    with Strict(tmp_path / "broker", rights) as broker:
+    with Strict(tmp_path / "broker", rights_of("table-7")) as broker:
         told = findings(table(tmp_path, broker.port, protocol))
     where = f"127.0.0.1:{broker.port}"
     text = f"{where} accepts the login of user 'table-7', MQTT {protocol}"
@@ -192,7 +191,7 @@ class TestDisplay:
 
     @pytest.fixture
     def broker(self, tmp_path: Path) -> Iterator[Strict]:
-        with Strict(tmp_path / "broker", SAMPLE.read_text(encoding="utf-8")) as broker:
+        with Strict(tmp_path / "broker", rights_of("table-7")) as broker:
             yield broker
 
     def display(self, folder: Path, port: int, user: str = "board", text: str = "") -> Path:
