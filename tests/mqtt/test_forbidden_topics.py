@@ -104,6 +104,29 @@ ALLOWED_READS = [
     ("pit", f"{OURS}/reply/1"),
 ]
 
+MORE_ACCOUNTS = ("table-8", "pit-display", "pit-log", "notify", "home-assistant")
+TABLES = ("table-7", "table-8")
+
+PUBLIC = {"status", "state", "result/last", "roads", "history", "signature", "alert/active"}
+PUBLIC |= {"device/shoe", "event/card_dealt"}
+STAFF = {"staff/alert/active", "staff/event/staff_card_dealt"}
+COMMANDS = {"cmd/rule", "cmd/replay", "cmd/rule/maria"}
+ENDS = PUBLIC | STAFF | COMMANDS | {"reply/1", "doctor/1", "other"}
+DISCOVERY = "homeassistant/device/shoe_casino_{}/config"
+
+MAY_PUBLISH = {"pit": {"cmd/rule", "cmd/replay"}, "pit-log": {"cmd/replay"}}
+"""The ends below the name of any account that an account may publish to; the others: none."""
+
+MAY_READ = {
+    "board": PUBLIC,
+    "pit-display": PUBLIC | {"staff/alert/active"},
+    "pit": PUBLIC | STAFF | {"reply/1"},
+    "pit-log": {"reply/1"},
+    "notify": {"status", "alert/active"},
+    "home-assistant": {"status", "state", "result/last", "alert/active", "device/shoe"},
+}
+OWN_READS = PUBLIC | COMMANDS | {"staff/alert/active", "reply/1"}
+
 _AUDITOR = "user auditor\ntopic readwrite #\n"
 
 
@@ -113,7 +136,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
     broker = SampleBroker(tmp_path_factory.mktemp("broker"))
     rights = broker.folder / "shoe.acl"
     rights.write_text(f"{rights.read_text('utf-8')}\n{_AUDITOR}", "utf-8")
-    for account in ("pit-display", "pit-log", "notify", "home-assistant", "auditor"):
+    for account in (*MORE_ACCOUNTS, "auditor"):
         broker.add_account(account)
     with broker:
         yield broker
@@ -123,7 +146,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleBroker]:
 def clients(broker: SampleBroker) -> Iterator[dict[str, Listener]]:
     """All accounts, each subscribed to everything that exists."""
     with ExitStack() as stack:
-        names = (*ACCOUNTS, "pit-display", "pit-log", "notify", "home-assistant", "auditor")
+        names = (*ACCOUNTS, *MORE_ACCOUNTS, "auditor")
         yield {name: stack.enter_context(broker.listen(name)) for name in names}
 
 
@@ -168,3 +191,51 @@ def test_the_control_of_publishing(clients: dict[str, Listener], account: str, t
 @pytest.mark.parametrize(("account", "topic"), ALLOWED_READS)
 def test_the_control_of_reading(clients: dict[str, Listener], account: str, topic: str) -> None:
     assert _delivered(clients, "auditor", topic, account)
+
+
+EVERY_ACCOUNT = (*ACCOUNTS, *MORE_ACCOUNTS)
+
+
+def _topics(name: str, ends: set[str]) -> set[str]:
+    return {f"shoe/v1/casino/{name}/{end}" for end in ends}
+
+
+def _every_topic(names: tuple[str, ...], ends: set[str]) -> set[str]:
+    return {topic for name in names for topic in _topics(name, ends)}
+
+
+EVERYTHING = _every_topic(EVERY_ACCOUNT, ENDS) | {DISCOVERY.format(each) for each in EVERY_ACCOUNT}
+
+
+@each_case("account", EVERY_ACCOUNT)
+def test_an_account_publishes_below_its_own_name_only(
+    clients: dict[str, Listener], account: str
+) -> None:
+    """Every account tries every topic of every account, that of its own name included."""
+    payload, auditor = f"publishes of {account}".encode(), clients["auditor"]
+    for topic in EVERYTHING:
+        clients[account].publish(topic, payload)
+    auditor.publish("end", payload + b" end")
+    wait_for(lambda: _has(auditor, payload + b" end"), "the end")
+    delivered = {each.topic for each in auditor.messages if each.payload == payload}
+    allowed = _every_topic(EVERY_ACCOUNT, MAY_PUBLISH.get(account, set()))
+    if account in TABLES:
+        allowed = _topics(account, ENDS) | {DISCOVERY.format(account)}
+    assert delivered == allowed
+
+
+def test_an_account_reads_of_others_what_it_must_only(clients: dict[str, Listener]) -> None:
+    for topic in EVERYTHING:
+        clients["auditor"].publish(topic, b"reads")
+    for account in EVERY_ACCOUNT:
+        allowed = _every_topic(EVERY_ACCOUNT, MAY_READ.get(account, set()))
+        if account in TABLES:
+            allowed = _topics(account, OWN_READS)
+        if account == "home-assistant":
+            allowed |= {DISCOVERY.format(each) for each in EVERY_ACCOUNT}
+        # The order of messages to one client is that of their publishing.
+        end, payload = min(allowed), f"end of {account}".encode()
+        clients["auditor"].publish(end, payload)
+        wait_for(lambda: _has(clients[account], payload), "the end")  # noqa: B023 - called here
+        received = {each.topic for each in clients[account].messages if each.payload == b"reads"}
+        assert received == allowed, account
