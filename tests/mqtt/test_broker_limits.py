@@ -129,6 +129,12 @@ def assert_events_arrive(broker: Limited) -> int:
 
 def test_the_samples_have_every_limit(broker: Limited) -> None:
     assert set(broker.limits) == set(LIMITS)
+    assert 8 * broker.limits["memory_limit"] <= 1 << 28
+    for file in (broker.folder / "conf.d").iterdir():
+        text = file.read_text()
+        assert text.count("\nlistener ") == text.count("\nmax_connections ") == 1
+    # systemd allows 1,024 files.
+    assert 2 * 8 * broker.limits["max_connections"] <= 1_000
 
 
 def test_a_display_that_publishes_takes_no_memory(broker: Limited) -> None:

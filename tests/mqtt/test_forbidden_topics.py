@@ -7,10 +7,13 @@ delivery: an account with all rights listens to everything, and publishes everyt
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from paho.mqtt import client as paho
+from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode
 
 from tests.brokers import Listener, wait_for
 from tests.each_case import each_case
@@ -239,3 +242,30 @@ def test_an_account_reads_of_others_what_it_must_only(clients: dict[str, Listene
         wait_for(lambda: _has(clients[account], payload), "the end")  # noqa: B023 - called here
         received = {each.topic for each in clients[account].messages if each.payload == b"reads"}
         assert received == allowed, account
+
+
+@each_case("account, name", [("board", "board"), ("board", "table-7"), ("table-8", "table-7")])
+def test_a_last_will_has_the_rights_of_its_account(
+    broker: SampleBroker, clients: dict[str, Listener], account: str, name: str
+) -> None:
+    payload, auditor = f"will of {account} for {name}".encode(), clients["auditor"]
+    _die(broker, account, f"shoe/v1/casino/{name}/status", payload)
+    # The control: a table's own will arrives, after that of the client that ended before it.
+    _die(broker, "table-8", "shoe/v1/casino/table-8/status", payload + b" end")
+    wait_for(lambda: _has(auditor, payload + b" end"), "the will")
+    assert not _has(auditor, payload)
+
+
+def _die(broker: SampleBroker, account: str, topic: str, payload: bytes) -> None:
+    """Connect with a will, as far as the broker takes it, and close the line without a word."""
+    client = paho.Client(CallbackAPIVersion.VERSION2, "dying")
+    client.username_pw_set(account, account)
+    client.will_set(topic, payload, 1)
+    client.connect("127.0.0.1", broker.port)
+    answers: list[object] = []
+    client.on_connect = lambda *arguments: answers.append(arguments)
+    while not answers and client.loop(1.0) == MQTTErrorCode.MQTT_ERR_SUCCESS:
+        pass
+    line = client.socket()
+    if isinstance(line, socket.socket):
+        line.shutdown(socket.SHUT_RDWR)
