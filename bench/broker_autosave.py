@@ -45,7 +45,7 @@ _STEPS: Final = 400
 """Steps of a simulated shoe: nearly all of it."""
 
 _BACKLOG: Final = 100_000
-"""Queued messages of a disconnected back office: `max_queued_messages` of the sample."""
+"""Queued messages of disconnected back offices: five times `max_queued_messages` of the sample."""
 
 _CHUNK: Final = 500
 """Messages in flight while the database is filled."""
@@ -182,7 +182,8 @@ def _database(folder: Path, floor: Floor) -> Path:
 def _configuration(folder: Path, name: str) -> str:
     """Return the lines of one of the three brokers."""
     sample = SAMPLE.read_text(encoding="utf-8")
-    lines = re.findall(r"^(?:max_queued_messages|message_size_limit) .*$", sample, re.MULTILINE)
+    lines = re.findall(r"^message_size_limit .*$", sample, re.MULTILINE)
+    lines.append(f"max_queued_messages {_BACKLOG}")
     if name == _SAMPLE:
         lines += re.findall(r"^(?:persistence|autosave_\w+) .*$", sample, re.MULTILINE)
     else:

@@ -6,10 +6,13 @@
 #
 # The password of NAME is the first line of /etc/shoe-daemon/NAME.password. One that is there
 # already is kept. Copy the file to the computer that logs in with this account.
+#
+# Every account of shoe.passwd without a `user` block in /etc/mosquitto/shoe.acl gets the block of a
+# table there. Without a NAME the script does only that.
 set -eu
-[ $# -gt 0 ] || { echo "usage: sh make-accounts.sh NAME..." >&2; exit 2; }
 
 accounts=/etc/mosquitto/shoe.passwd
+rights=/etc/mosquitto/shoe.acl
 passwords=/etc/shoe-daemon
 
 mkdir -p "$passwords"
@@ -35,5 +38,18 @@ for name in "$@"; do
     grep -v "^$name:" "$accounts" > "$folder/others" || true
     cat "$folder/others" "$folder/line" > "$accounts"
     echo "$name: $file"
+done
+
+if ! grep -q '^#table ' "$rights"; then
+    echo "$rights: has no line #table, rights stay as they are; expected mosquitto-shoe.acl" >&2
+    exit
+fi
+sed -n 's/^#table //p' "$rights" > "$folder/block"
+for name in $(sed -n 's/^\([a-z0-9-][a-z0-9-]*\):.*/\1/p' "$accounts"); do
+    if ! grep -Eq "^user +$name *\$" "$rights"; then
+        { echo; echo "user $name"; sed "s/TABLE/$name/g" "$folder/block"; } > "$folder/rights"
+        cat "$folder/rights" >> "$rights"
+        echo "$name: rights of a table, in $rights"
+    fi
 done
 echo "next: systemctl reload mosquitto"

@@ -9,15 +9,17 @@ from typing import Final
 
 import pytest
 from click.testing import CliRunner
+from paho.mqtt import client as paho
 
 from shoe_daemon.cli import main
-from shoe_daemon.doctor import examinations
+from shoe_daemon.display.message_validation import topic_filters
+from shoe_daemon.doctor import broker_checks, examinations
 from tests.brokers import Listener, Mosquitto, free_port, set_password
+from tests.mqtt.sample_broker import OLDER_RIGHTS, rights_of
 from tests.service.daemon_process import DaemonProcess
 
 pytestmark = pytest.mark.mosquitto
 
-SAMPLE: Final = Path(__file__).resolve().parents[1] / "systemd" / "mosquitto-shoe.acl"
 ROOT: Final = "shoe/v1/casino/table-7"
 ALL = "pattern readwrite shoe/v1/casino/%u/#\n"
 ONE_BY_ONE = """
@@ -30,6 +32,11 @@ pattern write shoe/v1/casino/%u/+/+
 pattern read shoe/v1/casino/%u/cmd/#
 """
 NOTHING = "pattern read shoe/v1/casino/%u/cmd/#\n"
+
+
+@pytest.fixture(autouse=True)
+def no_rights_of_this_computer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_checks, "_LOCAL_RIGHTS", tmp_path / "none")
 
 
 class Strict(Mosquitto):
@@ -77,14 +84,39 @@ def only(told: dict[str, list[tuple[str, str]]], about: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 def test_the_sample_rights_are_good(tmp_path: Path, protocol: str) -> None:
-    rights = SAMPLE.read_text(encoding="utf-8")
-    with Strict(tmp_path / "broker", rights) as broker:
+    with Strict(tmp_path / "broker", rights_of("table-7")) as broker:
         told = findings(table(tmp_path, broker.port, protocol))
     where = f"127.0.0.1:{broker.port}"
     text = f"{where} accepts the login of user 'table-7', MQTT {protocol}"
     assert only(told, "broker") == ("good", text)
     assert only(told, "subscribe")[0] == "good"
     assert only(told, "publish")[0] == "good"
+    assert "rights" not in told
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_the_rights_of_an_earlier_version_work_and_are_warned_about(
+    tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Strict(tmp_path / "broker", OLDER_RIGHTS) as broker:
+        file = table(tmp_path, broker.port, protocol)
+        assert "rights" not in findings(file)
+        monkeypatch.setattr(broker_checks, "_LOCAL_RIGHTS", tmp_path / "broker/rights")
+        told = findings(file)
+    assert only(told, "publish")[0] == "good"
+    verdict, text = only(told, "rights")
+    assert verdict == "note"
+    assert "has `pattern write shoe/v1/casino/%u/#` for every user" in text
+    assert text.endswith("docs/install-by-hand.md, Rights of an earlier version")
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_table_that_may_speak_for_others_is_warned_about(tmp_path: Path, protocol: str) -> None:
+    rights = "user table-7\ntopic readwrite shoe/v1/casino/#\n"
+    with Strict(tmp_path / "broker", rights) as broker:
+        verdict, text = only(findings(table(tmp_path, broker.port, protocol)), "rights")
+    assert verdict == "note"
+    assert text.startswith("this user may publish below shoe/v1/casino/doctor-")
 
 
 def test_a_wrong_password_is_bad(tmp_path: Path) -> None:
@@ -192,7 +224,7 @@ class TestDisplay:
 
     @pytest.fixture
     def broker(self, tmp_path: Path) -> Iterator[Strict]:
-        with Strict(tmp_path / "broker", SAMPLE.read_text(encoding="utf-8")) as broker:
+        with Strict(tmp_path / "broker", rights_of("table-7")) as broker:
             yield broker
 
     def display(self, folder: Path, port: int, user: str = "board", text: str = "") -> Path:
@@ -213,10 +245,32 @@ class TestDisplay:
             told = findings(self.display(tmp_path, broker.port))
         assert only(told, "broker")[0] == "good"
         assert only(told, "listen")[0] == "good"
+        assert "rights" not in told
         assert only(told, "subscribe") == (
             "good",
             "8 filters are accepted, 1 retained documents arrived",
         )
+
+    @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+    def test_a_display_that_could_make_a_phantom_table_is_warned_about(
+        self, tmp_path: Path, protocol: str
+    ) -> None:
+        with (
+            Strict(tmp_path / "broker", OLDER_RIGHTS) as broker,
+            broker.auditor() as auditor,
+        ):
+            auditor.publish(f"{ROOT}/state", b"{}", retain=True)
+            file = self.display(tmp_path, broker.port)
+            with file.open("a") as config:
+                config.write(f'protocol = "{protocol}"\n')
+            verdict, text = only(findings(file), "rights")
+            (tried,) = [each for each in auditor.messages if "/board/" in each.topic]
+        assert verdict == "note"
+        assert text.startswith("this user may publish below shoe/v1/casino/board, so it can make")
+        assert not tried.retain
+        # It matches no subscription of a display.
+        wanted = topic_filters("shoe/v1", None, staff_alerts=True, notifier_status=True)
+        assert not [each for each in wanted if paho.topic_matches_sub(each, tried.topic)]
 
     def test_where_nothing_arrives_it_says_so(self, tmp_path: Path, broker: Strict) -> None:
         verdict, text = only(findings(self.display(tmp_path, broker.port)), "subscribe")

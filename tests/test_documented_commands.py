@@ -46,7 +46,14 @@ def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe:
     assert [answer.partition(":")[0] for answer in answers] == ["refused"] * 3
     replay = computer.lines(*orders)[-1].replace("--from-seq 800", "--from-seq 1")
     assert computer.run(replay).startswith("done: replay: ")
-    computer.follow(install, "## More tables", "## A broker on another")
+    more = ("## More tables", "### Rights of an earlier version", "## A broker on another")
+    computer.follow(install, more[0], more[1])
+    rights, passwords = (computer.path(f"etc/mosquitto/shoe.{end}") for end in ("acl", "passwd"))
+    assert "table-8" not in rights.read_text(encoding="utf-8") + passwords.read_text("utf-8")
+    before = rights.read_text(encoding="utf-8")
+    computer.follow(install, more[1], more[2])
+    assert "\nuser table-7\n" in before
+    assert rights.read_text(encoding="utf-8").strip() == before.strip()
 
 
 def test_a_display_is_installed_its_pit_locked_and_given_the_notifications(

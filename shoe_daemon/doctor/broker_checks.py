@@ -7,8 +7,10 @@ They use a client id of their own and topics that no display shows, and retain n
 from __future__ import annotations
 
 import datetime as dt
+import re
 import secrets
 from collections.abc import Callable, Collection, Generator, Iterator
+from pathlib import Path
 from typing import Final
 
 from shoe_daemon.config import Setup
@@ -16,14 +18,20 @@ from shoe_daemon.display.display_config import DisplaySetup
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.doctor.finding_and_addresses import Finding, check_reachable
 from shoe_daemon.errors import UserError
+from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, TableIdentity, Topics
+from shoe_daemon.mqtt.topics import ID, STAFF_ALERTS, STATE, TableIdentity, Topics
 from shoe_daemon.notify.notify_config import NotifySetup
 from shoe_daemon.notify.notify_service import topic_filters as notify_filters
 
 _RETAINED_WAIT_S: Final = 1.0
+_LOCAL_RIGHTS: Final = Path("/etc/mosquitto/shoe.acl")
+_NEW_RIGHTS: Final = (
+    "so it can make a table that does not exist, or falsify one; give each account its own block: "
+    "docs/install-by-hand.md, Rights of an earlier version"
+)
 _STAFF_ALERTS_OFF: Final = (
     "the pit shows no alert that only staff may see: staff_alerts = true in [display.pit], with "
     f"an account that may read {STAFF_ALERTS}, such as pit-display of mosquitto-shoe.acl"
@@ -45,6 +53,8 @@ def check_table_broker(setup: Setup) -> Iterator[Finding]:
         yield _subscription(probe, topics.commands)
         test = _publish_mqtt_5 if settings.protocol == "5" else _publish_mqtt_3
         yield from test(probe, topics)
+        yield from _foreign_rights(probe, settings, {config.site})
+        yield from _local_rights(settings)
 
     yield from _test(settings, setup.notes, client_id, check_rights)
 
@@ -60,6 +70,8 @@ def check_display_broker(setup: DisplaySetup) -> Iterator[Finding]:
         are_accepted = yield from _subscriptions(probe, wanted)
         if are_accepted and staff_alerts:
             yield from _staff_alerts_received({each.topic for each in probe.received})
+        sites = _sites(probe, config.mqtt.prefix, config.display.site)
+        yield from _foreign_rights(probe, config.mqtt, sites, config.mqtt.username)
 
     if not staff_alerts:
         yield Finding("staff alerts", "note", _STAFF_ALERTS_OFF)
@@ -68,10 +80,14 @@ def check_display_broker(setup: DisplaySetup) -> Iterator[Finding]:
 
 def check_notify_broker(setup: NotifySetup) -> Iterator[Finding]:
     """Test the broker as notifications use it."""
+    mqtt, site = setup.config.mqtt, setup.config.notify.site
     wanted, client_id = notify_filters(setup.config), f"shoe-notify-{secrets.token_hex(4)}"
-    yield from _test(
-        setup.config.mqtt, setup.notes, client_id, lambda probe: _subscriptions(probe, wanted)
-    )
+
+    def check_rights(probe: BrokerProbe) -> Iterator[Finding]:
+        yield from _subscriptions(probe, wanted)
+        yield from _foreign_rights(probe, mqtt, _sites(probe, mqtt.prefix, site), mqtt.username)
+
+    yield from _test(mqtt, setup.notes, client_id, check_rights)
 
 
 def check_pins(settings: MqttSettings, *, refused: bool, section: str) -> Iterator[Finding]:
@@ -182,6 +198,53 @@ def _publish_mqtt_3(probe: BrokerProbe, topics: Topics) -> Iterator[Finding]:
         "MQTT 3.1.1 does not tell which, and reports no refused message to the table either"
     )
     yield Finding("publish", "note", text)
+
+
+def _sites(probe: BrokerProbe, prefix: str, site: str | None) -> set[str]:
+    """Return the only site that is configured, or those of the received documents."""
+    if site is not None:
+        return {site}
+    topics = [each.topic for each in probe.received if each.topic.startswith(f"{prefix}/")]
+    return {topic.removeprefix(f"{prefix}/").partition("/")[0] for topic in topics}
+
+
+def _foreign_rights(
+    probe: BrokerProbe, settings: MqttSettings, sites: Collection[str], name: str | None = None
+) -> Iterator[Finding]:
+    """
+    Try to publish for a table that does not exist, also under a name (that of an account which
+    is not a table's). Displays subscribe to none of these topics.
+    """
+    number = secrets.token_hex(4)
+    names = [f"doctor-{number}", *([name] if name and ID.fullmatch(name) else ())]
+    roots = [f"{settings.prefix}/{site}/{each}" for site in sites for each in names]
+    if settings.protocol == "5":
+        accepted = [root for root in roots if probe.publish(f"{root}/doctor/{number}") is None]
+    else:
+        # MQTT 3.1.1 has no refusal; only a message that comes back shows the right.
+        replies = {f"{root}/reply/doctor-{number}": root for root in roots}
+        for topic in replies:
+            if probe.subscribe(topic) is None:
+                probe.publish(topic)
+        probe.receive(_RETAINED_WAIT_S)
+        received = {each.topic for each in probe.received}
+        accepted = [root for topic, root in replies.items() if topic in received]
+    for root in accepted:
+        yield Finding("rights", "note", f"this user may publish below {root}, {_NEW_RIGHTS}")
+
+
+def _local_rights(settings: MqttSettings) -> Iterator[Finding]:
+    """Read the rights of a broker here: a table's account cannot test those of displays."""
+    if not is_loopback(settings.address[0]):
+        return
+    try:
+        rights = _LOCAL_RIGHTS.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    line = rf"^pattern +(?:(?:read)?write +)?{re.escape(settings.prefix)}/.*%u.*$"
+    if found := re.search(line, rights, re.MULTILINE):
+        text = f"{_LOCAL_RIGHTS} has `{found[0]}` for every user, a display's too, {_NEW_RIGHTS}"
+        yield Finding("rights", "note", text)
 
 
 def _subscriptions(probe: BrokerProbe, wanted: Collection[str]) -> Generator[Finding, None, bool]:

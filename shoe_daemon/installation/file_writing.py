@@ -26,7 +26,7 @@ NEW_SUFFIX: Final = ".init-new"
 _RECORD: Final = f"{CONFIGS}/init.json"
 _MAX_DIFF_LINES: Final = 200
 
-Action = Literal["new", "changed", "unchanged", "edited"]
+Action = Literal["new", "changed", "unchanged", "edited", "extended"]
 
 
 class Record(Struct, forbid_unknown_fields=True):
@@ -48,7 +48,8 @@ class Change(Struct, frozen=True):
 
     Attributes:
         file: The planned file.
-        action: ``edited``: it exists, and differs from what was written last.
+        action: ``edited``: it exists, and differs from what was written last. ``extended``: so
+            it does, and lines are added to it; it still counts as edited.
         before: The existing text; None if there is none.
     """
 
@@ -143,7 +144,7 @@ def write(root: Path, changes: Iterable[Change], record: Record) -> None:
     for change in changes:
         if change.action != "unchanged":
             _write_file(root, change.target, change.file)
-        if change.action != "edited":
+        if change.action not in ("edited", "extended"):
             record.hashes[change.file.path] = _hash(change.file.text)
     text = msgspec.json.format(msgspec.json.encode(record), indent=2).decode()
     _write_file(root, _RECORD, PlannedFile(_RECORD, f"{text}\n", 0o600))

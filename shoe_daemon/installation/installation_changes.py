@@ -13,7 +13,11 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.installation.answers import Answers, check_password
 from shoe_daemon.installation.encrypted_credentials import CredentialFolder
 from shoe_daemon.installation.file_writing import Change, Record, compare, description, write
-from shoe_daemon.installation.mosquitto_passwords import add_accounts, new_password
+from shoe_daemon.installation.mosquitto_passwords import (
+    account_names,
+    add_accounts,
+    new_password,
+)
 from shoe_daemon.installation.planned_files import (
     CERTIFICATES,
     CONFIGS,
@@ -25,11 +29,13 @@ from shoe_daemon.installation.planned_files import (
     plan_files,
 )
 from shoe_daemon.installation.questions import ask_secret
+from shoe_daemon.installation.rights import add_tables, users
 from shoe_daemon.journal.signatures import KEY_NAME, PUBLIC_NAME
 from shoe_daemon.operators import hash_pin, operator_names
 from shoe_daemon.password_hashes_and_throttle import hash_password
 
 _ACCOUNTS: Final = f"{MOSQUITTO}/shoe.passwd"
+_RIGHTS: Final = f"{MOSQUITTO}/shoe.acl"
 _OPERATORS: Final = f"{CONFIGS}/operators.toml"
 _SERVER: Final = f"{CERTIFICATES}/broker.pem"
 
@@ -118,7 +124,10 @@ def prepare(  # noqa: PLR0913 - what the command was given
     changes += _added_operators(new_operators, root)
     if answers.has_broker:
         passwords = {name: known[name] or new[name] for name in accounts}
-        changes.append(_accounts_change(root, passwords))
+        changes.append(accounts_change := _accounts_change(root, passwords))
+        names = account_names(accounts_change.file.text)
+        rights = samples["mosquitto-shoe.acl"].replace("casino", answers.site)
+        changes.append(_rights_change(root, rights, names, record))
         changes += compare(root, _certificate_files(answers, root), record)
     return Installation(answers, root, changes, sealed if encrypt else {}, credentials)
 
@@ -194,6 +203,18 @@ def _accounts_change(root: Path, passwords: Mapping[str, str]) -> Change:
     if before is None:
         return Change(file, "new")
     return Change(file, "unchanged" if text == before else "changed", before)
+
+
+def _rights_change(root: Path, sample: str, accounts: Collection[str], record: Record) -> Change:
+    """Return the change that gives every account without a block the rights of a table."""
+    before = _read(root, _RIGHTS) or ""
+    # In the order of the file, so that make-accounts.sh does not count as an edit.
+    order = dict.fromkeys((*(name for name in users(before) if name in accounts), *accounts))
+    (change,) = compare(root, [PlannedFile(_RIGHTS, add_tables(sample, order))], record)
+    extended = add_tables(before, accounts)
+    if change.action == "edited" and extended != before:
+        return Change(PlannedFile(_RIGHTS, extended), "extended", before)
+    return change
 
 
 def _certificate_files(answers: Answers, root: Path) -> list[PlannedFile]:

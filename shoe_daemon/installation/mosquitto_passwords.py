@@ -27,6 +27,11 @@ def add_accounts(password_file: str, accounts: Mapping[str, str]) -> str:
     return "".join(f"{name}:{entry}\n" for name, entry in lines.items())
 
 
+def account_names(password_file: str) -> list[str]:
+    """Return the names of all accounts in a password file."""
+    return [line.partition(":")[0] for line in password_file.splitlines() if line]
+
+
 def _fits(entry: str, password: str) -> bool:
     parts = entry.split("$")
     if parts[:3] != ["", "7", str(_ITERATIONS)]:

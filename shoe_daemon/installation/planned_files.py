@@ -255,8 +255,6 @@ def _is_address(host: str) -> bool:
 
 def _broker_files(answers: Answers, samples: Mapping[str, str]) -> Iterator[PlannedFile]:
     yield PlannedFile(f"{MOSQUITTO}/conf.d/shoe.conf", samples["mosquitto-shoe.conf"])
-    rights = samples["mosquitto-shoe.acl"].replace("casino", answers.site)
-    yield PlannedFile(f"{MOSQUITTO}/shoe.acl", rights)
     if answers.tls_names:
         listener = samples["mosquitto-shoe-tls.conf"]
         yield PlannedFile(f"{MOSQUITTO}/conf.d/shoe-tls.conf", listener)

@@ -295,7 +295,13 @@ def test_every_sentence_can_be_said_in_the_language_of_the_page(
 ) -> None:
     show_room(kiosk, stage, folded(), code)
     known: dict[str, str | int] = {"hand": "banker", "slot": "P3", "laid": "B1", "card": "10H"}
-    known |= {"because": "player_stood_banker_draws", "source": "7", "text": "8", "reason": "9"}
+    known |= {
+        "because": "player_stood_banker_draws",
+        "source": "7",
+        "text": "8",
+        "reason": "9",
+        "next_seq": 7,
+    }
     for key, names in DETAIL_VALUES.items():
         values = {"player": 6, "banker": 4} | {
             name: known.get(name, "tie" if "_" in name else 5) for name in names

@@ -96,7 +96,8 @@ def test_a_display_sends_none(tmp_path: Path) -> None:
         Display(tmp_path, broker.port, text) as display,
     ):
         root = f"shoe/v1/{SITE}/table-1"
-        listener.publish(f"{root}/state", payload("state", site=SITE, table="table-1"))
+        state = payload("state", site=SITE, table="table-1")
+        listener.publish(f"{root}/state", state, retain=True)
         wait_for(lambda: display.health()["tables"] > 0, "the table on the display")
         desk = Desk(display, f"{SITE}.table-1")
         assert desk.log_in().status == 200

@@ -18,13 +18,12 @@ from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_p
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.table_messages import alert, payload, roads, topic
 from tests.display.test_display_server import Table
+from tests.mqtt.sample_broker import rights_of
 from tests.mqtt.test_tls import Papers
 
 __all__ = ["mosquitto"]
 
 pytestmark = pytest.mark.mosquitto
-
-SAMPLE = Path(__file__).parents[2] / "systemd" / "mosquitto-shoe.acl"
 
 
 def folder_of(path: Path, name: str) -> Path:
@@ -39,7 +38,7 @@ def rights(folder: Path) -> str:
     for user in ("table-1", "board", "pit-display"):
         set_password(passwords, user, user)
     ours = folder / "rights"
-    ours.write_text(SAMPLE.read_text(encoding="utf-8").replace("casino", "house"), "utf-8")
+    ours.write_text(rights_of("table-1").replace("casino", "house"), "utf-8")
     return f"allow_anonymous false\npassword_file {passwords}\nacl_file {ours}"
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import tomllib
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,11 @@ from shoe_daemon.installation.answers import Answers
 from shoe_daemon.installation.encrypted_credentials import can_encrypt
 from shoe_daemon.installation.file_writing import Record
 from shoe_daemon.installation.installation_changes import prepare
+from shoe_daemon.installation.rights import add_tables, users
 from shoe_daemon.journal.journal_keys import load_public_key, load_signing_key
 from shoe_daemon.journal.signatures import Signature
 from shoe_daemon.operators import Operators
+from tests.mqtt.sample_broker import OLDER_RIGHTS
 
 BARE = ("--yes", "--reader", "simulated")
 
@@ -57,7 +60,8 @@ def test_the_configurations_are_valid(tmp_path: Path) -> None:
     assert setup.readers[0].port == "socket://127.0.0.1:4007"
     assert load_display(folder / "display.toml").config.display.site == "grand"
     rights = (tmp_path / "etc/mosquitto/shoe.acl").read_text()
-    assert "shoe/v1/grand/%u/#" in rights
+    assert "\nuser table-7\ntopic write shoe/v1/grand/table-7/#\n" in rights
+    assert "\npattern" not in rights
     assert "casino" not in rights
 
 
@@ -319,6 +323,61 @@ def test_a_second_table_shares_the_broker_and_the_display(tmp_path: Path) -> Non
     ]
     assert (tmp_path / "etc/shoe-daemon/pit.password").read_text() == pit
     assert load_config(tmp_path / "etc/shoe-daemon/table-1.toml")
+
+
+def table_rights(site: str, table: str) -> str:
+    return f"\nuser {table}\ntopic write shoe/v1/{site}/{table}/#\n"
+
+
+def test_rights_that_a_person_edited_get_the_blocks_of_new_tables_only(tmp_path: Path) -> None:
+    written(tmp_path, *BARE, "--table", "table-1")
+    file = tmp_path / "etc/mosquitto/shoe.acl"
+    edited = file.read_text() + "\nuser maria\ntopic write shoe/v1/casino/+/cmd/+/maria\n"
+    file.write_text(edited)
+    assert "extended  /etc/mosquitto/shoe.acl" in written(tmp_path, *BARE, "--table", "table-2")
+    extended = file.read_text()
+    assert extended.startswith(edited)
+    assert extended[len(edited) :].startswith(table_rights("casino", "table-2"))
+    # It still counts as edited: a later run does not replace it.
+    written(tmp_path, *BARE, "--table", "table-2", "--site", "grand")
+    assert file.read_text() == extended
+    assert table_rights("grand", "table-2") in Path(f"{file}.init-new").read_text()
+
+
+def test_rights_that_the_script_extended_do_not_count_as_edited(tmp_path: Path) -> None:
+    written(tmp_path, *BARE, "--table", "table-1")
+    etc = tmp_path / "etc/mosquitto"
+    with (etc / "shoe.passwd").open("a") as accounts:
+        accounts.write("table-2:\n")
+    (etc / "shoe.acl").write_text(add_tables((etc / "shoe.acl").read_text(), ["table-2"]))
+    assert "unchanged /etc/mosquitto/shoe.acl" in written(tmp_path, *BARE, "--table", "table-1")
+    written(tmp_path, *BARE, "--table", "table-1", "--site", "grand")
+    rights = (etc / "shoe.acl").read_text()
+    assert [users(rights).count(f"table-{number}") for number in (1, 2)] == [1, 1]
+    assert table_rights("grand", "table-2") in rights
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_older_rights_are_replaced_for_all_accounts_unless_they_are_edited(
+    tmp_path: Path, *, edited: bool
+) -> None:
+    written(tmp_path, *BARE, "--table", "table-1")
+    etc = tmp_path / "etc/mosquitto"
+    with (etc / "shoe.passwd").open("a") as accounts:
+        accounts.write("table-8:\n")
+    (etc / "shoe.acl").write_text(OLDER_RIGHTS)
+    record = tmp_path / "etc/shoe-daemon/init.json"
+    kept = json.loads(record.read_bytes())
+    if not edited:
+        kept["hashes"]["/etc/mosquitto/shoe.acl"] = sha256(OLDER_RIGHTS.encode()).hexdigest()
+    record.write_text(json.dumps(kept))
+    written(tmp_path, *BARE, "--table", "table-2")
+    new = (etc / ("shoe.acl.init-new" if edited else "shoe.acl")).read_text()
+    for table in ("table-1", "table-2", "table-8"):
+        assert table_rights("casino", table) in new
+    assert "\npattern" not in new
+    if edited:
+        assert (etc / "shoe.acl").read_text() == OLDER_RIGHTS
 
 
 def test_an_edited_file_stays(tmp_path: Path) -> None:

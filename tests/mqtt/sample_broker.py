@@ -6,19 +6,32 @@ test's folder in place of /etc/mosquitto.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
+from shoe_daemon.installation.rights import add_tables
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, free_port, set_password
 from tests.mqtt.memory_journal import Journal, publishing
 
-__all__ = ["ACCOUNTS", "SYSTEMD", "SampleBroker"]
+__all__ = ["ACCOUNTS", "OLDER_RIGHTS", "RIGHTS", "SYSTEMD", "SampleBroker", "rights_of"]
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 ACCOUNTS = ("table-7", "board", "pit")
+
+RIGHTS = (SYSTEMD / "mosquitto-shoe.acl").read_text(encoding="utf-8")
+OLDER_RIGHTS = re.sub(
+    "^#table (# )?topic (.*)TABLE", r"\1pattern \2%u", RIGHTS, flags=re.MULTILINE
+)
+"""Those of earlier versions: each account, a display's too, publishes below its own name."""
+
+
+def rights_of(*tables: str) -> str:
+    """Return the sample's rights with the blocks of tables."""
+    return add_tables(RIGHTS, tables)
 
 
 class SampleBroker(Mosquitto):
@@ -34,12 +47,12 @@ class SampleBroker(Mosquitto):
         self.tls_port = free_port()
         super().__init__(folder)
         self.ca = folder / "certs" / "ca.pem"
-        for account in ACCOUNTS:
-            self.add_account(account)
         script, certificates = str(SYSTEMD / "make-certificate.sh"), str(folder / "certs")
         command = ["sh", script, certificates, "broker", "localhost", "127.0.0.1"]
         subprocess.run(command, check=True, capture_output=True)
-        (folder / "shoe.acl").write_bytes((SYSTEMD / "mosquitto-shoe.acl").read_bytes())
+        (folder / "shoe.acl").write_text(RIGHTS, encoding="utf-8")
+        for account in ACCOUNTS:
+            self.add_account(account)
         (folder / "conf.d").mkdir()
         for name in ("shoe.conf", "shoe-tls.conf"):
             (folder / "conf.d" / name).write_text(self._staged(f"mosquitto-{name}"), "utf-8")
@@ -68,9 +81,13 @@ class SampleBroker(Mosquitto):
         return self
 
     def add_account(self, account: str) -> None:
-        """Add an account; before the start."""
+        """Add an account, with the rights of a table if shoe.acl has no block for it."""
         set_password(self.folder / "shoe.passwd", account, account)
         self.password_file(account).write_text(f"{account}\n", encoding="utf-8")
+        script = (SYSTEMD / "make-accounts.sh").read_text(encoding="utf-8")
+        for place in ("/etc/mosquitto", "/etc/shoe-daemon"):
+            script = script.replace(place, str(self.folder))
+        subprocess.run(["sh", "-c", script], check=True, capture_output=True)
 
     def password_file(self, account: str) -> Path:
         """Return the file with the password of an account."""

@@ -16,7 +16,7 @@ from shoe_daemon.mqtt.mqtt_settings import TlsSettings
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
-from tests.mqtt.sample_broker import SampleBroker
+from tests.mqtt.sample_broker import OLDER_RIGHTS, SampleBroker
 
 pytestmark = pytest.mark.mosquitto
 
@@ -49,6 +49,24 @@ def test_everybody_may_do_what_they_must_and_no_more(broker: SampleBroker) -> No
         assert pit.of("/staff/event/staff_card_dealt")
         assert not [message for message in board.messages if "staff" in message.topic]
         assert board.of("/event/card_dealt")
+
+
+def test_the_rights_of_an_earlier_version_keep_working(tmp_path: Path) -> None:
+    broker, orders = SampleBroker(tmp_path), list[IncomingCommand]()
+    (tmp_path / "shoe.acl").write_text(OLDER_RIGHTS)
+    broker.add_account("table-8")
+    with (
+        broker,
+        broker.listen("board") as board,
+        broker.listen("pit") as pit,
+        broker.listen("table-8") as other,
+        broker.publish(Journal(1), on_command=orders.append),
+    ):
+        board.wait("/event/card_dealt")
+        pit.publish(f"{ROOT}/cmd/new_shoe", b"{}")
+        wait_for(lambda: orders, "the order")
+        other.publish("shoe/v1/casino/table-8/state", b"{}")
+        board.wait("table-8/state")
 
 
 def test_a_table_cannot_speak_for_another(broker: SampleBroker) -> None:
