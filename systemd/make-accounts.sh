@@ -36,7 +36,10 @@ for name in "$@"; do
     printf '%s:%s\n' "$name" "$(head -n 1 "$file")" > "$folder/line"
     mosquitto_passwd -U "$folder/line"
     grep -v "^$name:" "$accounts" > "$folder/others" || true
-    cat "$folder/others" "$folder/line" > "$accounts"
+    # By its name: a power cut leaves the old file or the new one.
+    cp -p "$accounts" "$accounts.new"
+    cat "$folder/others" "$folder/line" > "$accounts.new"
+    mv "$accounts.new" "$accounts"
     echo "$name: $file"
 done
 

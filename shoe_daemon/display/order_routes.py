@@ -326,7 +326,7 @@ class OrderRoutes:
             if session is None:
                 right = await self._logins.check(name, self._client(request), is_right)
             else:
-                right = await self._logins.check_of_session(session, is_right)
+                right = await self._logins.check_of_session(is_right)
         except TooManyError as error:
             reason = make_detail("refused_too_many_pins", seconds=error.seconds)
             raise _RefusedError(

@@ -83,7 +83,7 @@ def test_strangers_at_once_are_refused_at_once_and_delay_no_session() -> None:
             assert len(waiting) == MAX_WAITING
             assert all(isinstance(each.exception(), TooManyError) for each in refused)
             async with asyncio.timeout(20):
-                assert await door.logins.check_of_session(door, lambda: True)
+                assert await door.logins.check_of_session(lambda: True)
         finally:
             answer.set()
             await asyncio.gather(*tasks, return_exceptions=True)
