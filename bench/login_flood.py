@@ -41,7 +41,7 @@ _ids = count()
 
 
 class _Browser:
-    """A browser of an operator, or of somebody who guesses, with an address of its own."""
+    """A browser of an operator or a stranger, with an address of its own."""
 
     def __init__(self, port: int, name: str, address: str) -> None:
         self._port, self._name, self._address = port, name, address

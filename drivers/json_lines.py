@@ -63,8 +63,8 @@ _MAX_CARDS_PRESENT: Final = 64
 _SAME_LINE_S: Final = 60.0
 """So soon, a line with the number of the one before is that line again."""
 
-_LAST_NUMBERS: Final = {2**bits - 1 for bits in (8, 16, 31, 32)}
-"""After these a counter begins again, at 0 or 1."""
+_FIRST_AFTER_LAST: Final = {2**bits - 1: {0, 1, -(2**bits)} for bits in (7, 8, 15, 16, 31, 32)}
+"""After these a counter begins again: at 0, at 1, or, where it is signed, at its lowest number."""
 
 _PART: Final = re.compile(rb'[{}]|":')
 """A part of an object: a line that has one and is none was damaged."""
@@ -110,7 +110,7 @@ def _key(line: Any) -> str | None:  # noqa: ANN401 - made by defstruct
 
 
 def _follows(seq: int, last: int) -> bool:
-    return seq - last in {0, 1} or (last in _LAST_NUMBERS and seq in {0, 1})
+    return seq - last in {0, 1} or seq in _FIRST_AFTER_LAST.get(last, ())
 
 
 def _plain_uid(uid: str) -> str:

@@ -23,7 +23,9 @@ table: one of the built-in ones, or your own.
 
 A scanner numbers nothing and knows no slot: the table assigns the slots, and a card that was
 never scanned cannot be noticed. A code in no table is a card that could not be read. Bytes
-destroyed within a frame are a gap besides, because two frames may have become one.
+destroyed within a frame are a gap besides, because two frames may have become one. From the
+opening of the line to the first code of the table, text that is not a code is noise, because a
+device server reports its own faults there ("Port already in use").
 
 The only sign of a card that was scanned twice is the time: an equal code within
 `repeat_window` after the one before is a repeat. Equal codes that were received at one instant
@@ -72,6 +74,7 @@ _RECORD_SUFFIXES: Final = {
 }
 
 _LONGEST_CODE: Final = 64
+_NO_CODE_YET: Final = "no code since the line was opened"
 _BLANKS: Final = b" \t\r\n\0"
 _LETTERS: Final = re.compile(rb"[0-9A-Za-z\x02]")
 """A part of a frame: noise that has one may have been a card."""
@@ -245,6 +248,7 @@ class LineScannerDecoder(LineDecoder):
         self._window, self._idle_gap = options.repeat_window, options.idle_gap
         self._known = _known_frames(framing, table)
         self._last, self._last_at, self._byte_at = b"", 0.0, 0.0
+        self._is_new = True
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
         """Take the next bytes, received at `now`; without bytes, the line was silent."""
@@ -265,7 +269,7 @@ class LineScannerDecoder(LineDecoder):
     def reset(self) -> None:
         """Forget a half-received frame and the last code."""
         super().reset()
-        self._last = b""
+        self._last, self._is_new = b"", True
 
     def _decode(self, pieces: Iterable[bytes], now: float, frames: list[Frame]) -> None:
         known, append, kind, ack = self._known.get, frames.append, FrameKind.FRAME, self._ack
@@ -277,6 +281,7 @@ class LineScannerDecoder(LineDecoder):
                 last = self._last
                 continue
             raw, code, observations = found
+            self._is_new = False
             if code == last and now - self._last_at < self._window:
                 self._again(raw, now, frames)
                 continue
@@ -301,7 +306,12 @@ class LineScannerDecoder(LineDecoder):
             frames.append(noise(raw, now, "an empty line"))
             return
         code = self._unwrapped(content)
-        if code is None or not body.startswith(framing.stx) or UNPRINTABLE.search(content):
+        self._is_new &= code not in self._no_read and code not in self._table.cards
+        if self._is_new:
+            # A scanner that waits for an answer sends a broken frame again.
+            answer = self._nak if code is None else self._ack
+            frames.append(Frame(raw, FrameKind.NOISE, (), now, _NO_CODE_YET, answer))
+        elif code is None or not body.startswith(framing.stx) or UNPRINTABLE.search(content):
             # The reader sends again what was not acknowledged.
             is_card = _LETTERS.search(content) and not self._nak
             said: tuple[Observation, ...] = (*LOST, Unreadable()) if is_card else LOST
@@ -414,6 +424,9 @@ class LineScannerDecoder(LineDecoder):
         used = sum(map(len, codes))
         if is_whole and (len(codes) < 2 or used < len(raw)):  # noqa: PLR2004 - a row has two
             self._decode((raw,), now, frames)
+            return len(raw)
+        if not codes and self._is_new:
+            frames.append(noise(raw, now, _NO_CODE_YET))
             return len(raw)
         if not codes:
             frames.append(Frame(raw, FrameKind.FRAME, LOST, now, "no end, and no code"))

@@ -35,6 +35,10 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 _LINE_CHECK_INTERVAL_S: Final = 1.0
 _MIN_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 10.0
+_GOOD_LINE_S: Final = 5.0
+"""A line that closes sooner after its opening is refused: its bytes are the words of a device
+server, and the waits go on growing."""
+
 _HUNG_AFTER_S: Final = 30.0
 """Opening a line takes less, even if it waits for a name server."""
 
@@ -239,7 +243,8 @@ class Reader:
                     self._copy(data)
             self.counts.bytes += len(data)
             self.ages = replace(self.ages, last_byte=now)
-            self._retry_delay.reset()
+            if self.ages.link is not None and now - self.ages.link >= _GOOD_LINE_S:
+                self._retry_delay.reset()
         try:
             for frame in self._decode(data, now):
                 self._count(frame)

@@ -41,7 +41,8 @@ class Clock:
         """
         Adjust to the wall clock if it differs by more than a second.
 
-        Call it while no deadline is pending. Where the wall clock was set back, the
+        Call it where no span is being measured: no deadline is pending, and no card waits for the
+        next one. Where the wall clock was set back, the
         time advances by at most five seconds from one reading to the next, until the
         wall clock has caught up.
         """

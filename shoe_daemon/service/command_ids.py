@@ -22,7 +22,7 @@ MAX_IDS_OF_VERB: Final = 10_000
 
 
 class _Place(NamedTuple):
-    """The place of a command, until a moment; an invalid command has no id, and takes one too."""
+    """The place of a command until a moment; an invalid command without an id takes one too."""
 
     until: float
     verb: str

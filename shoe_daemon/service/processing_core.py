@@ -380,8 +380,9 @@ class Core:
             events = self._write_gaps()
             deadline = self.table.deadline
         if deadline is None:
-            # Without a deadline the clock may be set.
-            self.clock.set()
+            exact_until = self.table.exact_until
+            if exact_until is None or self.clock.until(exact_until) <= 0:
+                self.clock.set()
             return events
         now = self.clock.at()
         if deadline[0] > to_microseconds(now):

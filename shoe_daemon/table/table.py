@@ -212,6 +212,16 @@ class Table:
             return quiet_at, "quiet"
         return None if reveal_at is None else (reveal_at, "reveal")
 
+    @property
+    def exact_until(self) -> int | None:
+        """
+        Until when spans have to be exact, in microseconds since 1970: the wall clock is not
+        adopted before. None where no card of the round on the table waits for another one.
+        """
+        round_ = self.state.round
+        card_at = None if round_ is None else round_.card_at
+        return None if card_at is None else card_at + self._context.draw_within_us
+
     def _meet_deadlines(self, at: str) -> None:
         now, context = to_microseconds(at), self._context
         while (due := self.deadline) is not None and due[0] <= now:

@@ -101,11 +101,16 @@ def test_what_is_declared_depends_on_the_options() -> None:
 
 
 class TestNumbers:
-    @pytest.mark.parametrize(("first", "then"), [(1, 2), (255, 0), (65535, 1), (2**32 - 1, 0)])
+    @pytest.mark.parametrize(
+        ("first", "then"),
+        [(1, 2), (255, 0), (65535, 1), (2**32 - 1, 0), (127, -128), (32767, -32768)],
+    )
     def test_one_after_the_other_is_no_gap(self, first: int, then: int) -> None:
         assert said(card(seq=first) + card("TH", seq=then)) == [ACE, TEN]
 
-    @pytest.mark.parametrize(("first", "then"), [(1, 3), (9, 1), (1, 255), (254, 0)])
+    @pytest.mark.parametrize(
+        ("first", "then"), [(1, 3), (9, 1), (1, 255), (254, 0), (32767, -32767), (65535, -32768)]
+    )
     def test_a_jump_is_a_gap(self, first: int, then: int) -> None:
         assert said(card(seq=first) + card("TH", seq=then)) == [ACE, Gap(), TEN]
 

@@ -118,7 +118,10 @@ class TestSilence:
 
     def test_they_are_not_where_one_code_begins_another(self) -> None:
         cards = {"1": "AS", "12": "KD"}
-        assert said(b"112", preset="no-terminator", cards=cards) == [Unreadable()]
+        decoder = scanner(preset="no-terminator", cards=cards).decoder()
+        decoder.feed(b"12", 1.0)
+        assert decoder.feed(b"112", 2.0)[0].observations == (CardDrawn(card=Card("KD")),)
+        assert decoder.feed(b"", 3.0)[0].observations == (Unreadable(),)
 
     def test_any_number_of_them_is_divided_in_bounded_memory(self) -> None:
         many = said(b"4S10H" * 500, preset="no-terminator")
@@ -167,11 +170,11 @@ class TestScannedTwice:
 class TestFailures:
     @pytest.mark.parametrize("text", [b"NOREAD", b"NR", b"?", b"1S", b"4004882050118"])
     def test_what_is_no_card_is_a_card_that_was_not_read(self, text: bytes) -> None:
-        assert said(text + b"\r") == [Unreadable()]
+        assert said(b"10H\r" + text + b"\r") == [TEN, Unreadable()]
 
     @pytest.mark.parametrize("data", [b"4\xff\r", b"\xff4\x80S\xfe\r", b"4S\xff\r"])
     def test_bytes_destroyed_in_a_frame_are_a_gap_too(self, data: bytes) -> None:
-        assert said(data) == [Gap(), Unreadable()]
+        assert said(b"10H\r" + data) == [TEN, Gap(), Unreadable()]
 
     def test_so_is_a_destroyed_line_end(self) -> None:
         assert said(b"4S\xff10H\r") == [Gap(), TEN]
@@ -189,7 +192,25 @@ class TestFailures:
 
     def test_a_wrong_length_is_a_gap(self) -> None:
         options = {"preset": "handheld", "length_digits": 2}
-        assert said(b"\x02034S\x03\r", **options) == [Gap(), Unreadable()]
+        data = b"\x02024S\x03\r\x02034S\x03\r"
+        assert said(data, **options) == [FOUR, Gap(), Unreadable()]
+
+    @pytest.mark.parametrize("preset", ["standard", "no-terminator", "olivetti"])
+    def test_text_between_a_connection_and_the_first_code_is_noise(self, preset: str) -> None:
+        """Device servers report there that their port is in use."""
+        decoder = scanner(preset=preset).decoder()
+        code = {"standard": b"4S\r", "no-terminator": b"4S", "olivetti": b"\x024S\x03"}[preset]
+        for at in (0.0, 10.0):
+            text = decoder.feed(b"Port already in use\r\n" * 9, at + 1.0)
+            text += decoder.feed(b"", at + 2.0)
+            frames = [*text, *decoder.feed(code, at + 3.0), *decoder.feed(b"", at + 4.0)]
+            seen = [each for frame in frames for each in frame.observations]
+            # What comes before STX may have been another frame: a gap, and no card.
+            assert [each for each in seen if each != Gap()] == [FOUR]
+            decoder.reset()
+
+    def test_a_failed_read_is_a_card_from_the_first_line_on(self) -> None:
+        assert said(b"NOREAD\r") == [Unreadable()]
 
     def test_empty_lines_are_noise(self) -> None:
         assert {frame.kind for frame in decode(b"\r\n\r\r")} == {FrameKind.NOISE}

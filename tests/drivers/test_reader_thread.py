@@ -208,11 +208,13 @@ class TestFailures:
         played(script)
         assert script.waits[:8] == [0.5, 1, 2, 4, 8, 10, 10, 10]
 
-    def test_bytes_make_the_waits_short_again_and_a_mere_opening_does_not(self) -> None:
+    def test_only_bytes_of_a_line_that_stays_open_make_the_waits_short_again(self) -> None:
+        """A device server whose port is in use reports that, and closes the line."""
         refused = [LineError("refused")] * 3
-        script = Script(*refused, [b""], [b"\x05"], *refused)
+        stays = [b""] * 40 + [b"\x05"]
+        script = Script(*refused, [b""], [b"\x05"], stays, *refused)
         played(script)
-        assert script.waits[:6] == [0.5, 1, 2, 4, 0.5, 1]
+        assert script.waits[:8] == [0.5, 1, 2, 4, 8, 0.5, 1, 2]
 
     def test_a_driver_that_fails_loses_no_bytes_and_begins_anew(self) -> None:
         class JournalFault(AngelEyeII):

@@ -147,6 +147,30 @@ def test_a_clock_that_is_put_changes_no_deadline(tmp_path: Path, jump: int) -> N
     bench.close()
 
 
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_a_clock_that_is_put_between_two_cards_loses_no_round(tmp_path: Path, jump: int) -> None:
+    """A computer without a battery gets its time after the boot, which may be in mid-round."""
+    bench = Bench(configure(tmp_path / "table", 'round_end = "quiet"'))
+
+    def draw(*cards: str) -> list[str]:
+        return [each for card in cards for each in bench.see(CardDrawn(card=Card(card)))]
+
+    draw("9S", "2H", "KD", "5C")
+    bench.pass_by(11)
+    draw("2S", "KH", "3D", "KC")
+    bench.wall += jump * 1_000_000
+    for _ in range(10):
+        assert bench.pass_by(1) == []
+    said = draw("2C", "2D")
+    assert ("round_finished" in said, "irregularity" in said) == (True, False)
+    # The round is over: its time is adopted, forward at once, and back as slowly as ever.
+    for _ in range(90):
+        bench.pass_by(1)
+    ahead = (to_microseconds(bench.core.clock.at()) - bench.wall) / 1_000_000
+    assert (ahead == pytest.approx(0, abs=1)) if jump > 0 else (0 < ahead < 3600)
+    bench.close()
+
+
 def test_moments_never_go_back_over_restarts_with_a_wrong_clock(bench: Bench) -> None:
     for jump in (-86_400, 0, 3600, -7200, 0):
         bench.wall += jump * 1_000_000

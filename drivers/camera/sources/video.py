@@ -85,7 +85,7 @@ class VideoStream(_Video):
             raise LineError(no_stream_text(address, probe_rtsp(address) or _why(error))) from error
 
     def read(self) -> tuple[Any, float | None]:
-        """Return the next frame; there is no time stamp."""
+        """Return the next frame, without a time stamp."""
         began = time.monotonic()
         try:
             return next(self._frames).to_ndarray(format="bgr24"), None

@@ -1,5 +1,5 @@
 """
-Who decides, at a table with an operators file.
+The authority to decide, at a table with an operators file.
 
 What a command needs follows from what it would do: a supervisor with PIN decides on grave
 irregularities, held results, the hold of another person, and the work of another dealer.
@@ -20,7 +20,7 @@ _REASONED: Final = frozenset({"correct_card", "enter_result", "void_round"})
 
 class Authority(NamedTuple):
     """
-    What is known about the sender of a command.
+    The known facts about the sender of a command.
 
     Attributes:
         supervisor: The operator's roles include the supervisor's.
@@ -33,7 +33,7 @@ class Authority(NamedTuple):
 
 class Needs(NamedTuple):
     """
-    What a command needs at this moment.
+    The needs of a command at this moment.
 
     Attributes:
         supervisor: A supervisor gives it, with PIN.
