@@ -45,6 +45,12 @@ METRICS = """
 textfile = "/run/shoe-daemon/table-1/table-1.prom"
 health_file = "/run/shoe-daemon/table-1/health.json"
 """
+READERS = """[Service]
+ExecStartPost=+/bin/chgrp nogroup /run/shoe-daemon/FOLDER
+ExecStartPost=+/bin/chmod g+s /run/shoe-daemon/FOLDER
+"""
+"""The drop-in of docs/metrics.md, with the group of nobody in place of node_exporter's."""
+
 WEBHOOK = """
 [mqtt]
 username = "notify"
@@ -141,10 +147,21 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebia
 def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian) -> None:
     booted.run("dpkg --install /mnt/shoe-daemon_*.deb")
     booted.run(INIT)
-    booted.run(f"echo '{METRICS}' >> /etc/shoe-daemon/table-1.toml; systemctl restart {DAEMON}")
+    for unit, name in (("shoe-daemon@", "%i"), ("shoe-notify", "notify")):
+        drop_in = f"/etc/systemd/system/{unit}.service.d"
+        text = READERS.replace("FOLDER", name)
+        booted.run(f"mkdir -p {drop_in}; echo '{text}' > {drop_in}/60-readers.conf")
+    booted.run(
+        f"echo '{METRICS}' >> /etc/shoe-daemon/table-1.toml; systemctl daemon-reload; "
+        f"systemctl restart {DAEMON}"
+    )
     folder = "/run/shoe-daemon/table-1"
-    booted.wait(f"test -e {folder}/table-1.prom -a -e {folder}/health.json")
     as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    for file in ("table-1.prom", "health.json"):
+        # The first file may be older than its folder's group; ten seconds later it is replaced.
+        booted.wait(f"{as_nobody} test -r {folder}/{file}")
+    as_others = "setpriv --reuid=65533 --regid=65533 --clear-groups"
+    booted.run(f"! {as_others} cat {folder}/health.json")
     assert "shoe_cards_total" in booted.run(f"{as_nobody} cat {folder}/*.prom")
     assert json.loads(booted.run(f"{as_nobody} cat {folder}/health.json"))["table"] == "table-1"
     booted.run(f"systemctl stop {DAEMON}; test ! -e {folder}")
@@ -166,7 +183,7 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     assert "connection refused" in show(booted, "StatusText", NOTIFY)
     assert "refused" in booted.run("cat /var/lib/private/shoe-notify/notify-state.json")
     booted.wait("grep -q ^shoe_notify_failures /run/shoe-daemon/notify/notify.prom")
-    assert "shoe_notify_waiting" in booted.run(f"{as_nobody} cat /run/shoe-daemon/*/*.prom")
+    booted.wait(f"{as_nobody} grep -q shoe_notify_waiting /run/shoe-daemon/notify/notify.prom")
     # A person learns it from `doctor` too, without the environment of the service.
     told = booted.run("shoe-daemon doctor --config /etc/shoe-daemon/notify.toml || true")
     assert "fails since" in told
