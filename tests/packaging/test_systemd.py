@@ -46,10 +46,12 @@ textfile = "/run/shoe-daemon/table-1/table-1.prom"
 health_file = "/run/shoe-daemon/table-1/health.json"
 """
 READERS = """[Service]
-ExecStartPost=+/bin/chgrp nogroup /run/shoe-daemon/FOLDER
-ExecStartPost=+/bin/chmod g+s /run/shoe-daemon/FOLDER
+ExecStartPost=+/bin/sh -c "chgrp nogroup /run/shoe-daemon/FOLDER && chmod g+s /run/shoe-daemon/FOLDER"
 """
-"""The drop-in of docs/metrics.md, with the group of nobody in place of node_exporter's."""
+"""
+The drop-in of docs/metrics.md, with the group of nobody in place of node_exporter's. One command:
+systemd gives the folder back to its user before each.
+"""
 
 WEBHOOK = """
 [mqtt]
