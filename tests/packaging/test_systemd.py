@@ -46,7 +46,7 @@ textfile = "/run/shoe-daemon/table-1/table-1.prom"
 health_file = "/run/shoe-daemon/table-1/health.json"
 """
 READERS = """[Service]
-ExecStartPost=+/bin/sh -c "chgrp nogroup /run/shoe-daemon/FOLDER && chmod g+s /run/shoe-daemon/FOLDER"
+ExecStartPost=+/bin/sh -c "chgrp nogroup FOLDER && chmod g+s FOLDER"
 """
 """
 The drop-in of docs/metrics.md, with the group of nobody in place of node_exporter's. One command:
@@ -151,7 +151,7 @@ def test_others_read_the_figures_and_notifications_remember(booted: BootedDebian
     booted.run(INIT)
     for unit, name in (("shoe-daemon@", "%i"), ("shoe-notify", "notify")):
         drop_in = f"/etc/systemd/system/{unit}.service.d"
-        text = READERS.replace("FOLDER", name)
+        text = READERS.replace("FOLDER", f"/run/shoe-daemon/{name}")
         booted.run(f"mkdir -p {drop_in}; echo '{text}' > {drop_in}/60-readers.conf")
     booted.run(
         f"echo '{METRICS}' >> /etc/shoe-daemon/table-1.toml; systemctl daemon-reload; "
