@@ -211,7 +211,7 @@ class TestFailures:
     def test_only_bytes_of_a_line_that_stays_open_make_the_waits_short_again(self) -> None:
         """A device server whose port is in use reports that, and closes the line."""
         refused = [LineError("refused")] * 3
-        stays: list[Event] = [b""] * 40 + [b"\x05"]
+        stays: list[Event] = [*[b""] * 40, b"\x05"]
         script = Script(*refused, [b""], [b"\x05"], stays, *refused)
         played(script)
         assert script.waits[:8] == [0.5, 1, 2, 4, 8, 0.5, 1, 2]
