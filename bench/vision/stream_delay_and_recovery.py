@@ -8,11 +8,11 @@ the lag of the start is gone, how soon it is told that no packet comes any more,
 server was killed, and how soon after its start it is found again.
 
     mjpeg        JPEGs over HTTP
-    rtsp-jpeg    JPEGs over RTSP, read by OpenCV's FFmpeg
+    rtsp-jpeg    JPEGs over RTSP, read by PyAV
     rtsp-h264    H.264 over RTSP from GStreamer's server, where it is installed:
                  apt-get install gir1.2-gst-rtsp-server-1.0 gstreamer1.0-plugins-{good,ugly}
 
-With `--threads N` H.264 is also decoded by so many threads, as OpenCV would by itself.
+With `--threads N` H.264 is also decoded by OpenCV with so many threads.
 """
 
 from __future__ import annotations

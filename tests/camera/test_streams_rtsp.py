@@ -1,5 +1,5 @@
 """
-RTSP stream of a network camera, read by OpenCV's FFmpeg over TCP: a card is read, and every
+RTSP stream of a network camera, read by PyAV over TCP: a card is read, and every
 fault is reported by name. The reader recovers, and nothing piles up.
 """
 
