@@ -157,8 +157,8 @@ class _Scanner:
         return self._decoder.feed(data, now)
 
     def take(self, frame: Frame) -> None:
-        """Take a frame; repeats and noise are no card."""
-        if frame.kind is not FrameKind.FRAME or not frame.raw:
+        """Take a frame; a repeat is not a card. Before the first known code, codes are noise."""
+        if frame.kind is FrameKind.REPEAT or not frame.raw:
             return
         is_damaged = any(isinstance(each, Gap) for each in frame.observations)
         code = None if is_damaged else self._code_in(frame.raw)

@@ -305,14 +305,15 @@ def _expect_no_silent_loss(
     rounds: Sequence[Sequence[Card]], said: Iterable[Observation], where: str
 ) -> None:
     """
-    Follow the cards that were dealt; only after a gap or an unread card some may be missing.
+    Follow the cards that were dealt; some may be missing only after a gap or an unread card.
 
-    The table itself notices that a round was cleared without its last cards, and that a card lies
+    The opening of the line counts as a gap: noise before the first card may have been one. The
+    table itself notices that a round was cleared without its last cards, and that a card lies
     where another one was seen.
     """
     dealt = [card for each in rounds for card in each]
     begins = list(accumulate(map(len, rounds), initial=0))
-    places, in_doubt = {0}, False  # equal cards leave several possibilities
+    places, in_doubt = {0}, True  # equal cards leave several possibilities
     lying: dict[Slot, Card] = {}
     for each in said:
         is_other = isinstance(each, Placed) and lying.setdefault(each.slot, each.card) != each.card

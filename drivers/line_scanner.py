@@ -282,12 +282,15 @@ class LineScannerDecoder(LineDecoder):
                 continue
             raw, code, observations = found
             self._is_new = False
-            if code == last and now - self._last_at < self._window:
+            if code == last and now - self._last_at < self._window:  # as `_is_repeat`
                 self._again(raw, now, frames)
                 continue
             self._last = last = code
             self._last_at = now
             append(Frame(raw, kind, observations, now, "", ack))
+
+    def _is_repeat(self, code: bytes | None, now: float) -> bool:
+        return code == self._last and now - self._last_at < self._window
 
     def _again(self, raw: bytes, now: float, frames: list[Frame]) -> None:
         """Take an equal code within the window; without time between them it may be a card."""
@@ -310,7 +313,9 @@ class LineScannerDecoder(LineDecoder):
         if self._is_new:
             # A scanner that waits for an answer sends a broken frame again.
             answer = self._nak if code is None else self._ack
-            frames.append(Frame(raw, FrameKind.NOISE, (), now, _NO_CODE_YET, answer))
+            kind = FrameKind.REPEAT if self._is_repeat(code, now) else FrameKind.NOISE
+            self._last, self._last_at = code or b"", now
+            frames.append(Frame(raw, kind, (), now, _NO_CODE_YET, answer))
         elif code is None or not body.startswith(framing.stx) or UNPRINTABLE.search(content):
             # The reader sends again what was not acknowledged.
             is_card = _LETTERS.search(content) and not self._nak
@@ -356,7 +361,7 @@ class LineScannerDecoder(LineDecoder):
         return code
 
     def _code(self, code: bytes, raw: bytes, now: float, frames: list[Frame]) -> None:
-        if code == self._last and now - self._last_at < self._window:
+        if self._is_repeat(code, now):
             self._again(raw, now, frames)
             return
         observations, note = self._cards_of(code), ""

@@ -14,7 +14,7 @@ from paho.mqtt import client as paho
 from shoe_daemon.cli import main
 from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.doctor import broker_checks, examinations
-from tests.brokers import Listener, Mosquitto, free_port, set_password
+from tests.brokers import Listener, Message, Mosquitto, free_port, set_password, wait_for
 from tests.mqtt.sample_broker import OLDER_RIGHTS, rights_of
 from tests.service.daemon_process import DaemonProcess
 
@@ -264,7 +264,12 @@ class TestDisplay:
             with file.open("a") as config:
                 config.write(f'protocol = "{protocol}"\n')
             verdict, text = only(findings(file), "rights")
-            (tried,) = [each for each in auditor.messages if "/board/" in each.topic]
+
+            def attempts() -> list[Message]:
+                return [each for each in auditor.messages if "/board/" in each.topic]
+
+            wait_for(attempts, "the attempt to publish")
+            (tried,) = attempts()
         assert verdict == "note"
         assert text.startswith("this user may publish below shoe/v1/casino/board, so it can make")
         assert not tried.retain
