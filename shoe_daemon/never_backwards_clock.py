@@ -59,6 +59,10 @@ class Clock:
         self._last = max(self._last, moment // 1000 * 1000)
         return from_microseconds(self._last)
 
+    def difference_us(self) -> int:
+        """Return the microseconds by which the wall clock is ahead; negative if it is behind."""
+        return self._wall() - int(self._monotonic() * 1_000_000) - self._offset
+
     def wall_us(self) -> int:
         """
         Return the wall clock's time, in microseconds since 1970, for comparison with the clocks

@@ -18,7 +18,7 @@ from drivers import Frame, FrameKind, RecordsOptions, driver_version
 from shoe_daemon import __version__
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
-from shoe_daemon.game import house_to_mapping, policy_to_mapping
+from shoe_daemon.game import DealingStyle, House, house_to_mapping, policy_to_mapping
 from shoe_daemon.journal import (
     Entry,
     Journal,
@@ -35,6 +35,7 @@ from shoe_daemon.service.floods import Floods
 from shoe_daemon.table import (
     BUTTON_COMMANDS,
     Authority,
+    ClockSet,
     Command,
     Detail,
     Event,
@@ -42,6 +43,7 @@ from shoe_daemon.table import (
     GapDetail,
     Needs,
     Observation,
+    Options,
     PreviewedCommand,
     ReaderRecord,
     Session,
@@ -65,6 +67,14 @@ _BEGINNINGS: Final = frozenset({_SHOE_STARTED, "round_started"})
 _INTERNAL_ERROR: Final = make_detail("internal_error")
 
 _OUTBOX_EVENTS: Final = 64
+
+_CLOCK_SET_US: Final = 5_000_000
+_MINUTE_US: Final = 60_000_000
+
+_DRAW_WITHIN_S: Final = 20.0
+"""Longer than a dealer takes for a card that is due, and shorter than a coup: in `quiet` the next
+coup's first card must not become a missing one."""
+_DRAW_WITHIN_SQUEEZED_S: Final = 300.0
 
 CURSOR: Final = "mqtt"
 """The publisher's name in the journal."""
@@ -195,6 +205,7 @@ class Core:
         self.notice: Detail | None = None
         self.fault: Detail | None = None
         self._careful = False
+        self._clock_left_us = 0
         self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
         self.write_times = WriteTimes()
         self._floods = Floods()
@@ -203,6 +214,7 @@ class Core:
     def record_start(self) -> list[Event]:
         """Journal this start: its configuration, and the gap before it."""
         config, setup = self._setup.config, self._setup
+        self._clock_left_us = self.clock.difference_us()
         recorded = {
             each.id: each.driver.recorded_options
             for each in setup.readers
@@ -226,7 +238,7 @@ class Core:
             rulings=policy_to_mapping(setup.policy),
             # The log needs the rules in force, not their history.
             rules=house_to_mapping(replace(setup.house, resolutions=())),
-            options=setup.options,
+            options=_with_draw_within(setup.options, setup.house),
         )
         return self.observe(session, Gap(detail=GapDetail.RESTART))
 
@@ -382,7 +394,7 @@ class Core:
         if deadline is None:
             exact_until = self.table.exact_until
             if exact_until is None or self.clock.until(exact_until) <= 0:
-                self.clock.set()
+                events += self._adopt_clock()
             return events
         now = self.clock.at()
         if deadline[0] > to_microseconds(now):
@@ -390,6 +402,25 @@ class Core:
         return events + self._write(
             lambda: [Entry(steps=list(self._passed_deadlines(self.table, now)))]
         )
+
+    def _adopt_clock(self) -> list[Event]:
+        """Correct the clock; a correction that the times of the log show is journaled before."""
+        by_us, events = self.clock.difference_us() - self._clock_left_us, list[Event]()
+        if abs(by_us) > _CLOCK_SET_US:
+            _log.warning("clock_set", seconds=by_us / 1_000_000)
+            events = self.observe(ClockSet(by=by_us // 1000))
+        self.clock.set()
+        self._clock_left_us = self.clock.difference_us()
+        return events
+
+    @property
+    def clock_alarm(self) -> Detail | None:
+        """The alarm that times differ from the computer's clock by over a minute, or None."""
+        difference_us = self.clock.difference_us()
+        minutes = abs(difference_us) // _MINUTE_US
+        if not minutes:
+            return None
+        return make_detail("clock_ahead" if difference_us > 0 else "clock_behind", minutes=minutes)
 
     def seconds_until_deadline(self, max_s: float) -> float:
         """Return the seconds until the next deadline, at most `max_s`."""
@@ -564,6 +595,14 @@ class Core:
             return _fold(self.reader)
         except (UserError, sqlite3.Error) as error:
             raise UserError(f"{unwritable}; nor can it be read: {error}", exit_status=1) from error
+
+
+def _with_draw_within(options: Options, house: House) -> Options:
+    """Return the options with the default of `draw_within`: sessions without it have another."""
+    if options.draw_within is not None:
+        return options
+    is_squeezed = house.dealing_style is DealingStyle.SQUEEZE
+    return replace(options, draw_within=_DRAW_WITHIN_SQUEEZED_S if is_squeezed else _DRAW_WITHIN_S)
 
 
 def _sequence_refusal(command: Command, seq: int) -> Detail | None:

@@ -198,7 +198,8 @@ class StatePublisher:
         if self.blocked:
             return make_detail("cards_too_fast")
         published = None if self._publisher is None else self._publisher.alarm
-        return self._core.fault or self._core.flood or published or self._core.notice
+        core = self._core
+        return core.fault or core.flood or published or core.notice or core.clock_alarm
 
     def reader_state(self, reader: Reader, now: float) -> DeviceState:
         """Return the state of a reader, as in `device/<id>`."""

@@ -27,7 +27,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | link | readers.reader_faults, readers.main_reader_replacement |
 | cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_boundaries |
 | command | commands.dispatch |
-| tick, standby | table (they only bring the time) |
+| tick, standby, clock_set | table (they only bring the time) |
 
 | irregularity | raised by |
 |---|---|
@@ -127,6 +127,7 @@ from shoe_daemon.table.observations import (
     CardDrawn,
     Carried,
     Cause,
+    ClockSet,
     Command,
     CutCardSeen,
     DeviceError,
@@ -208,6 +209,7 @@ __all__ = [
     "CardView",
     "Carried",
     "Cause",
+    "ClockSet",
     "ClosedData",
     "Command",
     "Counts",

@@ -264,6 +264,18 @@ class Gap(Observation, frozen=True, tag="gap"):
     published: int | None = None
 
 
+class ClockSet(Observation, frozen=True, tag="clock_set"):
+    """
+    The daemon's clock is corrected after this, by more than 5 s.
+
+    Attributes:
+        by: Milliseconds. Negative: the computer's clock was set back, and the times of the next
+            observations advance slowly until it has caught up.
+    """
+
+    by: int
+
+
 class NoMoreBets(Observation, frozen=True, tag="no_more_bets"):
     """Betting closed."""
 
@@ -344,6 +356,7 @@ AnyObservation = (
     | Lock
     | Link
     | Gap
+    | ClockSet
     | NoMoreBets
     | BettingOpen
     | Command

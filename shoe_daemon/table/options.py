@@ -70,7 +70,7 @@ class Options(Struct, frozen=True, kw_only=True, omit_defaults=True):
         draw_within: Where silence ends rounds, seconds within which a card that is due
             is drawn; one that comes later may begin the next round, so that neither
             round is published as complete. None is 60, or 300 where players squeeze
-            the cards.
+            the cards; the daemon writes 20 instead of 60.
         result_on: ``complete`` or ``confirmed`` (at the end of the round).
         reveal_after:
             Seconds from the fourth card until tucked cards count as seen; None

@@ -365,11 +365,7 @@ def _apply_link(context: TableContext, obs: observations.Link) -> None:
 def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> None:
     first = obs.role is observations.Role.FIRST
     round_ = next_card.round_in_progress(context)
-    if (
-        first
-        and round_ is not None
-        and (round_.partial or round_.over or next_card.is_complete(round_))
-    ):
+    if first and round_ is not None and card_draw.begins_shoe(context, round_):
         lifecycle.end_or_abort_round(context, round_)
         round_ = None
     shoe = context.state.shoe
@@ -404,7 +400,7 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.BettingOpen: lambda context, _obs: round_boundaries.open_betting(context),
     observations.Command: dispatch.apply_command,
 }
-"""The handler of each observation; a `Tick` and a `Standby` only advance the time."""
+"""The handler of each observation; `Tick`, `Standby` and `ClockSet` only advance the time."""
 
 
 def decode_log(lines: Iterable[bytes | str]) -> Iterator[observations.Observation]:

@@ -255,6 +255,7 @@ class _Publisher:
             alarm=None,
             flood=None,
             notice=None,
+            clock_alarm=None,
             fault=None,
             journal=SimpleNamespace(head=SimpleNamespace(observation=0), signature=None),
             table=None,

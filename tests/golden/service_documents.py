@@ -100,7 +100,9 @@ def _devices() -> Iterator[str]:
     records = {name: SimpleNamespace(errors=["E1"] if bad else []) for name, _, bad in READERS}
     state = SimpleNamespace(seq=6, readers=records)
     table = SimpleNamespace(state=state, deals_face_down=False)
-    core: Any = SimpleNamespace(alarm=None, fault=None, flood=None, notice=None, table=table)
+    core: Any = SimpleNamespace(
+        alarm=None, clock_alarm=None, fault=None, flood=None, notice=None, table=table
+    )
     said: list[str] = []
     publisher: Any = SimpleNamespace(
         alarm=None,

@@ -42,6 +42,8 @@ DOCUMENTS = {"alert/active", "history", "result/last", "roads", "staff/alert/act
 
 NOT_IN_EVENTS = {
     "cards_too_fast",
+    "clock_ahead",
+    "clock_behind",
     "foreign_session",
     "internal_error",
     "journal_went_back",

@@ -20,6 +20,7 @@ from shoe_daemon.journal import JournalReader, JournalUnwritable
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
+from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import (
     CardDrawn,
     Command,
@@ -27,6 +28,7 @@ from shoe_daemon.table.observations import (
     Observation,
     Result,
 )
+from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.chaos import journal_checks
 from tests.service.daemon_process import configure
@@ -147,27 +149,97 @@ def test_a_clock_that_is_put_changes_no_deadline(tmp_path: Path, jump: int) -> N
     bench.close()
 
 
+FIRST, SECOND = ("9S", "2H", "KD", "5C"), ("2S", "KH", "3D", "KC", "2C", "2D")
+
+
+@pytest.mark.parametrize("mode", [each for each in RoundEnd if each is not RoundEnd.AUTO])
 @pytest.mark.parametrize("jump", [-3600, 3600])
-def test_a_clock_that_is_put_between_two_cards_loses_no_round(tmp_path: Path, jump: int) -> None:
+def test_a_clock_that_is_set_loses_no_round(tmp_path: Path, mode: RoundEnd, jump: int) -> None:
     """A computer without a battery gets its time after the boot, which may be in mid-round."""
+    for place in range(len(SECOND) + 1):
+        bench = Bench(configure(tmp_path / f"table-{place}", f'round_end = "{mode}"'))
+        said: list[str] = []
+        for cards in (FIRST, SECOND):
+            for number, card in enumerate(cards):
+                if cards is SECOND and number == place:
+                    bench.wall += jump * 1_000_000
+                said += bench.see(CardDrawn(card=Card(card)))
+                for _ in range(6):
+                    said += bench.pass_by(1)
+            said += bench.see(Result(outcome="player"))
+            for _ in range(15):
+                said += bench.pass_by(1)
+        assert said.count("round_finished") == 2, place
+        assert "irregularity" not in said, place
+        bench.close()
+
+
+@pytest.mark.parametrize("jump", [-3600, 3600])
+def test_a_correction_of_the_clock_is_journaled_and_raises_an_alarm(
+    tmp_path: Path, jump: int
+) -> None:
     bench = Bench(configure(tmp_path / "table", 'round_end = "quiet"'))
 
-    def draw(*cards: str) -> list[str]:
-        return [each for card in cards for each in bench.see(CardDrawn(card=Card(card)))]
+    def alarm() -> Detail | None:
+        return bench.core.clock_alarm
 
-    draw("9S", "2H", "KD", "5C")
-    bench.pass_by(11)
-    draw("2S", "KH", "3D", "KC")
+    for card in SECOND[:4]:
+        bench.see(CardDrawn(card=Card(card)))
+    assert alarm() is None
     bench.wall += jump * 1_000_000
-    for _ in range(10):
-        assert bench.pass_by(1) == []
-    said = draw("2C", "2D")
-    assert ("round_finished" in said, "irregularity" in said) == (True, False)
-    # The round is over: its time is adopted, forward at once, and back as slowly as ever.
+    bench.pass_by(1)
+    assert alarm() == make_detail("clock_ahead" if jump > 0 else "clock_behind", minutes=60)
+    for card in SECOND[4:]:
+        bench.see(CardDrawn(card=Card(card)))
     for _ in range(90):
         bench.pass_by(1)
+    # Forward at once, and back as slowly as ever; it is journaled once.
+    (found,) = [each for each in bench.log() if each["type"] == "clock_set"]
+    assert found["by"] == pytest.approx(jump * 1000, abs=1100)
     ahead = (to_microseconds(bench.core.clock.at()) - bench.wall) / 1_000_000
     assert (ahead == pytest.approx(0, abs=1)) if jump > 0 else (0 < ahead < 3600)
+    assert (alarm() is None) is (jump > 0)
+    while ahead > 60:
+        bench.pass_by(600)
+        ahead -= 600
+    assert alarm() is None
+    bench.close()
+
+
+def test_a_small_correction_is_not_journaled(bench: Bench) -> None:
+    bench.wall += 4_900_000
+    bench.pass_by(1)
+    assert bench.core.clock_alarm is None
+    assert "clock_set" not in {each["type"] for each in bench.log()}
+    assert to_microseconds(bench.core.clock.at()) == bench.wall
+
+
+def test_a_missed_card_does_not_become_the_next_rounds_first(tmp_path: Path) -> None:
+    """A scanner misses the Player's third card; the next coup begins 25 s later."""
+    bench = Bench(configure(tmp_path / "table", 'round_end = "quiet"'))
+    said = []
+    missed, following = ("2S", "KH", "3D", "5C"), ("4H", "6C", "KS", "QC")
+    for cards in (FIRST, FIRST, missed, following):
+        for card in cards:
+            said += bench.see(CardDrawn(card=Card(card)))
+            said += bench.pass_by(2)
+        said += bench.pass_by(23)
+    assert said.count("round_finished") == 1, "only of the second round are all cards known"
+    assert "irregularity" in said
+    bench.close()
+
+
+@pytest.mark.parametrize(
+    ("house", "given", "within"),
+    [("seven-feathers", None, 20), ("curator", None, 300), ("seven-feathers", 45, 45)],
+)
+def test_the_session_has_the_time_for_a_card_that_is_due(
+    tmp_path: Path, house: str, given: int | None, within: int
+) -> None:
+    more = "" if given is None else f"draw_within = {given}"
+    bench = Bench(configure(tmp_path / "table", f'house = "{house}"\n{more}'))
+    (session,) = [each for each in bench.log() if each["type"] == "session"]
+    assert session["options"]["draw_within"] == within
     bench.close()
 
 

@@ -56,6 +56,7 @@ LINES: dict[str, list[dict[str, Any]]] = {
     "lock": [{"locked": True}],
     "link": [{"up": False, "detail": "unplugged"}],
     "gap": [{"detail": "reconnect"}, {}],
+    "clock_set": [{"by": 3_600_000}, {"by": -5001}],
     "no_more_bets": [{}],
     "betting_open": [{}],
     "command": [{"name": "new_shoe", "operator": "ann", "reason": "worn", "refused": "expired"}],

@@ -18,6 +18,8 @@
   /* Irregularities of this severity stop the game. */
   var STOPS = 2;
   var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold"];
+  /* Alarms at which no card is recorded. */
+  var STANDS_STILL = ["not_recorded", "cards_too_fast"];
   var WORDS = { hold: "dealer_call" };
 
   var byId = Shoe.byId;
@@ -75,7 +77,7 @@
       return { say: "stale", main: Shoe.word("dealer_not_seen"),
         more: lost ? Shoe.word("fresh_lost") : Shoe.format.freshness(row.fresh) };
     }
-    if (state.alarm) {
+    if (STANDS_STILL.indexOf(state.detail_code) >= 0) {
       return { say: "stale", main: Shoe.word("dealer_not_seen"),
         more: Shoe.sentence(state, state.alarm).text };
     }
@@ -87,7 +89,10 @@
       return { say: "stale", main: dead.join(" · "), more: Shoe.word("dealer_call") };
     }
     found = course(state);
-    // Cards may be seen by another reader: the game may go on.
+    // Cards may be seen by another reader, and other alarms are for staff: the game may go on.
+    if (state.alarm) {
+      dead.push(Shoe.sentence(state, state.alarm).text);
+    }
     found.more = dead.concat(found.more || []).join(" · ");
     return found;
   }

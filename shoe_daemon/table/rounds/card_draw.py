@@ -143,11 +143,30 @@ def _begins_next_round(context: TableContext, round_: RoundState, card: DrawnCar
 def _is_late(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
     # With `quiet`, a late card may be the missing card or the
     # first of the next round.
-    if context.mode is not RoundEnd.QUIET or card.declared is not None or round_.card_at is None:
+    if context.mode is not RoundEnd.QUIET or card.declared is not None:
         return False
     if round_.partial or round_.over or round_.unread_pending:
         return False
-    if next_card.known_due(round_).spot is None:
+    return next_card.known_due(round_).spot is not None and _is_long_ago(context, round_)
+
+
+def begins_shoe(context: TableContext, round_: RoundState) -> bool:
+    """
+    Return whether the first card of a shoe, which comes now, ends the round in progress.
+
+    It does so after `draw_within` even if a card is due, which is missing then.
+    """
+    if round_.partial or round_.over or next_card.is_complete(round_):
+        return True
+    if not _is_long_ago(context, round_):
+        return False
+    if next_card.known_due(round_).spot is not None:
+        lifecycle.raise_missing_draw(context, round_, "missing_before_late_card")
+    return True
+
+
+def _is_long_ago(context: TableContext, round_: RoundState) -> bool:
+    if round_.card_at is None or context.options.timeless:
         return False
     return context.now_us() - round_.card_at > context.draw_within_us
 

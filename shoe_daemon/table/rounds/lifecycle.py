@@ -77,8 +77,8 @@ def check_first_card(context: TableContext) -> None:
 
 def set_card_deadlines(context: TableContext, round_: RoundState) -> None:
     """Start the deadlines that run from a card: the quiet gap and the reveal."""
+    round_.card_at = context.now_us()
     if context.mode is _QUIET_MODE:
-        round_.card_at = context.now_us()
         await_quiet_end(context, round_)
     after = context.options.reveal_after
     if after is None or not context.banker_tucked:
