@@ -84,7 +84,7 @@ def ask_answers(given: Given, earlier: Mapping[str, Answers], configs: Path) -> 
         house=ask.choice("house", "House (its rules)", _houses()),
         policy=ask.choice("policy", "Policy (whose rulings are proposed)", _policies()),
         reader=_reader(given, known, used),
-        broker=(broker := check_broker(given.broker or known.broker)),
+        broker=(broker := check_broker(known.broker if given.broker is None else given.broker)),
         tls_names=_tls_names(given, known, broker),
         ca_file=given.ca_file or known.ca_file,
         display=cast("DisplayKind", ask.choice("display", "Boards", _DISPLAYS)),
@@ -113,10 +113,10 @@ class _Asker:
         self._known = known
 
     def text(self, field: str, question: str, check: Callable[[str], str]) -> str:
-        value = getattr(self._given, field) or getattr(self._known, field)
-        if getattr(self._given, field) is not None or not self._given.questions:
-            return check(value)
-        answer: str = click.prompt(question, default=value, value_proc=_proc(check))
+        given, default = getattr(self._given, field), getattr(self._known, field)
+        if given is not None or not self._given.questions:
+            return check(default if given is None else given)
+        answer: str = click.prompt(question, default=default, value_proc=_proc(check))
         return answer
 
     def choice(self, field: str, question: str, choices: dict[str, str]) -> str:
@@ -124,7 +124,7 @@ class _Asker:
         default = getattr(self._known, field) or next(iter(choices))
         if given is None and self._given.questions:
             return _choose(question, choices, default)
-        value: str = given or default
+        value: str = default if given is None else given
         if value not in choices:
             raise UserError(f"{field}: {value!r}; expected one of {', '.join(choices)}")
         return value
@@ -195,10 +195,10 @@ def _reader(given: Given, known: Answers, used: Mapping[str, str]) -> str:
             check_free("simulated, on a port by the number in the table's id", port, used)
         return text if text == SEARCH else check_free("reader", check_reader(text), used)
 
-    wanted = given.reader or known.reader
-    if wanted != SEARCH and (given.reader or not given.questions):
-        return check(wanted)
-    if given.reader == SEARCH or not given.questions:
+    wanted = known.reader if given.reader is None else given.reader
+    if given.reader is not None or not given.questions:
+        if wanted != SEARCH:
+            return check(wanted)
         try:
             return only_reader(find_readers(), used, known.reader)
         except UserError as error:
