@@ -238,8 +238,9 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
     and the recipients of notifications, to whom nothing is sent.
 
     Logs in to the broker as the table or the display would, under another client id,
-    and retains nothing there. Readers are opened and closed again; a line that
-    the running daemon has open is only noted. Exits with 1 if anything is bad.
+    and retains nothing there. Devices are opened and closed again, by root also as
+    the user and groups of the service; a line that the running daemon has open is
+    only noted. Exits with 1 if anything is bad.
     """
     findings = []
     with warnings_on_stderr():

@@ -32,10 +32,11 @@ _LANGUAGES: Final = sorted(
 @click.option("--table", help="Id of the table; also its account at the broker.")
 @click.option("--name", help="The table's name on boards.")
 @click.option("--house", help="The house whose rules are dealt: see `rules list`.")
+@click.option("--policy", help="Whose rulings are proposed: see `rules policy --list`.")
 @click.option(
     "--reader",
-    help="A device, socket://HOST:PORT, rfc2217://HOST:PORT, camera:DEVICE, simulated, or "
-    "search: the only adapter.",
+    help="A device, socket://HOST:PORT, rfc2217://HOST:PORT, camera:DEVICE, keyboard:DEVICE, "
+    "simulated, or search: the only adapter or camera that no other table has.",
 )
 @click.option(
     "--driver", metavar="NAME", help="Of the reader; otherwise the line tells, or angel-eye-ii."
@@ -104,7 +105,7 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
 
     Asks at most ten questions; options answer them in advance. Shows each file before
     it is written. A file that a person edited stays. Run it again for another table,
-    or to change an answer.
+    or to change an answer: the earlier answers for the table are its defaults.
     """
     from shoe_daemon.installation.answers import check_answers
     from shoe_daemon.installation.encrypted_credentials import can_encrypt
@@ -114,7 +115,7 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     if root == _ROOT and os.geteuid() != 0 and not given["dry_run"]:
         raise UserError("init: needs root: sudo shoe-daemon init; or --dry-run, or --root FOLDER")
     record = read_record(root)
-    answers = _answers(given, record, questions=not yes)
+    answers = _answers(given, root, record, questions=not yes)
     check_answers(answers)
     encrypt = root == _ROOT and not given["plain_passwords"] and can_encrypt()
     samples = {path.name: path.read_text(encoding="utf-8") for path in sample_files()}
@@ -134,19 +135,20 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
         _start(answers, given["round_wait"])
 
 
-def _answers(given: dict[str, Any], record: Record, *, questions: bool) -> Answers:
+def _answers(given: dict[str, Any], root: Path, record: Record, *, questions: bool) -> Answers:
     from msgspec.structs import replace
 
+    from shoe_daemon.installation.planned_files import CONFIGS
     from shoe_daemon.installation.questions import ask_answers
-    from shoe_daemon.installation.reader_search import check_driver, find_readers
+    from shoe_daemon.installation.reader_search import check_driver
 
-    last = next(reversed(record.answers.values()), None)
-    earlier = record.answers.get(given["table"] or "", last)
-    answers = ask_answers(_given(given, questions=questions), earlier, find_readers())
+    configs = root / CONFIGS.lstrip("/")
+    answers = ask_answers(_given(given, questions=questions), record.answers, configs)
+    earlier = record.answers.get(answers.table)
     seconds = given["listen_seconds"]
     driver = given["driver"] and check_driver(given["driver"])
     seconds = _LISTEN_S * questions if seconds is None else seconds
-    if found := _listen(answers.reader, driver, seconds):
+    if found := _listen(answers, driver, seconds):
         return replace(answers, **found)
     if earlier and (earlier.reader, driver or earlier.driver) == (answers.reader, earlier.driver):
         return replace(
@@ -167,12 +169,12 @@ def _given(given: dict[str, Any], *, questions: bool) -> Given:
     return Given(**fields, questions=questions)
 
 
-def _listen(reader: str, driver: str | None, seconds: float) -> dict[str, Any] | None:
+def _listen(answers: Answers, driver: str | None, seconds: float) -> dict[str, Any] | None:
     """Listen to a line; return the answers for its reader, or None if nothing came."""
-    from shoe_daemon.installation.answers import SIMULATED
     from shoe_daemon.installation.reader_search import identify_reader
 
-    if reader == SIMULATED or reader.startswith("camera:") or not seconds:
+    reader = answers.reader
+    if not answers.has_line or not seconds:
         return None
     click.echo(f"{reader}: draw a few cards, or switch the reader off and on; Ctrl-C skips this")
     with stop_on_signals() as stopping:

@@ -35,6 +35,8 @@ from shoe_daemon.doctor.reader_lamp_and_witness_checks import (
     check_witness,
     light_lamp,
 )
+from shoe_daemon.doctor.service_access import Service, check_access, load_service
+from shoe_daemon.errors import UserError
 from shoe_daemon.game import IRREGULARITIES
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.journal.writer_lock import is_written
@@ -69,29 +71,40 @@ def examine(setup: Setup, *, light_lamps: bool = False) -> Iterator[Finding]:
     for note in setup.notes:
         yield Finding("file", "note", note)
     yield from _check_journal(setup.journal, setup.service)
-    lines_in_use = partial(_excuse_daemon, setup) if is_written(setup.journal) else _as_it_is
-    for reader in setup.readers:
-        yield lines_in_use(check_reader(reader))
-        yield from check_driver(reader)
-        if reader.forward is not None:
-            yield from map(lines_in_use, check_forward(f"copy {reader.id}", reader.forward))
-        yield from check_codes(reader, setup.config.table.decks or setup.house.decks)
-        if isinstance(reader.driver, StoresEvidence):
-            yield check_evidence(f"reader {reader.id}", reader.driver.evidence)
-    if not setup.readers:
-        yield Finding("reader", "bad", "none is configured: nothing will be seen")
-    for lamp in setup.config.lamp:
-        yield light_lamp(setup, lamp) if light_lamps else lines_in_use(check_lamp(lamp))
-    for witness in setup.config.witness:
-        yield lines_in_use(check_witness(witness, setup.beside))
-        folder = witness.clip_folder(setup.beside, setup.journal)
-        yield check_evidence(f"witness {witness.id}", folder)
+    yield from _check_equipment(setup, light_lamps=light_lamps)
     yield from check_table_broker(setup)
     if setup.operators is not None and setup.operators.is_open:
         yield Finding("orders", "bad", str(setup.operators.alert))
     if setup.operators is not None and setup.config.mqtt is not None:
         yield from check_pins(setup.config.mqtt, refused=setup.refuses_pins, section="orders")
     yield from _undetected(setup)
+
+
+def _check_equipment(setup: Setup, *, light_lamps: bool) -> Iterator[Finding]:
+    """Check readers, their copies, lamps and witnesses."""
+    service = None
+    if setup.service is not None:
+        service, finding = _find_service(f"shoe-daemon@{setup.service}.service")
+        yield finding
+    line = partial(_line_finding, setup, service, is_running=is_written(setup.journal))
+    for reader in setup.readers:
+        yield line(reader.port, check_reader(reader))
+        yield from check_driver(reader)
+        if (copy := reader.forward) is not None:
+            found = check_forward(f"copy {reader.id}", copy)
+            yield from (line(copy.to, each) for each in found)
+        yield from check_codes(reader, setup.config.table.decks or setup.house.decks)
+        if isinstance(reader.driver, StoresEvidence):
+            yield check_evidence(f"reader {reader.id}", reader.driver.evidence)
+    if not setup.readers:
+        yield Finding("reader", "bad", "none is configured: nothing will be seen")
+    for lamp in setup.config.lamp:
+        found_lamp = light_lamp(setup, lamp) if light_lamps else check_lamp(lamp)
+        yield line(lamp.relay or lamp.gpio or "", found_lamp)
+    for witness in setup.config.witness:
+        yield line(witness.source or "", check_witness(witness, setup.beside))
+        folder = witness.clip_folder(setup.beside, setup.journal)
+        yield check_evidence(f"witness {witness.id}", folder)
 
 
 def examine_display(setup: DisplaySetup) -> Iterator[Finding]:
@@ -203,13 +216,32 @@ def _time_writes(folder: Path) -> tuple[float, float]:
     return statistics.median(spans), max(spans)
 
 
-def _as_it_is(finding: Finding) -> Finding:
-    return finding
+def _find_service(unit: str) -> tuple[Service | None, Finding]:
+    """Return the table's service, and how its devices are examined."""
+    try:
+        service = load_service(unit)
+    except UserError as error:
+        text = f"{error}: whether it may open its devices was not tried"
+        return None, Finding("service", "bad" if "does not exist" in text else "note", text)
+    how = "tried so" if os.geteuid() == 0 else "judged by their modes; only root can try it"
+    return service, Finding("service", "good", f"{service}: its devices are {how}")
 
 
-def _excuse_daemon(setup: Setup, finding: Finding) -> Finding:
-    """Return a note in place of a line that the running daemon has open."""
-    if finding.verdict != "bad" or not any(part in finding.text for part in _IN_USE):
+def _line_finding(
+    setup: Setup, service: Service | None, port: str, finding: Finding, *, is_running: bool
+) -> Finding:
+    """
+    Return the finding of a line: as it is, unless the service may not open it, or the running
+    daemon has it open, or only this user may not open it.
+    """
+    if service is not None:
+        if (refused := check_access(finding.about, port, service)) is not None:
+            return refused
+        is_mine = finding.verdict == "bad" and "Permission denied" in finding.text
+        if is_mine and "://" not in port:
+            return Finding(finding.about, "note", f"{port}: the service may open it, you may not")
+    is_in_use = finding.verdict == "bad" and any(part in finding.text for part in _IN_USE)
+    if not (is_running and is_in_use):
         return finding
     text = f"{finding.text}: the running daemon"
     if setup.service is not None:

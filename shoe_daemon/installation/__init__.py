@@ -5,7 +5,7 @@ Guided installation of tables, a broker and a display on one computer: `shoe-dae
 |---|---|
 | `answers` | the answers of the technician, and their checks |
 | `questions` | asks for the answers in the terminal |
-| `reader_search` | finds serial adapters and cameras, and listens to a line |
+| `reader_search` | finds readers that no other table has, and listens to a line |
 | `planned_files` | the files that follow from the answers; pure |
 | `mosquitto_passwords` | passwords, and their hashes for mosquitto |
 | `certificates` | the site's authority, and the broker's certificate |

@@ -8,14 +8,16 @@ value and what is expected.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from drivers import check_video
 from shoe_daemon.errors import UserError, errors_at
-from shoe_daemon.game import load_house
+from shoe_daemon.game import DEFAULT_POLICY, load_house, load_policy
 
 ANGEL_EYE: Final = "angel-eye-ii"
 """The driver of a reader of which nothing else is known."""
@@ -23,8 +25,14 @@ ANGEL_EYE: Final = "angel-eye-ii"
 SIMULATED: Final = "simulated"
 """The reader of a trial: a simulated shoe on this computer."""
 
+SEARCH: Final = "search"
+"""In place of a reader: the only serial adapter or camera that is plugged in and free."""
+
 RESERVED_ACCOUNTS: Final = ("board", "pit", "pit-display", "pit-log", "notify", "home-assistant")
 """Accounts at the broker that no table may have as its id."""
+
+READER_KINDS: Final = ("/dev/", "socket://", "rfc2217://", "camera:", "keyboard:/dev/")
+"""How the address of a reader begins."""
 
 DisplayKind = Literal["none", "local", "network", "kiosk"]
 
@@ -41,9 +49,10 @@ class Answers(Struct, frozen=True, kw_only=True):
         table: Id of the table; also its account at the broker.
         name: The table's name on boards.
         house: A house of `rules list`.
+        policy: A policy of `rules policy --list`.
         reader: A device, ``socket://HOST:PORT``, ``rfc2217://HOST:PORT``, ``camera:…``,
-            or ``simulated``.
-        driver: Its driver; ``camera`` for a camera, whatever is named here.
+            ``keyboard:…``, or ``simulated``; ``search`` in defaults only.
+        driver: Its driver; that of a camera or a keyboard is known, whatever is named here.
         driver_options: Options of the driver, such as the preset of a scanner.
         line: Settings of its serial line, if they differ from the driver's.
         baudrate: The speed of the line as version 0.1 kept it.
@@ -64,7 +73,8 @@ class Answers(Struct, frozen=True, kw_only=True):
     table: str
     name: str
     house: str | None = None
-    reader: str = SIMULATED
+    policy: str = DEFAULT_POLICY
+    reader: str
     driver: str = ANGEL_EYE
     driver_options: dict[str, Any] = {}
     line: dict[str, Any] = {}
@@ -83,6 +93,11 @@ class Answers(Struct, frozen=True, kw_only=True):
         return self.reader.startswith("camera:") or self.witness is not None
 
     @property
+    def has_line(self) -> bool:
+        """True when the reader's line can be listened to until its driver is known."""
+        return self.reader != SIMULATED and not self.reader.startswith(("camera:", "keyboard:"))
+
+    @property
     def has_broker(self) -> bool:
         """True when the broker is on this computer."""
         return self.broker == "here"
@@ -91,6 +106,29 @@ class Answers(Struct, frozen=True, kw_only=True):
     def has_display(self) -> bool:
         """True when boards are served from this computer."""
         return self.display != "none"
+
+
+def default_answers(table: str | None, earlier: Mapping[str, Answers]) -> Answers:
+    """
+    Return the defaults of a table, from the answers for each table in the order of the runs.
+
+    They are the table's own earlier answers. A new table shares what belongs to the site, but
+    has no reader, house, policy or witness of another table. The boards are the computer's:
+    those of the last run.
+    """
+    last_table = list(earlier)[-1] if earlier else "table-1"
+    last = earlier.get(last_table) or Answers(site="casino", table="", name="", reader="")
+    table = table or last_table
+    own = earlier.get(table) or Answers(
+        site=last.site,
+        table=table,
+        name=default_name(table),
+        reader=SEARCH,
+        broker=last.broker,
+        ca_file=last.ca_file,
+        operators=last.operators,
+    )
+    return replace(own, tls_names=last.tls_names, display=last.display, language=last.language)
 
 
 def check_answers(answers: Answers) -> None:
@@ -102,6 +140,7 @@ def check_answers(answers: Answers) -> None:
         raise UserError(f"table: {answers.table!r}; expected another id than {names}")
     if answers.house is not None:
         load_house(answers.house)
+    load_policy(answers.policy)
     check_reader(answers.reader)
     if answers.witness is not None:
         with errors_at("witness"):
@@ -124,11 +163,12 @@ def check_id(what: str, value: str) -> str:
 
 def check_reader(value: str) -> str:
     """Return the address of a reader."""
-    kinds = ("/dev/", "socket://", "rfc2217://", "camera:")
-    if value != SIMULATED and not value.startswith(kinds):
+    is_known = value.startswith(READER_KINDS) and not value.startswith("/dev/input/")
+    if value != SIMULATED and not is_known:
         raise UserError(
             f"reader: {value!r}; expected a device below /dev, socket://HOST:PORT, "
-            "rfc2217://HOST:PORT, camera:DEVICE or camera:rtsp://…, or simulated"
+            "rfc2217://HOST:PORT, camera:DEVICE or camera:rtsp://…, keyboard:/dev/input/…, "
+            "or simulated"
         )
     return value
 

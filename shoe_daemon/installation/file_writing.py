@@ -34,7 +34,7 @@ class Record(Struct, forbid_unknown_fields=True):
     The earlier runs of `shoe-daemon init` on this computer.
 
     Attributes:
-        answers: The last answers for each table.
+        answers: The last answers for each table, in the order of the runs.
         hashes: SHA-256 of each file as it was written.
     """
 

@@ -75,6 +75,7 @@ class Installation(Struct, frozen=True):
         (self.root / CONFIGS.lstrip("/")).mkdir(parents=True, exist_ok=True)
         for name, text in self.sealed.items():
             self.credentials.encrypt(name, text)
+        record.answers.pop(self.answers.table, None)
         record.answers[self.answers.table] = self.answers
         write(self.root, self.changes, record)
 

@@ -87,7 +87,7 @@ def plan_files(
 
 
 def simulator_port(table: str) -> int:
-    """Return the TCP port of a table's simulated shoe: by the number in its id."""
+    """Return the TCP port of a table's simulated shoe: by the number in its id, or 4001."""
     digits = "".join(letter for letter in table if letter.isdigit())
     return _FIRST_SIMULATOR_PORT + (int(digits or 1) - 1) % 1000
 
@@ -124,6 +124,8 @@ def _table_files(
     yield PlannedFile(f"{UNITS}/{unit}.d/50-init.conf", _table_drop_in(answers, secrets))
     if answers.has_camera:
         yield PlannedFile(f"{UNITS}/{unit}.d/40-camera.conf", samples["40-camera.conf"])
+    if answers.reader.startswith("keyboard:"):
+        yield PlannedFile(f"{UNITS}/{unit}.d/40-keyboard.conf", samples["40-keyboard.conf"])
     if answers.reader == SIMULATED:
         drop_in = f"{UNITS}/shoe-simulator@{answers.table}.service.d/50-init.conf"
         port = simulator_port(answers.table)
@@ -131,7 +133,12 @@ def _table_files(
 
 
 def _table_config(answers: Answers, secrets: Secrets) -> str:
-    table = {"id": answers.table, "name": answers.name, "house": answers.house}
+    table = {
+        "id": answers.table,
+        "name": answers.name,
+        "house": answers.house,
+        "policy": answers.policy,
+    }
     sections = [
         f"# {answers.name}. `shoe-daemon samples FOLDER` writes example.toml: all keys.\n",
         f"site = {toml_value(answers.site)}\n\n[table]\n{_keys(table)}",
@@ -158,7 +165,8 @@ def _reader_section(answers: Answers) -> str:
     if answers.reader == SIMULATED:
         port = f"socket://127.0.0.1:{simulator_port(answers.table)}"
         return f"[[reader]]\n{_keys({'driver': ANGEL_EYE, 'port': port})}"
-    section = f"[[reader]]\n{_keys({'driver': answers.driver, 'port': answers.reader})}"
+    driver = "keyboard" if answers.reader.startswith("keyboard:") else answers.driver
+    section = f"[[reader]]\n{_keys({'driver': driver, 'port': answers.reader})}"
     line = answers.line or {"baudrate": answers.baudrate}
     for name, keys in (("line", _keys(line)), ("options", _keys(answers.driver_options))):
         section += f"\n[reader.{name}]\n{keys}" if keys else ""

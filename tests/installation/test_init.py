@@ -270,7 +270,7 @@ def test_passwords_and_the_signing_key_are_encrypted(tmp_path: Path) -> None:
         pytest.skip("systemd-creds does not encrypt here")
     folder = tmp_path / "etc/shoe-daemon"
     samples = {path.name: path.read_text(encoding="utf-8") for path in sample_files()}
-    answers = Answers(site="casino", table="table-1", name="Table 1")
+    answers = Answers(site="casino", table="table-1", name="Table 1", reader="simulated")
     installation = prepare(answers, tmp_path, Record(), samples, encrypt=True)
     shown = list(installation.description())
     installation.write(Record())
@@ -425,16 +425,21 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
 
 def test_at_most_ten_questions(tmp_path: Path) -> None:
     """Each prompt takes one line; PINs and passwords are asked for once without a terminal."""
-    typed = ["grand", "table-3", "2", "1", "here", "3", "Maria", "pit password", "471100", "y"]
-    output = written(tmp_path, typed="".join(f"{line}\n" for line in typed))
+    reader = "socket://10.0.0.5:4001"
+    typed = ["table-3", "grand", "2", "fr_2007", reader, "3", "Maria", "pit password", "471100"]
+    output = written(tmp_path, "--listen", "0", typed="\n".join([*typed, "y", ""]))
     assert (tmp_path / "etc/shoe-daemon/table-3.toml").exists(), output
-    assert load_config(tmp_path / "etc/shoe-daemon/table-3.toml").config.table.house == "curator"
+    setup = load_config(tmp_path / "etc/shoe-daemon/table-3.toml")
+    assert (setup.config.table.house, setup.policy.id) == ("curator", "fr_2007")
+    assert setup.readers[0].port == reader
+    assert len(typed) < 10
     assert "0.0.0.0:8080" in (tmp_path / "etc/shoe-daemon/display.toml").read_text()
 
 
 def test_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
-    typed = ["Grand Casino!", "grand", "table-3", "9", "1", "1", "here", "1", "", "y"]
+    typed = ["Table 3", "table-3", "grand", "9", "1", "0", "1", "COM3", "simulated", "1", "", "y"]
     output = written(tmp_path, typed="".join(f"{line}\n" for line in typed))
+    assert "reader: 'COM3'; expected a device below /dev" in output
     assert "small letters, digits and hyphens" in output
     assert "expected a number from 1 to" in output
 
@@ -445,7 +450,13 @@ def test_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
         (["--site", "Grand"], "site: 'Grand'; expected small letters"),
         (["--table", "board"], "table: 'board'; expected another id"),
         (["--house", "nowhere"], "house: 'nowhere'; expected one of"),
+        (["--policy", "nowhere"], "policy: 'nowhere'; expected one of management, fr_2007"),
+        (["--site", ""], "site: ''; expected small letters"),
+        (["--reader", ""], "reader: ''; expected a device below /dev"),
+        (["--policy", ""], "policy: ''; expected one of"),
+        (["--broker", ""], "broker: ''; expected here, HOST or HOST:PORT"),
         (["--reader", "COM3"], "reader: 'COM3'; expected a device below /dev"),
+        (["--reader", "/dev/input/event3"], "expected a device below /dev, socket://HOST:PORT"),
         (["--broker", "a:b"], "broker: 'a:b'; expected here, HOST or HOST:PORT"),
         (["--broker", "b.example", "--tls", "x"], "tls: names of a broker here"),
         (["--operator", ""], "operator: ''; expected 1 to 60"),

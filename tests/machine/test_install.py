@@ -220,16 +220,16 @@ def relabelled(package: Path, version: str, folder: Path) -> Path:
 
 
 PERSON = (
-    ("Site (in all topics)", ""),
     ("Table id", ""),
+    ("Site (in all topics)", ""),
     ("House (its rules):", ""),
-    ("Reader:", ""),
-    ("Broker: here, or HOST:PORT", ""),
+    ("Policy (whose rulings are proposed):", ""),
+    ("Reader, or its address", "simulated"),
     ("Boards:", ""),
     ("Supervisor", ""),
     ("Write these files and start?", ""),
 )
-"""The questions of `init`, and the answers of a person who takes the defaults."""
+"""The questions of `init`, and the answers of a person who takes the defaults for a trial."""
 
 
 def test_a_person_installs_a_table(

@@ -117,6 +117,10 @@ def test_a_table_plays_and_is_watched_and_says_what_it_lacks(booted: BootedDebia
     # The key that signs the journal arrives too, with everything that confines the service.
     assert "journal.key" in booted.run(f"ls /run/credentials/{DAEMON}")
     assert "file_unusable" not in booted.run(f"journalctl --output=cat --unit={DAEMON}")
+    # `doctor` knows the identity of the running unit.
+    told = booted.run("shoe-daemon doctor --config /etc/shoe-daemon/table-1.toml")
+    own = "with a user of its own and the groups dialout: its devices are tried so"
+    assert f"{DAEMON} {own}" in " ".join(told.split())
 
     # The watchdog replaces processes that stand still.
     stopped = {unit: show(booted, "MainPID", unit) for unit in (DAEMON, DISPLAY)}
