@@ -17,7 +17,7 @@
 
   /* Irregularities of this severity stop the game. */
   var STOPS = 2;
-  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold"];
+  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "report", "hold"];
   var WORDS = { hold: "dealer_call" };
 
   var byId = Shoe.byId;
@@ -154,7 +154,7 @@
     Shoe.setClass(byId("order-buttons"), "hidden", !Shoe.page().order_verbs);
     Shoe.fillOnChange(byId("order-buttons"), "made", function () {
       return ORDERS.map(function (verb) {
-        return Shoe.orderSheet.button(verb, {},
+        return verb === "report" ? Shoe.orderSheet.reportButton(true) : Shoe.orderSheet.button(verb, {},
           Shoe.word(WORDS[verb] || "give_" + verb.replace(/-/g, "_")), true);
       });
     });
@@ -246,7 +246,7 @@
     };
     Shoe.fillWords();
     Shoe.setAttribute(document.body, "data-key", Shoe.page().key);
-    Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.orderSheet.state = function () { return row && row.state; };
     Shoe.orderSheet.table = function () { return row && row.key; };
     Shoe.operator.onChange(show);
     if (Shoe.page().order_verbs) {

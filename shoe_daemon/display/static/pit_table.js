@@ -122,11 +122,13 @@
 
   /* Orders. */
 
-  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold", "correct-card",
-    "enter-card", "enter-result", "void-round", "undo", "pass-shoe", "free-hand", "new-shoe"];
+  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold", "report",
+    "correct-card", "enter-card", "enter-result", "void-round", "undo", "pass-shoe", "free-hand", "new-shoe"];
 
+  /* Cards are dealt while results are put on hold: that has no preview. */
   function orderButton(verb) {
-    return Shoe.orderSheet.button(verb, {}, Shoe.word("give_" + verb.replace(/-/g, "_")));
+    return verb === "report" ? Shoe.orderSheet.reportButton() : Shoe.orderSheet.button(verb, {},
+      Shoe.word("give_" + verb.replace(/-/g, "_")), verb === "hold");
   }
 
   function isOffered(verb, state) {
@@ -314,7 +316,7 @@
 
   function startOrders() {
     Shoe.setClass(byId("shows-only"), "gone", true);
-    Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.orderSheet.state = function () { return row && row.state; };
     Shoe.orderSheet.table = function () { return row && row.key; };
     Shoe.operator.onChange(function () {
       showOrders();
