@@ -263,9 +263,11 @@ def test_a_dealer_calls_the_supervisor_who_decides_with_his_pin(
         assert page.locator(f'[data-order="{verb}"]').count() == 0
     assert_accessible(page)
     hand.tap(".unfold")
+    page.wait_for_selector(".others .hint")
+    assert page.locator('.alert [data-order="acknowledge"]').count() == 0
+    hand.tap("#log-out")
+    hand.tap(".unfold")
     hand.tap('.alert [data-order="acknowledge"]')
-    hand.step("refused")
-    hand.tap("#sheet-do")
     hand.tap('[data-operator="Maria"]')
     hand.log_in()
     hand.step("preview")
@@ -275,6 +277,34 @@ def test_a_dealer_calls_the_supervisor_who_decides_with_his_pin(
     told = [(each.name, each.operator, each.claimed, each.refused) for each in commands(table)]
     # The refused preview is in no journal.
     assert told == [("hold", "Kim", True, None), ("acknowledge", "Maria", False, None)]
+    phone.assert_clean()
+
+
+def test_a_dealer_is_offered_what_he_may_decide(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    """What holds a result, or is another person's hold, is for the supervisor."""
+    hand = Hand(phone, stage, table)
+    page = hand.page
+    hand.tap('#order-buttons [data-order="betting-open"]')
+    hand.tap('[data-operator="Kim"]')
+    hand.log_in(OTHER_PIN)
+    hand.step("preview")
+    hand.tap("#sheet-do")
+    hand.step("done")
+    hand.tap("#sheet-close")
+    table.deal("P1:9S")
+    page.click('[data-severity="2"] .unfold')
+    page.wait_for_selector('[data-severity="2"] [data-order="acknowledge"]')
+    for operator, offered in (("Maria", False), ("Kim", True)):
+        assert table.order("hold", operator=operator)["ok"]
+        page.wait_for_selector(
+            '#resume [data-order="resume"]' if offered else "#resume .hint:not(:empty)"
+        )
+        assert page.locator('#resume [data-order="resume"]').count() == int(offered)
+        assert table.order("resume", operator="Maria", pin=PIN)["ok"]
+        page.wait_for_selector("#held.hidden", state="attached")
+    assert [each.refused for each in commands(table)] == [None] * 5
     phone.assert_clean()
 
 

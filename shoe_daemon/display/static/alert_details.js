@@ -67,7 +67,7 @@ window.Shoe = Shoe;
       return Shoe.el("p", { "class": "hint", text: Shoe.word("supervisor_decides") });
     }
     if (givesOrders()) {
-      return Shoe.orderSheet.button(verb, fields, title);
+      return Shoe.orderSheet[verb === "acknowledge" ? "decision" : "button"](verb, fields, title);
     }
     var line = Shoe.commands.commandLine(verb, fields);
     return line ? Shoe.commands.createElement(line)

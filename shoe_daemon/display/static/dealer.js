@@ -178,8 +178,7 @@
   /* Who is logged in signs off himself, or as a supervisor whoever deals; else he signs on. */
   function signsOff() {
     var dealer = row.state && row.state.dealer;
-    return Boolean(dealer) && (dealer === Shoe.operator.name ||
-      Shoe.operator.roles.indexOf("supervisor") >= 0);
+    return Boolean(dealer) && (dealer === Shoe.operator.name || Shoe.operator.isSupervisor());
   }
 
   function signWord(dealer) {

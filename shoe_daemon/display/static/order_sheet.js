@@ -9,6 +9,9 @@
  *                             is left out
  * Shoe.orderSheet.button(verb, fields, title, direct)   a button that opens it for the table of
  *                             the page, Shoe.orderSheet.table()
+ * Shoe.orderSheet.decision(verb, fields, title)   such a button for what only a supervisor may give
+ *                             at some moments: a dealer has it if the table, asked with a preview,
+ *                             does not refuse it for that reason, and else a hint
  * Shoe.orderSheet.reportButton(direct)   a button to report what only a person can see
  *
  * For tests:
@@ -405,9 +408,9 @@ window.Shoe = Shoe;
     }, unanswered);
   }
 
-  function withFields(more) {
+  function orderOf(fields, more) {
     var order = { id: Shoe.operator.createId() };
-    [now.fields, more].forEach(function (fields) {
+    [fields, more].forEach(function (fields) {
       Object.keys(fields).forEach(function (name) {
         var value = typeof fields[name] === "function" ? fields[name]() : fields[name];
         if (value !== null && value !== undefined && value !== "") {
@@ -420,7 +423,7 @@ window.Shoe = Shoe;
 
   function askPreview() {
     show("asked", Shoe.el("p", { "class": "told", text: Shoe.word("sheet_asking") }));
-    send(withFields({ dry_run: true }), function (outcome) {
+    send(orderOf(now.fields, { dry_run: true }), function (outcome) {
       if (outcome.reply && outcome.reply.ok && outcome.reply.preview) {
         showPreview(outcome.reply.preview);
       } else {
@@ -431,7 +434,8 @@ window.Shoe = Shoe;
 
   /* To hold results, and to report what was seen, is right whatever the table did since the preview. */
   function execute(seq, pin) {
-    give(withFields({ expects_seq: now.verb === "hold" ? null : seq, pin: needsPin() ? pin : null }));
+    give(orderOf(now.fields,
+      { expects_seq: now.verb === "hold" ? null : seq, pin: needsPin() ? pin : null }));
   }
 
   /* What the order needs may have changed since the preview; a direct one has none. */
@@ -635,6 +639,23 @@ window.Shoe = Shoe;
       Shoe.setAttribute(made, "data-action", fields.action);
     }
     return made;
+  };
+
+  sheet.decision = function (verb, fields, title) {
+    var made = sheet.button(verb, fields, title);
+    var box;
+    var stop;
+    if (!Shoe.operator.name || Shoe.operator.isSupervisor()) {
+      return made;
+    }
+    box = Shoe.el("div", null, Shoe.el("p", { "class": "hint", text: Shoe.word("supervisor_decides") }));
+    stop = Shoe.operator.send(sheet.table(), verb, orderOf(fields, { dry_run: true }), function (outcome) {
+      stop();
+      if (!outcome.reply || outcome.reply.detail_code !== "refused_needs_supervisor") {
+        Shoe.setChildren(box, made);
+      }
+    });
+    return box;
   };
 
   sheet.reportButton = function (direct) {
