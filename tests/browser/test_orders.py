@@ -228,6 +228,29 @@ def test_a_corrected_card_is_seen_before_and_after(
     phone.assert_clean()
 
 
+def test_an_alert_closes_behind_the_sheet_on_which_its_round_was_made_void(
+    stage: Stage, opened: Callable[..., Table], phone: Watched
+) -> None:
+    table = opened("management")
+    table.deal("P1:2S", "B1:2H", "P2:3D", "B2:3C")
+    table.shoe.call(Outcome.PLAYER)
+    hand = Hand(phone, stage, table)
+    hand.tap('[data-kind="missing_draw"] [data-order="void-round"]')
+    hand.log_in()
+    hand.step("preview")
+    shown = [hand.page.locator(f".change.{name}").inner_text() for name in ("before", "after")]
+    assert shown[0].startswith("Before: round 1")
+    assert "5" in shown[0]
+    assert shown[1].split() == ["After:", "round", "1", "Round", "void"]
+    hand.tap("#sheet-do")
+    hand.step("done")
+    # A finger that is down defers what would move under it, which is the sheet.
+    hand.page.mouse.down()
+    hand.page.wait_for_selector("#alerts-list > article", state="detached")
+    hand.page.mouse.up()
+    phone.assert_clean()
+
+
 def test_a_correction_takes_a_reason(stage: Stage, table: Table, phone: Watched) -> None:
     play(table, "P")
     hand = Hand(phone, stage, table)

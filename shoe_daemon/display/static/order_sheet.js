@@ -318,18 +318,21 @@ window.Shoe = Shoe;
   function createRound(found, name) {
     var totals = found.state || found.history;
     var outcome = outcomeOf(found.history);
+    var hands = { P: handCards(found, "P"), B: handCards(found, "B") };
     return Shoe.el("div", { "class": "change " + name }, [
       Shoe.el("h3", { text: Shoe.word("sheet_" + name, { round: found.round }) }),
-      Shoe.el("div", { "class": "hands" }, ["P", "B"].map(function (letter) {
-        return Shoe.el("div", { "class": letter === "P" ? "hand player" : "hand banker" }, [
-          Shoe.el("span", { "class": "points", text: Shoe.formatNumber(
-            letter === "P" ? totals.player_total : totals.banker_total) }),
-          Shoe.el("div", { "class": "cards" }, handCards(found, letter).map(function (card) {
-            return Shoe.el("span", { "data-slot": card[0], "data-card": card[1] || "" },
-              Shoe.drawCard(card[1]));
-          }))
-        ]);
-      })),
+      // Of a round that was made void, or is held, no cards are published.
+      !hands.P.concat(hands.B).length ? null
+        : Shoe.el("div", { "class": "hands" }, ["P", "B"].map(function (letter) {
+          return Shoe.el("div", { "class": letter === "P" ? "hand player" : "hand banker" }, [
+            Shoe.el("span", { "class": "points", text: Shoe.formatNumber(
+              letter === "P" ? totals.player_total : totals.banker_total) }),
+            Shoe.el("div", { "class": "cards" }, hands[letter].map(function (card) {
+              return Shoe.el("span", { "data-slot": card[0], "data-card": card[1] || "" },
+                Shoe.drawCard(card[1]));
+            }))
+          ]);
+        })),
       Shoe.el("p", { "class": "outcome " + outcome.tone, text: outcome.text })
     ]);
   }
