@@ -902,6 +902,24 @@ class TestDealer:
         page.wait_for_selector("#sheet.hidden", state="attached")
         assert asked == ["session", "hold"]
 
+    def test_a_dealer_calls_the_supervisor_with_one_tap_while_cards_are_dealt(
+        self, table: Table, screen: Watched, say: Callable[[str], str]
+    ) -> None:
+        with dealing(table):
+            for attempt in range(2):
+                screen.page.click('[data-order="hold"]:enabled')
+                if attempt == 0:
+                    screen.page.fill("#sheet-name", "Kim")
+                    screen.page.fill("#sheet-pin", OTHER_PIN)
+                    screen.page.press("#sheet-pin", "Enter")
+                screen.page.wait_for_selector("#sheet.hidden", state="attached")
+                say('[data-say="wait"]')
+        # The second changes nothing, and comes within five seconds or not.
+        assert {(each.name, each.operator, each.refused) for each in commands(table)} == {
+            ("hold", "Kim", None)
+        }
+        screen.assert_clean()
+
     def test_a_dealer_reports_what_no_reader_sees(self, table: Table, screen: Watched) -> None:
         page = screen.page
         page.set_viewport_size({"width": 1024, "height": 600})
