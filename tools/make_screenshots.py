@@ -64,7 +64,7 @@ TABLES: Final = {
 }  # fmt: skip
 _FOR_STAFF: Final = "[display.pit]\nbehind_proxy = true\nstaff_alerts = true"
 _WITH_ORDERS: Final = '[display.orders]\noperators_file = "operators.toml"'
-_PIN: Final = "2468"
+_PIN: Final = "246813"
 _OPERATORS: Final = """
 [[operator]]
 name = "Maria"
@@ -240,7 +240,13 @@ def _orders(stage: Stage, browser: Browser, house: Path) -> None:
         phone.fill("#sheet-pin", _PIN)
         phone.click("#sheet-do")
         phone.wait_for_selector('[data-step="preview"]')
+        phone.click("#sheet-close")
+        phone.click(".unfold")
+        phone.click('.others [data-order="void-round"]')
+        phone.wait_for_selector('[data-step="preview"]')
+        phone.fill("#sheet-reason", "It cannot be restored")
         steps.append(_picture(phone))
+        phone.fill("#sheet-pin", _PIN)
         phone.click("#sheet-do")
         phone.wait_for_selector('[data-step="done"]')
         _save(_beside([*steps, _picture(phone)]), "pit-order")

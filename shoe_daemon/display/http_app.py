@@ -41,6 +41,7 @@ from shoe_daemon.display.pages_and_static_files import (
     data_block,
 )
 from shoe_daemon.display.pit_auth import PitAuth
+from shoe_daemon.game import REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.http_security import (
     LOOPBACK_HOSTS,
     MEDIA_SECURITY_POLICY,
@@ -261,6 +262,9 @@ class HttpApp:
         }
         if page in _STAFF_PAGES and self._orders is not None:
             facts["order_verbs"] = ORDER_VERBS
+            facts["reportable"] = [
+                kind for kind in reversed(IrregularityKind) if kind in REPORTABLE_KINDS
+            ]
         if page == "pit_table":
             first["pit"] = Raw(self._streams.views.pit())
             facts["order_options"] = self._command_options

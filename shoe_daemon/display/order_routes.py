@@ -190,9 +190,12 @@ class OrderRoutes:
         return response
 
     async def _order(self, request: Request) -> Response:
-        session = self._checked_session(request)
+        session = self._checked_session(request, used=False)
         self._check_connection(request)
         body = await _read_body(request)
+        is_preview = body.get("dry_run") is True
+        # A page asks for previews by itself: they keep no session from ending.
+        self._session(request, used=not is_preview)
         verb, key = request.path_params["verb"], request.path_params["table"]
         privileged, found = ORDER_VERBS.get(verb), self._find_table(key)
         if privileged is None or found is None:
@@ -213,7 +216,7 @@ class OrderRoutes:
         without_pin = {key: value for key, value in body.items() if key != "pin"}
         sent = msgspec.json.encode([site, table, verb, without_pin], order="sorted")
         # Whether another order takes the PIN depends on the table's state: the preview tells.
-        if (privileged or "pin" in body) and body.get("dry_run") is not True:
+        if (privileged or "pin" in body) and not is_preview:
             if not session.was_sent(command_id, sent):
                 await self._check_pin(request, session.operator, body.get("pin"), session)
             session.note_sent(command_id, sent)
@@ -224,10 +227,10 @@ class OrderRoutes:
         try:
             reply = await self._send(topics.command(verb), topics.reply(command_id), order)
         except _RefusedError as refused:
-            if refused.code == _NO_REPLY and not body.get("dry_run"):
+            if refused.code == _NO_REPLY and not is_preview:
                 _log.info("command_forwarded", **facts, answered=False)
             raise
-        if not body.get("dry_run"):
+        if not is_preview:
             _log.info("command_forwarded", **facts)
         return Response(reply, media_type="application/json", headers=_NO_STORE)
 
@@ -276,9 +279,9 @@ class OrderRoutes:
             return None
         return session
 
-    def _checked_session(self, request: Request) -> OperatorSession:
+    def _checked_session(self, request: Request, *, used: bool = True) -> OperatorSession:
         self._check_origin(request)
-        session = self._session(request)
+        session = self._session(request, used=used)
         if session is None:
             raise _RefusedError(HTTPStatus.UNAUTHORIZED, "session", "log in again")
         given = request.headers.get(CSRF_HEADER, "")

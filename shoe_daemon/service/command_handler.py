@@ -73,6 +73,9 @@ _MAX_REFUSAL_LENGTH: Final = 800
 MAX_REPLAYED_EVENTS: Final = 5000
 """Events that one command publishes again."""
 
+HOLD_S: Final = 5.0
+"""An operator's hold of a table that is on hold anyway is journaled once in so many seconds."""
+
 _READ_AGAIN_S: Final = 2.0
 """Between two attempts to read an operators file that has a fault."""
 
@@ -114,6 +117,7 @@ class CommandHandler:
         recent = list(islice(core.reader.recent_commands(KEPT_S), MAX_IDS))
         for command, age_s in reversed(recent):
             self._remember(command, age_s=age_s)
+        self._held_at: dict[str | None, float] = {}
         self._replays = Budget(_REPLAYS, _REPLAYS_S)
         self._answers = {
             verb: Budget(_REFUSALS_OF_VERB, 1.0) for verb in (*COMMANDS, _UNKNOWN_VERB)
@@ -204,13 +208,7 @@ class CommandHandler:
             with guard.guarded("reply_not_sent"):
                 self._preview(pending, command, refusal, earlier, authority)
             return []
-        if earlier is not None and refusal is not None:
-            # The journal has the first command with this id: repeats may come without end.
-            self._refuse(pending, refusal, earlier)
-            return []
-        verb = _name_of(command)
-        if verb != _REPLAY and not self._ids.has_room(verb, now, proved=pending.pin_verified):
-            self._refuse(pending, _IDS_FULL)
+        if self._answers_unjournaled(pending, command, refusal, earlier):
             return []
         try:
             judged = self._core.judge(command, refusal, authority)
@@ -218,6 +216,9 @@ class CommandHandler:
             self._refuse(pending, make_detail("refused_not_recorded", reason=str(error)))
             return []
         self._remember(judged.command, judged.refusal)
+        if command.name == "hold" and judged.refusal is None:
+            recent = {who: at for who, at in self._held_at.items() if now - at < HOLD_S}
+            self._held_at = {**recent, command.operator: now}
         with guard.guarded("reply_not_sent"):
             replayed = self._replayed(judged.command, self._core.table.state.seq)
             if replayed is not None and self.publisher is not None:
@@ -231,6 +232,29 @@ class CommandHandler:
                 replayed=replayed,
             )
         return judged.events
+
+    def _answers_unjournaled(
+        self,
+        pending: PendingCommand,
+        command: Command,
+        refusal: Detail | None,
+        earlier: Earlier | None,
+    ) -> bool:
+        """Answer a command that is not journaled; return whether it was one."""
+        now, verb = self._core.clock.monotonic(), _name_of(command)
+        if earlier is not None and refusal is not None:
+            # The journal has the first command with this id: repeats may come without end.
+            self._refuse(pending, refusal, earlier)
+        elif refusal is None and self._repeats_hold(command, now):
+            command = replace(command, at=self._core.clock.at())
+            self._remember(command)
+            with guard.guarded("reply_not_sent"):
+                self._reply(pending, command, None)
+        elif verb != _REPLAY and not self._ids.has_room(verb, now, proved=pending.pin_verified):
+            self._refuse(pending, _IDS_FULL)
+        else:
+            return False
+        return True
 
     def _preview(
         self,
@@ -341,6 +365,14 @@ class CommandHandler:
         if expires_us is not None and expires_us < self._core.clock.wall_us():
             return make_detail("refused_expired", at=from_microseconds(expires_us))
         return self._replay_refusal(pending.command)
+
+    def _repeats_hold(self, command: Command, now: float) -> bool:
+        """Return whether a hold changes nothing, and its operator gave one a moment ago."""
+        state = self._core.table.state
+        changes = not state.on_hold or state.on_hold_by not in {None, command.operator}
+        if command.name != "hold" or command.kind is not None or changes:
+            return False
+        return now - self._held_at.get(command.operator, float("-inf")) < HOLD_S
 
     def _replay_refusal(self, command: Command) -> Detail | None:
         if command.name != _REPLAY:

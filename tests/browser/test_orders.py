@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import pytest
@@ -24,7 +25,7 @@ from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.demo.dealer import awaits_decision
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
 from shoe_daemon.demo.result_check_and_summary import ResultCheck
-from shoe_daemon.game import Action, IrregularityKind, Slot
+from shoe_daemon.game import Action, IrregularityKind
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table import decode_event
@@ -227,6 +228,29 @@ def test_a_corrected_card_is_seen_before_and_after(
     phone.assert_clean()
 
 
+def test_an_alert_closes_behind_the_sheet_on_which_its_round_was_made_void(
+    stage: Stage, opened: Callable[..., Table], phone: Watched
+) -> None:
+    table = opened("management")
+    table.deal("P1:2S", "B1:2H", "P2:3D", "B2:3C")
+    table.shoe.call(Outcome.PLAYER)
+    hand = Hand(phone, stage, table)
+    hand.tap('[data-kind="missing_draw"] [data-order="void-round"]')
+    hand.log_in()
+    hand.step("preview")
+    shown = [hand.page.locator(f".change.{name}").inner_text() for name in ("before", "after")]
+    assert shown[0].startswith("Before: round 1")
+    assert "5" in shown[0]
+    assert shown[1].split() == ["After:", "round", "1", "Round", "void"]
+    hand.tap("#sheet-do")
+    hand.step("done")
+    # A finger that is down defers what would move under it, which is the sheet.
+    hand.page.mouse.down()
+    hand.page.wait_for_selector("#alerts-list > article", state="detached")
+    hand.page.mouse.up()
+    phone.assert_clean()
+
+
 def test_a_correction_takes_a_reason(stage: Stage, table: Table, phone: Watched) -> None:
     play(table, "P")
     hand = Hand(phone, stage, table)
@@ -256,18 +280,17 @@ def test_a_dealer_calls_the_supervisor_who_decides_with_his_pin(
     hand.tap('#order-buttons [data-order="hold"]')
     hand.tap('[data-operator="Kim"]')
     hand.log_in(OTHER_PIN)
-    hand.step("preview")
-    assert page.locator("#sheet-pin").count() == 0
-    hand.tap("#sheet-do")
-    hand.step("done")
-    hand.tap("#sheet-do")
+    page.wait_for_selector("#sheet.hidden", state="attached")
+    page.wait_for_selector("#held:not(.hidden)")
     for verb in ("rule", "void-round", "correct-card", "new-shoe"):
         assert page.locator(f'[data-order="{verb}"]').count() == 0
     assert_accessible(page)
     hand.tap(".unfold")
+    page.wait_for_selector(".others .hint")
+    assert page.locator('.alert [data-order="acknowledge"]').count() == 0
+    hand.tap("#log-out")
+    hand.tap(".unfold")
     hand.tap('.alert [data-order="acknowledge"]')
-    hand.step("refused")
-    hand.tap("#sheet-do")
     hand.tap('[data-operator="Maria"]')
     hand.log_in()
     hand.step("preview")
@@ -278,6 +301,115 @@ def test_a_dealer_calls_the_supervisor_who_decides_with_his_pin(
     # The refused preview is in no journal.
     assert told == [("hold", "Kim", True, None), ("acknowledge", "Maria", False, None)]
     phone.assert_clean()
+
+
+def test_a_dealer_is_offered_what_he_may_decide(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    """What holds a result, or is another person's hold, is for the supervisor."""
+    hand = Hand(phone, stage, table)
+    page = hand.page
+    hand.tap('#order-buttons [data-order="betting-open"]')
+    hand.tap('[data-operator="Kim"]')
+    hand.log_in(OTHER_PIN)
+    hand.step("preview")
+    hand.tap("#sheet-do")
+    hand.step("done")
+    hand.tap("#sheet-close")
+    table.deal("P1:9S")
+    page.click('[data-severity="2"] .unfold')
+    page.wait_for_selector('[data-severity="2"] [data-order="acknowledge"]')
+    for operator, offered in (("Maria", False), ("Kim", True)):
+        assert table.order("hold", operator=operator)["ok"]
+        page.wait_for_selector(
+            '#resume [data-order="resume"]' if offered else "#resume .hint:not(:empty)"
+        )
+        assert page.locator('#resume [data-order="resume"]').count() == int(offered)
+        assert table.order("resume", operator="Maria", pin=PIN)["ok"]
+        page.wait_for_selector("#held.hidden", state="attached")
+    assert [each.refused for each in commands(table)] == [None] * 5
+    phone.assert_clean()
+
+
+@contextmanager
+def dealing(table: Table) -> Iterator[None]:
+    """Deal rounds on a thread, a card every quarter of a second, faster than any dealer."""
+    ended = Event()
+
+    def deal() -> None:
+        while not ended.is_set():
+            for card in NATURAL:
+                table.shoe.draw(card)
+                ended.wait(0.25)
+            table.shoe.call(Outcome.PLAYER)
+
+    dealer = Thread(target=deal)
+    dealer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        dealer.join()
+
+
+def test_results_are_held_with_one_tap_while_cards_are_dealt(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    hand = Hand(phone, stage, table)
+    page = hand.page
+    with dealing(table):
+        for attempt in range(3):
+            hand.tap('#order-buttons [data-order="hold"]')
+            if attempt == 0:
+                hand.log_in()
+            page.wait_for_selector("#sheet.hidden", state="attached")
+            page.wait_for_selector("#held:not(.hidden)")
+            assert hand.taps == attempt + 1
+            assert table.order("resume", operator="Maria", pin=PIN)["ok"]
+            page.wait_for_selector("#held.hidden", state="attached")
+    told = [(each.name, each.refused) for each in commands(table)]
+    assert told == [("hold", None), ("resume", None)] * 3
+    phone.assert_clean()
+
+
+def test_a_fallen_card_is_reported_while_cards_are_dealt(
+    stage: Stage, table: Table, phone: Watched
+) -> None:
+    hand = Hand(phone, stage, table)
+    with dealing(table):
+        hand.page.wait_for_selector("#spots [data-slot]")
+        hand.tap('#order-buttons [data-order="report"]')
+        assert_accessible(hand.page)
+        hand.tap('[data-choice="card_off_table"]')
+        hand.tap('[data-choice="P1"]')
+        hand.tap('[data-operator="Kim"]')
+        hand.log_in(OTHER_PIN)
+        hand.step("preview")
+        seq = table.ledger().seq
+        wait_for(lambda: table.ledger().seq > seq, "another card")
+        hand.tap("#sheet-do")
+        assert hand.step("done", "refused") == "done"
+    (command,) = commands(table)
+    assert (command.name, command.kind, command.slot) == ("hold", "card_off_table", "P1")
+    assert [(each["kind"], each["slot"]) for each in alerts(table)] == [("card_off_table", "P1")]
+    phone.assert_clean()
+
+
+def test_that_a_supervisor_decides_is_no_order(
+    stage: Stage, opened: Callable[..., Table], phone: Watched
+) -> None:
+    """It is what a dealer has to know; who decides gives another order."""
+    table = opened("nsw_star")
+    table.deal(*NATURAL[:3])
+    table.shoe.say("E", 0x87)
+    hand = Hand(phone, stage, table)
+    proposal = hand.page.locator('[data-kind="device_fault"] .proposal')
+    proposal.first.wait_for()
+    buttons = {
+        each.get_attribute("data-action"): each.locator("button").count()
+        for each in proposal.all()
+    }
+    assert buttons == {"continue": 1, "void_round": 1, "supervisor": 0}
 
 
 @pytest.fixture
@@ -330,7 +462,8 @@ def test_the_wrong_card_is_offered_while_it_lies_there(
     page.wait_for_function("() => !document.querySelector('[data-card-of]')")
     page.click('.wrong-cards [data-order="correct-card"]')
     places = page.locator(".slots [data-choice]")
-    assert [each.get_attribute("data-choice") for each in places.all()] == [*map(str, Slot)]
+    offered = ["P1", "P2", "P3", "B1", "B2", "B3"]
+    assert [each.get_attribute("data-choice") for each in places.all()] == offered
     assert page.locator(".slots svg").count() == 0
     phone.assert_clean()
 
@@ -438,11 +571,11 @@ def test_a_key_that_is_held_down_confirms_nothing(
     stage: Stage, table: Table, phone: Watched
 ) -> None:
     hand = Hand(phone, stage, table)
-    hand.tap('#order-buttons [data-order="hold"]')
+    hand.tap('#order-buttons [data-order="betting-open"]')
     hand.log_in()
     hand.step("preview")
     hand.page.click("#sheet-close")
-    hand.page.focus('#order-buttons [data-order="hold"]')
+    hand.page.focus('#order-buttons [data-order="betting-open"]')
     hand.page.keyboard.down("Enter")
     hand.step("preview")
     hand.page.keyboard.down("Enter")
@@ -769,6 +902,48 @@ class TestDealer:
         page.wait_for_selector("#sheet.hidden", state="attached")
         assert asked == ["session", "hold"]
 
+    def test_a_dealer_calls_the_supervisor_with_one_tap_while_cards_are_dealt(
+        self, table: Table, screen: Watched, say: Callable[[str], str]
+    ) -> None:
+        with dealing(table):
+            for attempt in range(2):
+                screen.page.click('[data-order="hold"]:enabled')
+                if attempt == 0:
+                    screen.page.fill("#sheet-name", "Kim")
+                    screen.page.fill("#sheet-pin", OTHER_PIN)
+                    screen.page.press("#sheet-pin", "Enter")
+                screen.page.wait_for_selector("#sheet.hidden", state="attached")
+                say('[data-say="wait"]')
+        # The second changes nothing, and comes within five seconds or not.
+        assert {(each.name, each.operator, each.refused) for each in commands(table)} == {
+            ("hold", "Kim", None)
+        }
+        screen.assert_clean()
+
+    def test_a_dealer_reports_what_no_reader_sees(self, table: Table, screen: Watched) -> None:
+        page = screen.page
+        page.set_viewport_size({"width": 1024, "height": 600})
+        table.deal(*NATURAL)
+        kinds = ["card_off_table", "foreign_card", "double_feed", "face_up_in_shoe"]
+        for slot, kind in zip(("P1", "B2", "", ""), kinds, strict=True):
+            page.click('[data-order="report"]:enabled')
+            offered = page.locator("[data-choice]").evaluate_all(
+                "(all) => all.map((each) => each.dataset.choice)"
+            )
+            assert offered == kinds
+            page.click(f'[data-choice="{kind}"]')
+            page.click(f'[data-choice="{slot}"]')
+            if page.locator("#sheet-name").count():
+                page.fill("#sheet-name", "Kim")
+                page.fill("#sheet-pin", OTHER_PIN)
+                page.click("#sheet-do")
+            page.wait_for_selector("#sheet.hidden", state="attached")
+            wait_for(lambda kind=kind: kind in {each["kind"] for each in alerts(table)}, kind)  # type: ignore[misc]
+        told = {each["kind"]: each["slot"] for each in alerts(table)}
+        assert told == dict(zip(kinds, ("P1", "B2", None, None), strict=True))
+        page.wait_for_selector('#say[data-say="stop"]')
+        screen.assert_clean()
+
     def test_a_dealer_gives_an_order_with_one_tap(self, table: Table, screen: Watched) -> None:
         page = screen.page
         page.click('[data-order="betting-open"]')
@@ -954,7 +1129,8 @@ def _is_possible(action: str, dealt: DealtRound) -> bool:
         return not dealt.carried
     if action == "draw_now":
         return dealt.fault is Fault.MISSED_DRAW
-    return action not in {"burn_card_plus_value", "rescan", "manual_entry", "stop_shoe"}
+    not_orders = {"burn_card_plus_value", "rescan", "manual_entry", "stop_shoe", "supervisor"}
+    return action not in not_orders
 
 
 def demo(rounds: int, seed: int, policy: str, mode: Mode = Mode.OPEN) -> DemoSettings:

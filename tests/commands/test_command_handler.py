@@ -22,7 +22,7 @@ from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
 from shoe_daemon.service import command_ids
-from shoe_daemon.service.command_handler import MAX_REPLAYED_EVENTS, CommandHandler
+from shoe_daemon.service.command_handler import HOLD_S, MAX_REPLAYED_EVENTS, CommandHandler
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table.detail_texts import uncoded_detail
 from shoe_daemon.table.observations import CardDrawn, Command, Standby
@@ -118,14 +118,31 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 def test_a_crowd_is_refused_and_not_written_down(bench: Bench) -> None:
     for number in range(13):
-        bench.receive(f"n{number}")
+        bench.receive(f"n{number}", "betting-open")
     assert bench.refused == ["too many orders at once: give it again"] * 3
     bench.receive("other", "no-more-bets")
     bench.judge_all()
     assert bench.journaled == [*(f"n{number}" for number in range(10)), "other"]
-    bench.receive("n10", "resume")
+    bench.receive("n10", "hold")
     bench.judge_all()
     assert bench.answers.given[-1]["ok"], "its id was never given"
+
+
+def test_a_hold_is_journaled_once_in_five_seconds_and_always_holds(bench: Bench) -> None:
+    assert all(bench.order(f"n{number}", "hold")["ok"] for number in range(30))
+    assert bench.journaled == ["n0"]
+    assert bench.order("n29", "resume")["earlier"]["ok"], "its id is remembered"
+    bench.time.now += HOLD_S
+    assert bench.order("later", "hold")["ok"]
+    assert bench.order("report", "hold", kind="card_off_table")["ok"]
+    assert bench.order("joined", "hold", operator="Ann")["ok"]
+    assert bench.journaled == ["n0", "later", "report", "joined"]
+    # A hold that has an effect has it at once, however soon it comes.
+    for number in range(3):
+        assert bench.order(f"resume-{number}", "resume")["ok"]
+        assert not bench.core.table.state.on_hold
+        assert bench.order(f"again-{number}", "hold")["ok"]
+        assert bench.core.table.state.on_hold_by == "Maria"
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "no-such-verb"])

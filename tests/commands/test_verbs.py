@@ -185,9 +185,14 @@ def test_it_is_refused(quiet: Pit, verb: str, fields: dict[str, Any], why: str) 
     assert journaled.get(answer["id"]) == (None if verb == "replay" else answer["refused"])
 
 
-def test_hold_is_refused_twice(pit: Pit) -> None:
+def test_a_second_hold_is_accepted_and_changes_nothing(pit: Pit) -> None:
     on_hold(pit)
-    assert pit.order("hold")["refused"] == "the table is on hold already"
+    seq = pit.seq
+    for operator in ("Maria", "Ann"):
+        answer = pit.order("hold", operator=operator)
+        assert (answer["ok"], answer["refused"], answer["events"]) == (True, None, [])
+    assert pit.seq == seq
+    wait_for(lambda: pit.of("state")[-1].json["on_hold"], "the hold")
 
 
 def test_a_ruling_has_to_fit(pit: Pit) -> None:

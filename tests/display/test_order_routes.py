@@ -213,6 +213,19 @@ def test_only_the_pit_tells_who_may_log_in(place: Place, desk: Desk) -> None:
         assert "Maria" not in place.display.ask(f"/table/{desk.table}{page}").body.decode()
 
 
+def test_a_preview_keeps_no_session_from_ending(desk: Desk) -> None:
+    """A page asks for previews by itself, and may be left alone."""
+
+    def ends_in() -> int:
+        return int(told(desk.display.ask("/orders/session", Cookie=desk.cookie))["ends_in_s"])
+
+    wait_for(lambda: ends_in() < IDLE_S - 1, "a session that is a second old")
+    assert told(desk.order("betting-open", dry_run=True))["ok"]
+    assert ends_in() < IDLE_S - 1
+    assert told(desk.order("betting-open"))["ok"]
+    assert ends_in() == IDLE_S - 1
+
+
 def test_after_log_out_the_cookie_opens_nothing(desk: Desk) -> None:
     assert desk.post("/orders/log-out", {}).status == 200
     assert desk.order("hold").status == 401
@@ -369,7 +382,7 @@ def test_it_is_forbidden(place: Place, desk: Desk, name: str) -> None:
     answer = attempt(place, desk)
     assert (answer.status, "set-cookie" in answer.headers) == (status, False), answer.body
     # Another order is answered: this one would have been journaled before it.
-    assert told(desk.order("hold", id=f"after-{next(_ids)}"))["id"]
+    assert told(desk.order("betting-open", id=f"after-{next(_ids)}"))["id"]
     told(desk.order("resume"))
     assert len(place.pit.journaled()) == before + 2
     if status not in {404, 405, 421}:

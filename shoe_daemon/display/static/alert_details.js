@@ -43,6 +43,11 @@ window.Shoe = Shoe;
     });
   }
 
+  /* That a supervisor decides is what a dealer has to know; the decision is another order. */
+  function isOrder(proposal) {
+    return proposal.action !== "supervisor";
+  }
+
   function createEffect(action) {
     var key = "effect_" + action;
     return Shoe.hasWord(key) ? Shoe.el("p", { "class": "effect", text: Shoe.word(key) }) : null;
@@ -62,7 +67,7 @@ window.Shoe = Shoe;
       return Shoe.el("p", { "class": "hint", text: Shoe.word("supervisor_decides") });
     }
     if (givesOrders()) {
-      return Shoe.orderSheet.button(verb, fields, title);
+      return Shoe.orderSheet[verb === "acknowledge" ? "decision" : "button"](verb, fields, title);
     }
     var line = Shoe.commands.commandLine(verb, fields);
     return line ? Shoe.commands.createElement(line)
@@ -100,8 +105,9 @@ window.Shoe = Shoe;
         Shoe.sentenceElement("q", null, Shoe.sentence(proposal, proposal.text)),
         createCitation(proposal)
       ]),
-      createEffect(proposal.action),
-      createProposalCommand(alert, proposal)
+      isOrder(proposal) ? [
+        createEffect(proposal.action), createProposalCommand(alert, proposal)
+      ] : null
     ]);
   }
 
@@ -240,7 +246,7 @@ window.Shoe = Shoe;
         })) : createNoProposals(state),
         givesOrders() && has("correct-card") && CARD_MAY_BE_CORRECTED[alert.data.kind]
           ? Shoe.el("div", { "class": "wrong-cards" }) : null,
-        createFolded(alert, !proposals.length)
+        createFolded(alert, !proposals.some(isOrder))
       ])
     ]);
     node.shoeAlert = alert;

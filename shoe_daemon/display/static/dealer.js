@@ -17,7 +17,7 @@
 
   /* Irregularities of this severity stop the game. */
   var STOPS = 2;
-  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold"];
+  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "report", "hold"];
   /* Alarms at which no card is recorded. */
   var STANDS_STILL = ["not_recorded", "cards_too_fast"];
   var WORDS = { hold: "dealer_call" };
@@ -159,7 +159,7 @@
     Shoe.setClass(byId("order-buttons"), "hidden", !Shoe.page().order_verbs);
     Shoe.fillOnChange(byId("order-buttons"), "made", function () {
       return ORDERS.map(function (verb) {
-        return Shoe.orderSheet.button(verb, {},
+        return verb === "report" ? Shoe.orderSheet.reportButton(true) : Shoe.orderSheet.button(verb, {},
           Shoe.word(WORDS[verb] || "give_" + verb.replace(/-/g, "_")), true);
       });
     });
@@ -183,8 +183,7 @@
   /* Who is logged in signs off himself, or as a supervisor whoever deals; else he signs on. */
   function signsOff() {
     var dealer = row.state && row.state.dealer;
-    return Boolean(dealer) && (dealer === Shoe.operator.name ||
-      Shoe.operator.roles.indexOf("supervisor") >= 0);
+    return Boolean(dealer) && (dealer === Shoe.operator.name || Shoe.operator.isSupervisor());
   }
 
   function signWord(dealer) {
@@ -251,7 +250,7 @@
     };
     Shoe.fillWords();
     Shoe.setAttribute(document.body, "data-key", Shoe.page().key);
-    Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.orderSheet.state = function () { return row && row.state; };
     Shoe.orderSheet.table = function () { return row && row.key; };
     Shoe.operator.onChange(show);
     if (Shoe.page().order_verbs) {

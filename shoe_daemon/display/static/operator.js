@@ -9,6 +9,7 @@
  * Shoe.operator.logOut(then)
  * Shoe.operator.may(verb)     whether the role of who is logged in has this order; true while
  *                             nobody is
+ * Shoe.operator.isSupervisor()            whether who is logged in is one
  * Shoe.operator.onChange(action)          action() after each log-in and log-out
  * Shoe.operator.createId()    a new id for an order
  * Shoe.operator.send(table, verb, order, then, unanswered)
@@ -123,7 +124,11 @@ window.Shoe = Shoe;
 
   operator.may = function (verb) {
     var privileged = (Shoe.page().order_verbs || {})[verb];
-    return operator.name === null || !privileged || operator.roles.indexOf("supervisor") >= 0;
+    return operator.name === null || !privileged || operator.isSupervisor();
+  };
+
+  operator.isSupervisor = function () {
+    return operator.roles.indexOf("supervisor") >= 0;
   };
 
   operator.createId = function () {

@@ -5,9 +5,14 @@
  *                             key); fields that the order takes and that are missing are asked
  *                             for; of a list, one is chosen. A direct order is given without a preview, and the sheet closes
  *                             by itself once it is carried out; then() is called. A field may be
- *                             a function, which is called when the order is given
+ *                             a function, which is called when the order is given; an empty one
+ *                             is left out
  * Shoe.orderSheet.button(verb, fields, title, direct)   a button that opens it for the table of
  *                             the page, Shoe.orderSheet.table()
+ * Shoe.orderSheet.decision(verb, fields, title)   such a button for what only a supervisor may give
+ *                             at some moments: a dealer has it if the table, asked with a preview,
+ *                             does not refuse it for that reason, and else a hint
+ * Shoe.orderSheet.reportButton(direct)   a button to report what only a person can see
  *
  * For tests:
  *     #sheet               data-step: log-in, choose, preview, asked (on its way), done, refused,
@@ -29,8 +34,7 @@ window.Shoe = Shoe;
   var SUITS = ["S", "H", "C", "D"];
   var SLOTS = ["P1", "B1", "P2", "B2", "P3", "B3"];
   var OUTCOMES = ["player", "banker", "tie"];
-  var CHOICES = { "correct-card": ["slot", "card"], "enter-card": ["card"], "enter-result": ["outcome"],
-    rule: ["action"] };
+  var CHOICES = { "correct-card": ["slot", "card"], "enter-card": ["card"], "enter-result": ["outcome"] };
 
   var sheet = {};
   var now = null;
@@ -198,6 +202,9 @@ window.Shoe = Shoe;
       if (name === "action") {
         setTitle(Shoe.format.action(value));
       }
+      if (name === "kind") {
+        Shoe.setText(byId("sheet-title"), Shoe.format.kind(value));
+      }
       next();
     });
     return made;
@@ -221,14 +228,20 @@ window.Shoe = Shoe;
   }
 
   function createSlots() {
-    var cards = cardsOf(now.round());
+    var state = sheet.state();
+    var cards = cardsOf(state && state.round);
     var known = SLOTS.filter(function (slot) { return slot in cards; });
-    return Shoe.el("div", { "class": "slots" }, (known.length ? known : SLOTS).map(function (slot) {
-      return choiceButton("slot", slot, [
-        Shoe.el("span", { text: Shoe.format.place(slot) }),
-        slot in cards ? Shoe.drawCard(cards[slot]) : null
-      ]);
-    }));
+    return ["P", "B"].map(function (letter) {
+      return Shoe.el("div", { "class": "slots" }, (known.length ? known : SLOTS).filter(function (slot) {
+        return slot.charAt(0) === letter;
+      }).map(function (slot) {
+        return choiceButton("slot", slot, [
+          Shoe.el("span", { text: Shoe.format.place(slot) }),
+          slot in cards ? Shoe.drawCard(cards[slot]) : null
+        ]);
+      }));
+    }).concat(Array.isArray(now.fields.slot) ? Shoe.el("div", { "class": "slots" },
+      choiceButton("slot", "", Shoe.word("sheet_another_card"))) : []);
   }
 
   function createDeck() {
@@ -245,14 +258,27 @@ window.Shoe = Shoe;
     }));
   }
 
+  function createList(name, values) {
+    return Shoe.el("div", { "class": "actions" }, values.map(function (value) {
+      return choiceButton(name, value, Shoe.format[name](value));
+    }));
+  }
+
   function createActions() {
-    return Shoe.el("div", { "class": "actions" }, now.fields.action.map(function (action) {
-      return choiceButton("action", action, Shoe.format.action(action));
+    return createList("action", now.fields.action);
+  }
+
+  /* What no reader of this table sees. */
+  function createKinds() {
+    var state = sheet.state();
+    return createList("kind", Shoe.page().reportable.filter(function (kind) {
+      return !state || state.blind.indexOf(kind) >= 0;
     }));
   }
 
   var CHOOSERS = {
-    slot: createSlots, card: createDeck, outcome: createOutcomes, action: createActions
+    slot: createSlots, card: createDeck, outcome: createOutcomes, action: createActions,
+    kind: createKinds
   };
 
   function showChoice(name) {
@@ -292,18 +318,21 @@ window.Shoe = Shoe;
   function createRound(found, name) {
     var totals = found.state || found.history;
     var outcome = outcomeOf(found.history);
+    var hands = { P: handCards(found, "P"), B: handCards(found, "B") };
     return Shoe.el("div", { "class": "change " + name }, [
       Shoe.el("h3", { text: Shoe.word("sheet_" + name, { round: found.round }) }),
-      Shoe.el("div", { "class": "hands" }, ["P", "B"].map(function (letter) {
-        return Shoe.el("div", { "class": letter === "P" ? "hand player" : "hand banker" }, [
-          Shoe.el("span", { "class": "points", text: Shoe.formatNumber(
-            letter === "P" ? totals.player_total : totals.banker_total) }),
-          Shoe.el("div", { "class": "cards" }, handCards(found, letter).map(function (card) {
-            return Shoe.el("span", { "data-slot": card[0], "data-card": card[1] || "" },
-              Shoe.drawCard(card[1]));
-          }))
-        ]);
-      })),
+      // Of a round that was made void, or is held, no cards are published.
+      !hands.P.concat(hands.B).length ? null
+        : Shoe.el("div", { "class": "hands" }, ["P", "B"].map(function (letter) {
+          return Shoe.el("div", { "class": letter === "P" ? "hand player" : "hand banker" }, [
+            Shoe.el("span", { "class": "points", text: Shoe.formatNumber(
+              letter === "P" ? totals.player_total : totals.banker_total) }),
+            Shoe.el("div", { "class": "cards" }, hands[letter].map(function (card) {
+              return Shoe.el("span", { "data-slot": card[0], "data-card": card[1] || "" },
+                Shoe.drawCard(card[1]));
+            }))
+          ]);
+        })),
       Shoe.el("p", { "class": "outcome " + outcome.tone, text: outcome.text })
     ]);
   }
@@ -382,12 +411,12 @@ window.Shoe = Shoe;
     }, unanswered);
   }
 
-  function withFields(more) {
+  function orderOf(fields, more) {
     var order = { id: Shoe.operator.createId() };
-    [now.fields, more].forEach(function (fields) {
+    [fields, more].forEach(function (fields) {
       Object.keys(fields).forEach(function (name) {
         var value = typeof fields[name] === "function" ? fields[name]() : fields[name];
-        if (value !== null && value !== undefined) {
+        if (value !== null && value !== undefined && value !== "") {
           order[name] = value;
         }
       });
@@ -397,7 +426,7 @@ window.Shoe = Shoe;
 
   function askPreview() {
     show("asked", Shoe.el("p", { "class": "told", text: Shoe.word("sheet_asking") }));
-    send(withFields({ dry_run: true }), function (outcome) {
+    send(orderOf(now.fields, { dry_run: true }), function (outcome) {
       if (outcome.reply && outcome.reply.ok && outcome.reply.preview) {
         showPreview(outcome.reply.preview);
       } else {
@@ -406,8 +435,10 @@ window.Shoe = Shoe;
     });
   }
 
+  /* To hold results, and to report what was seen, is right whatever the table did since the preview. */
   function execute(seq, pin) {
-    give(withFields({ expects_seq: seq, pin: needsPin() ? pin : null }));
+    give(orderOf(now.fields,
+      { expects_seq: now.verb === "hold" ? null : seq, pin: needsPin() ? pin : null }));
   }
 
   /* What the order needs may have changed since the preview; a direct one has none. */
@@ -510,10 +541,11 @@ window.Shoe = Shoe;
   /* The steps. */
 
   function next() {
-    var missing = (CHOICES[now.verb] || []).filter(function (name) {
-      var value = now.fields[name];
-      return value === undefined || value === null || Array.isArray(value);
-    });
+    var missing = Object.keys(now.fields).filter(function (name) {
+      return Array.isArray(now.fields[name]);
+    }).concat((CHOICES[now.verb] || []).filter(function (name) {
+      return now.fields[name] === undefined || now.fields[name] === null;
+    }));
     if (missing.length) {
       showChoice(missing[0]);
     } else if (!Shoe.operator.name) {
@@ -572,7 +604,7 @@ window.Shoe = Shoe;
     }
     opener = document.activeElement;
     now = { table: table, verb: verb, fields: {}, title: title, pin: null, needsPin: false, why: null,
-      unanswered: null, direct: Boolean(direct), then: then, round: sheet.round };
+      unanswered: null, direct: Boolean(direct), then: then };
     Object.keys(fields || {}).forEach(function (name) { now.fields[name] = fields[name]; });
     setTitle(title);
     Shoe.setAttribute(byId("sheet"), "data-verb", verb);
@@ -595,8 +627,8 @@ window.Shoe = Shoe;
     }
   };
 
-  /* Set by the page: the round whose cards can be chosen. */
-  sheet.round = function () { return null; };
+  /* Set by the page: the state of its table. */
+  sheet.state = function () { return null; };
 
   /* Set by the page: the key of its table, which the page may know later than its buttons. */
   sheet.table = function () { return null; };
@@ -609,6 +641,29 @@ window.Shoe = Shoe;
     if (fields && typeof fields.action === "string") {
       Shoe.setAttribute(made, "data-action", fields.action);
     }
+    return made;
+  };
+
+  sheet.decision = function (verb, fields, title) {
+    var made = sheet.button(verb, fields, title);
+    var box;
+    var stop;
+    if (!Shoe.operator.name || Shoe.operator.isSupervisor()) {
+      return made;
+    }
+    box = Shoe.el("div", null, Shoe.el("p", { "class": "hint", text: Shoe.word("supervisor_decides") }));
+    stop = Shoe.operator.send(sheet.table(), verb, orderOf(fields, { dry_run: true }), function (outcome) {
+      stop();
+      if (!outcome.reply || outcome.reply.detail_code !== "refused_needs_supervisor") {
+        Shoe.setChildren(box, made);
+      }
+    });
+    return box;
+  };
+
+  sheet.reportButton = function (direct) {
+    var made = sheet.button("hold", { kind: [], slot: [] }, Shoe.word("give_report"), direct);
+    Shoe.setAttribute(made, "data-order", "report");
     return made;
   };
 }());

@@ -84,6 +84,11 @@
     }
   }
 
+  /* Who sees other orders than a supervisor. */
+  function dealer() {
+    return Shoe.operator.isSupervisor() ? null : Shoe.operator.name;
+  }
+
   function arrangeAlerts(sorted, state) {
     var list = byId("alerts-list");
     var there = {};
@@ -91,7 +96,7 @@
       there[node.shoeKey] = node;
     });
     Shoe.arrange(list, sorted.map(function (alert) {
-      var key = JSON.stringify([alert, state && state.policy, Shoe.operator.may("rule")]);
+      var key = JSON.stringify([alert, state && state.policy, dealer()]);
       var node = there[key] || Shoe.createAlertDetails(alert, state);
       node.shoeKey = key;
       Shoe.showWrongCards(node, state);
@@ -110,9 +115,9 @@
     }
     Shoe.setClass(byId("held"), "hidden", !text.length);
     Shoe.setText(byId("held-text"), text.join(" · "));
-    Shoe.fillOnChange(byId("resume"), String(Boolean(state && state.on_hold)), function () {
+    Shoe.fillOnChange(byId("resume"), [state && state.on_hold, dealer()].join(), function () {
       return state && state.on_hold ? [
-        Shoe.page().order_verbs ? orderButton("resume") : [
+        Shoe.page().order_verbs ? Shoe.orderSheet.decision("resume", {}, Shoe.word("give_resume")) : [
           Shoe.el("span", { "class": "other-word", text: Shoe.word("order_resume") }),
           Shoe.commands.createElement(Shoe.commands.commandLine("resume", {}) || "")
         ]
@@ -122,11 +127,13 @@
 
   /* Orders. */
 
-  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold", "correct-card",
-    "enter-card", "enter-result", "void-round", "undo", "pass-shoe", "free-hand", "new-shoe"];
+  var ORDERS = ["no-more-bets", "betting-open", "reveal", "confirm-result", "hold", "report",
+    "correct-card", "enter-card", "enter-result", "void-round", "undo", "pass-shoe", "free-hand", "new-shoe"];
 
+  /* Cards are dealt while results are put on hold: that has no preview. */
   function orderButton(verb) {
-    return Shoe.orderSheet.button(verb, {}, Shoe.word("give_" + verb.replace(/-/g, "_")));
+    return verb === "report" ? Shoe.orderSheet.reportButton() : Shoe.orderSheet.button(verb, {},
+      Shoe.word("give_" + verb.replace(/-/g, "_")), verb === "hold");
   }
 
   function isOffered(verb, state) {
@@ -314,11 +321,12 @@
 
   function startOrders() {
     Shoe.setClass(byId("shows-only"), "gone", true);
-    Shoe.orderSheet.round = function () { return row && row.state && row.state.round; };
+    Shoe.orderSheet.state = function () { return row && row.state; };
     Shoe.orderSheet.table = function () { return row && row.key; };
     Shoe.operator.onChange(function () {
       showOrders();
       if (row) {
+        showHolds();
         arrangeAlerts(Shoe.bySeverity(alerts), row.state);
       }
     });

@@ -3,8 +3,8 @@
  *
  * Shoe.whenIdle(move)     calls move() now; but while a finger or a button is down, or the mouse,
  *                         the wheel or the page moved a moment ago, as soon as that is over, and
- *                         after 3 s at the latest (never while a finger is down). Only the last of
- *                         several calls counts. The scroll position and the focus are kept.
+ *                         after 3 s at the latest (never while a finger is down). Under an open
+ *                         sheet it is called at once. Only the last of several calls counts. The scroll position and the focus are kept.
  * Shoe.arrange(parent, nodes)  makes the nodes the children of the parent, in this order, moving
  *                         as few as possible; returns whether any child was moved or removed
  */
@@ -24,6 +24,10 @@ window.Shoe = Shoe;
 
   function isBusy() {
     var now = Date.now();
+    // What a sheet covers is not touched.
+    if (document.body.classList.contains("behind")) {
+      return false;
+    }
     return pressed || now - lastInput < IDLE_AFTER_MS && now - pendingSince < MAX_DELAY_MS;
   }
 

@@ -154,15 +154,11 @@ def _order_free_hand(context: TableContext, _command: Command) -> None:
     context.state.next_kind = Kind.FREE
 
 
-def _hold_refusal(context: TableContext, command: Command) -> Detail | None:
-    if command.kind is not None and command.kind not in REPORTABLE_KINDS:
-        known = ", ".join(sorted(REPORTABLE_KINDS))
-        reason = f"a person cannot report {str(command.kind)!r}; there are: {known}"
-        return uncoded_detail(reason)
-    # A second person may join a hold: it then takes a supervisor to end it.
-    state = context.state
-    is_joined = state.on_hold and state.on_hold_by in {None, command.operator}
-    return make_detail("refused_on_hold") if is_joined and not command.kind else None
+def _hold_refusal(_context: TableContext, command: Command) -> Detail | None:
+    if command.kind is None or command.kind in REPORTABLE_KINDS:
+        return None
+    known = ", ".join(sorted(REPORTABLE_KINDS))
+    return uncoded_detail(f"a person cannot report {str(command.kind)!r}; there are: {known}")
 
 
 def _resume_refusal(context: TableContext, _command: Command) -> Detail | None:
@@ -174,6 +170,7 @@ def _hold_table(context: TableContext, command: Command) -> None:
     if not state.on_hold:
         state.on_hold, state.on_hold_by = True, command.operator
     elif state.on_hold_by != command.operator:
+        # It then takes a supervisor to end it.
         state.on_hold_by = None
     if command.kind is not None:
         kind = IrregularityKind(command.kind)
