@@ -292,6 +292,7 @@ def test_a_dealer_signs_on_and_off_for_himself_only(eyes: FourEyes) -> None:
         ("correct_card", {"slot": Slot.P1, "card": Card("8S")}),
         ("enter_result", {"outcome": "tie"}),
         ("void_round", {}),
+        ("rule", {"action": "void_round"}),
     ],
 )
 def test_a_change_needs_a_reason_and_its_preview_none(

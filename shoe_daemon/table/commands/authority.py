@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from shoe_daemon.game import Action
 from shoe_daemon.table.commands import undo
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Command
@@ -60,6 +61,8 @@ def needs_reason(context: TableContext, command: Command) -> bool:
     """Return whether a command changes what may have been paid by."""
     if command.name == "undo":
         return undo.concerns_finished_round(context)
+    if command.name == "rule":
+        return command.action == Action.VOID_ROUND
     return command.name in _REASONED
 
 
