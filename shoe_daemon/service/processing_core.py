@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
@@ -171,6 +172,7 @@ class Core:
         alarm: Why the journal cannot be written; None while it can.
         notice: What a person has to know, though the table goes on; None without it.
         fault: An observation could not be applied; None again when the next round begins.
+        repeats: Cards that each reader reported again, by their tags, since the start.
         reader: Reads the journal.
         outbox: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
@@ -194,6 +196,7 @@ class Core:
         self.alarm: Detail | None = None
         self.notice: Detail | None = None
         self.fault: Detail | None = None
+        self.repeats: Counter[str] = Counter()
         self._careful = False
         self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
         self.write_times = WriteTimes()
@@ -500,7 +503,10 @@ class Core:
 
     def _step(self, table: Table, observation: Observation) -> Step:
         observation = self._with_chain_head(table, observation)
+        repeats = table.repeats
         events = table.apply(observation)
+        if table.repeats > repeats:
+            self.repeats[observation.source or ""] += 1
         started = any(event.type == _SHOE_STARTED for event in events)
         return Step(observation, events, table.checkpoint() if started else None)
 

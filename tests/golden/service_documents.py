@@ -6,6 +6,7 @@ product's own code without a line, a broker or a thread.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -100,7 +101,9 @@ def _devices() -> Iterator[str]:
     records = {name: SimpleNamespace(errors=["E1"] if bad else []) for name, _, bad in READERS}
     state = SimpleNamespace(seq=6, readers=records)
     table = SimpleNamespace(state=state, deals_face_down=False)
-    core: Any = SimpleNamespace(alarm=None, fault=None, flood=None, notice=None, table=table)
+    core: Any = SimpleNamespace(
+        alarm=None, fault=None, flood=None, notice=None, repeats=Counter(), table=table
+    )
     said: list[str] = []
     publisher: Any = SimpleNamespace(
         alarm=None,
