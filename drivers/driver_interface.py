@@ -227,8 +227,9 @@ class RecordsOptions(Protocol):
 class LearnsCodes(Protocol):
     """A driver with a table of codes and cards that can be learned from its reader."""
 
-    unique_codes: ClassVar[bool]
-    """True if every card has a code of its own, as tags have; all decks have the same barcodes."""
+    @property
+    def unique_codes(self) -> bool:
+        """True if every card has a code of its own, the `tag` of its observations."""
 
     @property
     def code_settings(self) -> dict[str, Any]:
