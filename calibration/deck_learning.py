@@ -121,6 +121,11 @@ class DeckLearning:
         return len(self.deck.scans) == self.total
 
     @property
+    def has_unique_codes(self) -> bool:
+        """True if each card of several complete decks has a code of its own."""
+        return self.deck.decks > 1 and self.is_complete and len(self.cards) == self.total
+
+    @property
     def missing(self) -> list[Card]:
         """Cards of the current deck that were not scanned, in order."""
         done = len(self.deck.scans) % CARDS_PER_DECK

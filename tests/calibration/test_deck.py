@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import threading
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Event
@@ -45,6 +47,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.table.observations import CardDrawn, Role
+from tests.each_case import each_case
 
 EAN = {f"73108650047{number:02}": str(card) for number, card in enumerate(DECK)}
 TAGS = {f"{number:014X}": str(card) for number, card in enumerate(DECK * 8, 0x04A2B3C4000000)}
@@ -180,6 +183,35 @@ def test_the_profile_says_how_it_was_made(tmp_path: Path) -> None:
     changed = load_deck_profile(out)
     assert changed is not None
     assert not changed.is_unchanged
+
+
+@each_case(
+    "driver, options, tags, settings",
+    [
+        ("line-scanner", "{}", True, {"unique_codes": True}),
+        ("line-scanner", "{unique_codes = true}", True, {"unique_codes": True}),
+        ("line-scanner", "{}", False, {}),
+        ("json-lines", "{}", True, {}),
+        ("json-lines", "{unique_codes = false}", True, {}),
+        ("json-lines", "{unique_codes = false}", False, {"unique_codes": False}),
+    ],
+)
+def test_two_decks_show_whether_their_codes_are_unique(
+    driver: str, options: str, *, tags: bool, settings: dict[str, bool], tmp_path: Path
+) -> None:
+    codes = [f"{code}{deck}" if tags else code for deck in range(2) for code in EAN]
+    if driver == "json-lines":
+        codes = [json.dumps({"card_uid": code}) + "\n" for code in codes]
+    source, out = capture(tmp_path / "deck.cap", codes, driver), tmp_path / "deck.toml"
+    done = run(
+        "--port", f"file:{source}", "--out", out, "--decks", 2, "--options", options, "--replace"
+    )
+    assert done.exit_code == 0, done.output
+    profile = load_deck_profile(out)
+    assert profile is not None
+    assert profile.options == settings
+    (shown,) = re.findall(r"\[reader.options\]\n(.*)\n\nnext", done.output, re.DOTALL)
+    assert tomllib.loads(shown) == {"cards_file": "deck.toml"} | settings
 
 
 def test_the_next_card_is_asked_for_in_large_words() -> None:
@@ -548,6 +580,14 @@ class TestDoctor:
         ((verdict, text),) = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
         assert verdict == "good"
         assert "52 codes of 1 decks, learned 20" in text
+
+    def test_tags_that_are_used_as_barcodes_are_bad(self, tmp_path: Path) -> None:
+        codes = [f"{code}{deck}" for deck in range(2) for code in EAN]
+        source, out = capture(tmp_path / "deck.cap", codes), tmp_path / "deck.toml"
+        run("--port", f"file:{source}", "--out", out, "--decks", 2)
+        found = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
+        text = "was learned with other settings: unique_codes was True, and is the default"
+        assert ["bad", f"{out} {text}"] in found
 
     def test_another_reader_is_bad(self, tmp_path: Path) -> None:
         source, out = capture(tmp_path / "deck.cap", EAN), tmp_path / "deck.toml"
