@@ -255,6 +255,19 @@ class LearnsCodes(Protocol):
 
 
 @runtime_checkable
+class TypesCodes(Driver, Protocol):
+    """A driver whose reader types codes as a keyboard, whose layout decides which letters come."""
+
+    @property
+    def typed_codes(self) -> Mapping[str, Card]:
+        """The codes and their cards; a `UserError` if the table cannot be read."""
+
+    @property
+    def may_exchange_cards(self) -> bool:
+        """True if another layout would show aces as queens, and none was checked or learned."""
+
+
+@runtime_checkable
 class RecognisesFrames(Protocol):
     """A driver without a checksum, which distinguishes frames of its reader from other text."""
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from drivers import Frame, FrameKind, RecordsOptions, driver_version
+from drivers import Frame, FrameKind, RecordsOptions, TypesCodes, driver_version
 from shoe_daemon import __version__
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
@@ -194,7 +194,7 @@ class Core:
         self.table = _fold(self.reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
-        self.notice: Detail | None = None
+        self.notice = _keyboard_notice(setup)
         self.fault: Detail | None = None
         self.repeats: Counter[str] = Counter()
         self._careful = False
@@ -570,6 +570,14 @@ class Core:
             return _fold(self.reader)
         except (UserError, sqlite3.Error) as error:
             raise UserError(f"{unwritable}; nor can it be read: {error}", exit_status=1) from error
+
+
+def _keyboard_notice(setup: Setup) -> Detail | None:
+    """Return the alarm about a reader that may exchange aces and queens; None without one."""
+    for each in setup.readers:
+        if isinstance(each.driver, TypesCodes) and each.driver.may_exchange_cards:
+            return make_detail("keyboard_layout", reader=each.id)
+    return None
 
 
 def _sequence_refusal(command: Command, seq: int) -> Detail | None:

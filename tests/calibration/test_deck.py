@@ -418,6 +418,57 @@ def test_a_keyboard_is_grabbed_and_learned(
     assert profile.cards == EAN
 
 
+class TestLayout:
+    """`calibrate serial` asks a scanner that types for an ace and a queen."""
+
+    PORT = "/dev/input/by-id/usb-scanner-event-kbd"
+
+    def check(self, monkeypatch: pytest.MonkeyPatch, *codes: str, options: str = "{}") -> Result:
+        reader = ScriptedReader(*lines_of(codes))
+        monkeypatch.setattr("drivers.keyboard.open_transport", reader.open_line)
+        arguments = ["--driver", "keyboard", "--options", options, "--port", self.PORT]
+        command = ["calibrate", "serial", *arguments, "--seconds", "0.3"]
+        return CliRunner().invoke(main, command)
+
+    @each_case(
+        "codes, options",
+        [
+            (["AS", "QD"], "{}"),
+            (["AS", "AS", "QD"], "{}"),
+            (["9S", "??", "AH", "QH"], "{}"),
+            (["QD", "QH", "AS", "QD"], "{}"),
+            (["S1", "SA", "DQ"], '{codes = "suit-rank"}'),
+        ],
+    )
+    def test_a_right_layout_is_printed_with_the_configuration(
+        self, codes: list[str], options: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        done = self.check(monkeypatch, *codes, options=options)
+        assert done.exit_code == 0, done.output
+        (reader,) = tomllib.loads(done.output[done.output.index("[[reader]]") :])["reader"]
+        assert (reader["driver"], reader["port"]) == ("keyboard", self.PORT)
+        assert reader["options"] == tomllib.loads(f"o = {options}")["o"] | {"layout": "us"}
+
+    def test_a_french_layout_is_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done = self.check(monkeypatch, "QS", "AD")
+        assert done.exit_code == 1
+        assert done.output.splitlines()[-1].endswith(
+            "the ace was read as QS and the queen as AD: the scanner types on a French keyboard; "
+            "set it to the keyboard of the United States, or learn its codes with `shoe-daemon "
+            "calibrate deck`"
+        )
+        assert "[[reader]]" not in done.output
+
+    @each_case("codes", [[], ["AS"], ["QS"], ["AS", "AH"], ["9S", "9S"]])
+    def test_less_than_both_checks_nothing(
+        self, codes: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        done = self.check(monkeypatch, *codes)
+        assert done.exit_code == 1
+        assert "the layout is not checked" in done.output
+        assert "[[reader]]" not in done.output
+
+
 def test_a_deck_that_was_complete_at_a_crash_becomes_a_profile(
     tmp_path: Path, reader_of: Callable[..., ScriptedReader]
 ) -> None:

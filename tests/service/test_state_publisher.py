@@ -17,6 +17,7 @@ from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table import Detail
 from shoe_daemon.table.observations import CardDrawn, Command, CutCardSeen, Observation, Result
+from tests.each_case import each_case
 from tests.game.reference_roads import reference_roads
 from tests.journal.signing_keys import write_key
 from tests.service.daemon_process import configure
@@ -113,6 +114,19 @@ def test_a_card_that_its_tag_shows_again_is_a_repeat_of_its_reader(tmp_path: Pat
     for _ in range(3):
         hall.see(CardDrawn(card=Card("AS"), tag="04A2B3C4"))
     assert hall.bulletin.reader_counts(reader) == Counts(frames=3, repeats=6)
+    hall.close()
+
+
+@each_case("options, code", [("", "keyboard_layout"), ('layout = "us"', None)])
+def test_a_scanner_whose_layout_was_not_checked_is_an_alarm_of_the_table(
+    options: str, code: str | None, tmp_path: Path
+) -> None:
+    reader = (
+        f'[[reader]]\ndriver = "keyboard"\nport = "/dev/input/event0"\noptions = {{{options}}}'
+    )
+    config = configure(tmp_path / f"table-{code}", reader)
+    hall = Hall(config)
+    assert hall.publisher.last("state")["detail_code"] == code
     hall.close()
 
 
