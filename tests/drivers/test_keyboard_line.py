@@ -374,9 +374,11 @@ def test_a_keypad_is_a_box_of_buttons(device: Device) -> None:
     keys = {"1": "player", "enter": "result", "+": "no_more_bets"}
     driver = create_driver("buttons", {"keys": keys, "lines": False})
     line = open_transport(f"keyboard:{device.path}", driver.line)
-    device.send((1, 78, 1), (1, 78, 0), (1, 79, 1), (1, 96, 1))
-    seen = [
-        each for frame in driver.decoder().feed(line.read(), 1.0) for each in frame.observations
-    ]
+    decoder = driver.decoder()
+    device.send((1, 78, 1), (1, 78, 0))
+    frames = [*decoder.feed(line.read(), 1.0), *decoder.feed(b"", 2.0)]
+    device.send((1, 79, 1), (1, 96, 1))
+    frames += decoder.feed(line.read(), 3.0)
+    seen = [each for frame in frames for each in frame.observations]
     assert seen == [NoMoreBets(), Result(outcome="player"), Result()]
     line.close()
