@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -121,6 +122,11 @@ class DeckLearning:
         return len(self.deck.scans) == self.total
 
     @property
+    def has_unique_codes(self) -> bool:
+        """True if each card of several complete decks has a code of its own."""
+        return self.deck.decks > 1 and self.is_complete and len(self.cards) == self.total
+
+    @property
     def missing(self) -> list[Card]:
         """Cards of the current deck that were not scanned, in order."""
         done = len(self.deck.scans) % CARDS_PER_DECK
@@ -220,6 +226,53 @@ class DeckVerification:
         if not self._seen:
             raise DeckError("no card was scanned yet; nothing to take back")
         return [f"      taken back: {self._seen.pop()}"]
+
+
+class LayoutCheck:
+    """The state of a check of a keyboard's layout: an ace is scanned, then a queen."""
+
+    _RANKS: Final = ("A", "Q")
+
+    def __init__(self, codes: Mapping[str, Card]) -> None:
+        self._codes = codes
+        self._read: list[Card] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """True once both were read as what they are."""
+        return len(self._read) == len(self._RANKS)
+
+    def prompt(self) -> list[str]:
+        """Return which card is next."""
+        return [f"  card {len(self._read) + 1} of 2:  {('ANY ACE', 'ANY QUEEN')[len(self._read)]}"]
+
+    def take(self, code: str) -> list[str]:
+        """
+        Check a code; raise a `DeckError` if it is not the next card, and a `UserError` if the two
+        cards are exchanged.
+        """
+        card = self._codes.get(code)
+        if card is None or card.rank not in self._RANKS:
+            read = "is in no table" if card is None else f"is the {card_words(card)}"
+            raise DeckError(f"{code} {read}; expected an ace or a queen: scan it again")
+        ranks = (*(each.rank for each in self._read), card.rank)
+        if ranks == self._RANKS[::-1]:
+            raise UserError(
+                f"the ace was read as {self._read[0]} and the queen as {card}: the scanner types "
+                "on a French keyboard; set it to the keyboard of the United States, or learn its "
+                "codes with `shoe-daemon calibrate deck`",
+                exit_status=1,
+            )
+        if len(set(ranks)) < len(ranks):
+            self._read.clear()
+            raise DeckError(f"both cards were read as {card.rank}: begin again with an ace")
+        self._read.append(card)
+        return [f"      {code} is the {card_words(card)}"]
+
+    def undo(self) -> list[str]:
+        """Begin again."""
+        self._read.clear()
+        return []
 
 
 def part_of(path: Path) -> Path:

@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         SharesFrames,
         StoresEvidence,
         Transport,
+        TypesCodes,
     )
     from drivers.driver_registry import (
         create_driver,
@@ -154,6 +155,7 @@ __all__ = [
     "SharesFrames",
     "StoresEvidence",
     "Transport",
+    "TypesCodes",
     "VideoFrame",
     "VideoRing",
     "blank",
@@ -211,7 +213,7 @@ _NAMES_BY_MODULE: Final = {
     "driver_interface": """
         AnonymisesCards AnonymisesOptions Decoder Driver Frame FrameKind LearnsCodes
         LineSettings Maturity NamesFiles OpensLine RecognisesFrames RecordsOptions
-        SharesFrames StoresEvidence Transport
+        SharesFrames StoresEvidence Transport TypesCodes
     """,
     "driver_registry": """
         create_driver driver_names driver_version find_driver make_driver replacement_of

@@ -15,6 +15,10 @@ name of the line, `gpio:/dev/gpiochip0:17,27`.
     call_supervisor               the order `hold`: results wait until a person resumes
 
 A press has no operator. Therefore a button gives no other order: docs/readers.md.
+
+Where every byte is a button, a device server's text ("Port already in use") would be presses. From
+the opening of the line to the first press, a character counts only if no other one came within
+0.1 s of it; the rest is noise.
 """
 
 from __future__ import annotations
@@ -78,6 +82,7 @@ DEFAULT_KEYS: Final[dict[str, Meaning]] = {
     "S": "call_supervisor",
 }
 
+_ALONE_S: Final = 0.1
 _LINE_ENDS: Final = b"\r\n"
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
 _NAMED_CHARACTERS: Final = {"enter": b"\r", "space": b" ", "tab": b"\t"}
@@ -115,7 +120,7 @@ class ButtonsOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ButtonsDecoder:
-    """Decodes presses; keeps at most one unfinished line and the last press."""
+    """Decodes presses; keeps at most one unfinished line, or text, and the last press."""
 
     def __init__(self, options: ButtonsOptions) -> None:
         self._lines = options.lines
@@ -125,12 +130,19 @@ class ButtonsDecoder:
             named.get(text, text.encode("ascii")): _MEANINGS[meaning][0]
             for text, meaning in options.keys.items()
         }
-        self._last_at = 0.0
+        self._last_at = self._byte_at = 0.0
+        self._line = b""
         self.reset()
 
     def feed(self, data: bytes, now: float) -> list[Frame]:
-        """Take the next bytes, received at `now`."""
+        """Take the next bytes, received at `now`; without bytes, the line was silent."""
         frames: list[Frame] = []
+        if self._line and not self._lines and now - self._byte_at >= _ALONE_S:
+            self._end_text(frames)
+        if self._is_new and data:
+            self._line, self._byte_at = self._line + data, now
+            self._cut_text(frames)
+            return frames
         for raw in (bytes((byte,)) for byte in data):
             if not self._lines:
                 frames.append(self._press(raw, raw, now))
@@ -143,7 +155,24 @@ class ButtonsDecoder:
     def reset(self) -> None:
         """Forget a half-received line and the last press."""
         self._clear()
-        self._last = b""
+        self._last, self._is_new = b"", not self._lines
+
+    def _end_text(self, frames: list[Frame]) -> None:
+        """Take what came before the first press: one character is a button, a text is noise."""
+        text, is_overlong = self._line, self._is_overlong
+        self._clear()
+        if is_overlong or len(set(text.strip(_LINE_ENDS) or text)) > 1:
+            frames.append(noise(text, self._byte_at, "a text before the first press"))
+            return
+        pressed = [self._press(bytes((byte,)), bytes((byte,)), self._byte_at) for byte in text]
+        frames += pressed
+        self._is_new = all(frame.kind is FrameKind.NOISE for frame in pressed)
+
+    def _cut_text(self, frames: list[Frame]) -> None:
+        while len(self._line) >= MAX_LINE_BYTES:
+            head, self._line = self._line[:MAX_LINE_BYTES], self._line[MAX_LINE_BYTES:]
+            frames.append(noise(head, self._byte_at, "a text before the first press"))
+            self._is_overlong = True
 
     def _clear(self) -> None:
         self._line = b""
@@ -206,7 +235,8 @@ class Buttons:
     def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
         """Return a press as it is: no card is in it. Any other bytes become control characters."""
         del permutation
-        frames = self.decoder().feed(raw, 0.0)
+        decoder = self.decoder()
+        frames = [*decoder.feed(raw, 0.0), *decoder.feed(b"", 2 * _ALONE_S)]
         if [frame.kind for frame in frames] == [FrameKind.FRAME]:
             return raw
         return bytes(each if each in _LINE_ENDS else _NO_BUTTON for each in raw)

@@ -240,6 +240,18 @@ def signals_are_declared(given: Subject) -> None:
                 _expect(declared, f"{shown}, but its signals lack {' or '.join(needed)}")
 
 
+def a_tag_has_one_face(given: Subject) -> None:
+    """A tag has the same face whenever it is reported: it is a code of one physical card."""
+    for path, driver, capture in given.samples:
+        faces: dict[str, Card] = {}
+        for frame in _frames(driver, capture):
+            for each in frame.observations:
+                if isinstance(each, CardDrawn) and each.tag and each.card:
+                    before = faces.setdefault(each.tag, each.card)
+                    shown = f"{path.name}: tag {each.tag} is {before}, and later {each.card}"
+                    _expect(before is each.card, shown)
+
+
 def frames_mean_the_same_alone(given: Subject) -> None:
     """Without repeats and noise the frames mean the same: an auditor decodes them again."""
     for path, driver, capture in given.samples:
@@ -354,6 +366,7 @@ PROMISES: Final[tuple[Promise, ...]] = (
     memory_is_bounded,
     reset_forgets_half_a_frame,
     signals_are_declared,
+    a_tag_has_one_face,
     frames_mean_the_same_alone,
     the_simulator_speaks_to_the_driver,
     no_card_is_lost_in_silence,

@@ -227,8 +227,9 @@ class RecordsOptions(Protocol):
 class LearnsCodes(Protocol):
     """A driver with a table of codes and cards that can be learned from its reader."""
 
-    unique_codes: ClassVar[bool]
-    """True if every card has a code of its own, as tags have; all decks have the same barcodes."""
+    @property
+    def unique_codes(self) -> bool:
+        """True if every card has a code of its own, the `tag` of its observations."""
 
     @property
     def code_settings(self) -> dict[str, Any]:
@@ -251,6 +252,19 @@ class LearnsCodes(Protocol):
 
     def code_in(self, raw: bytes) -> str | None:
         """Return the code in a frame, as a table has it; None for a card that was not read."""
+
+
+@runtime_checkable
+class TypesCodes(Driver, Protocol):
+    """A driver whose reader types codes as a keyboard, whose layout decides which letters come."""
+
+    @property
+    def typed_codes(self) -> Mapping[str, Card]:
+        """The codes and their cards; a `UserError` if the table cannot be read."""
+
+    @property
+    def may_exchange_cards(self) -> bool:
+        """True if another layout would show aces as queens, and none was checked or learned."""
 
 
 @runtime_checkable

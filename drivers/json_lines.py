@@ -3,6 +3,7 @@ Readers built by hand that send one JSON object a line: microcontrollers, RFID a
 
     {"type":"card","card":"AS"}                               a card left the shoe, by its name
     {"type":"card","card_uid":"04A2B3C4","seq":17}            the same, by a tag in your table
+    {"type":"card","card_uid":"04A2B3C4","card":"AS"}         the same, by a tag and its name
     {"type":"burn","card":"4S"}   {"type":"first","card":"KD"}   a burned card, the first of a shoe
     {"type":"unreadable"}                                     a card that could not be read
     {"type":"removed","card_uid":"04A2B3C4"}                  a tag left the antenna
@@ -16,8 +17,9 @@ and fields are ignored; without a type, a line with a card is a card.
 
 A tag that lies at the antenna is reported again and again, with numbers that count on, and
 flickers: the same card within `resend_cooldown` after its last report, or within
-`removal_debounce` after its removal, is a repeat. A jump of `seq` is a gap, and so is a line
-with a part of an object in it. Without `seq` a line that was lost whole cannot be noticed.
+`removal_debounce` after its removal, is a repeat. Later the table
+recognises it by its tag. A jump of `seq` is a gap, and so is a line with a part of an object in
+it. Without `seq` a line that was lost whole cannot be noticed.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ from drivers.text_lines_and_card_tables import (
     lost,
     noise,
     other_name,
+    tag_of,
 )
 from shoe_daemon.game import Card, Outcome
 from shoe_daemon.table.observations import (
@@ -84,6 +87,7 @@ class JsonLinesOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unkno
         removal_debounce: Seconds after a removal within which the same card is a repeat.
         buttons: Whether ``result`` ends a round; the table then waits for it.
         cut_card: Whether ``cut_card`` is sent.
+        unique_codes: Every card has a tag of its own: the same tag again is the same card.
     """
 
     type_field: _Name = "type"
@@ -94,6 +98,7 @@ class JsonLinesOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unkno
     removal_debounce: _Seconds = 1.0
     buttons: bool = False
     cut_card: bool = False
+    unique_codes: bool = True
 
     def __post_init__(self) -> None:
         """Reject a name that two fields have."""
@@ -217,16 +222,16 @@ class JsonLinesDecoder(LineDecoder):
         before = self._note_presence(key, now, self._options.resend_cooldown)
         if before is not None and now - before[0] < before[1]:
             # Of one name there are several cards, and these had no time between them.
-            if now > before[0] or isinstance(line.uid, str):
+            if now > before[0] or (isinstance(line.uid, str) and self._options.unique_codes):
                 return Frame(raw, FrameKind.REPEAT, (), now)
             # Without bytes: what it means depends on repeats, which no journal has.
             frames.append(lost(now))
             return Frame(raw, FrameKind.REPEAT, (), now, "one card or two: no time between")
-        card = self._face(line)
+        card, tag = self._face(line), self._tag(line)
         if card is not None:
-            return Frame(raw, FrameKind.FRAME, (CardDrawn(card=card),), now)
+            return Frame(raw, FrameKind.FRAME, (CardDrawn(card=card, tag=tag),), now)
         note = "a card that was not read" if key is None else f"no card is {str(key)[:40]!a}"
-        return Frame(raw, FrameKind.FRAME, (Unreadable(),), now, note)
+        return Frame(raw, FrameKind.FRAME, (Unreadable(tag=tag),), now, note)
 
     def _note_presence(
         self, key: str | None, now: float, seconds: float
@@ -241,14 +246,19 @@ class JsonLinesDecoder(LineDecoder):
         return before
 
     def _face(self, line: Any) -> Card | None:  # noqa: ANN401 - as above
-        if isinstance(line.uid, str):
-            return self._cards.get(_plain_uid(line.uid))
+        if isinstance(line.uid, str) and (card := self._cards.get(_plain_uid(line.uid))):
+            return card
         return card_named(line.card.strip().upper()) if isinstance(line.card, str) else None
+
+    def _tag(self, line: Any) -> str | None:  # noqa: ANN401 - as above
+        is_unique = isinstance(line.uid, str) and self._options.unique_codes
+        return tag_of(_plain_uid(line.uid)) if is_unique else None
 
     def _meaning(self, line: Any) -> tuple[Observation, ...] | None:  # noqa: ANN401 - as above
         match line.kind:
             case "burn" | "first":
-                return (CardDrawn(card=self._face(line), role=Role(line.kind)),)
+                role, tag = Role(line.kind), self._tag(line)
+                return (CardDrawn(card=self._face(line), role=role, tag=tag),)
             case "unreadable":
                 return (Unreadable(),)
             case "boot":
@@ -270,8 +280,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedJsonLines"
     options_type: ClassVar[type[Struct]] = JsonLinesOptions
-    unique_codes: ClassVar[bool] = True
-    code_options: ClassVar[tuple[str, ...]] = ("uid_field",)
+    code_options: ClassVar[tuple[str, ...]] = ("uid_field", "unique_codes")
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -279,6 +288,11 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
         options = self.options
         buttons = (Signal.RESULTS,) if options.buttons else ()
         return (Signal.FAULTS, *buttons, *((Signal.CUT_CARD,) if options.cut_card else ()))
+
+    @property
+    def unique_codes(self) -> bool:
+        """True if every card has a tag of its own."""
+        return self.options.unique_codes
 
     def decoder(self) -> Decoder:
         """Return a new decoder; raises as `cards`."""
@@ -328,7 +342,8 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
     ) -> dict[str, Any]:
         options, shown = self.options, dict[str, Any]()
         uid = line.get(options.uid_field)
-        card = self._tags.get(_plain_uid(uid)) if isinstance(uid, str) else None
+        tag = uid if isinstance(uid, str) else ""
+        card = self._tags.get(_plain_uid(tag))
         for number, (key, value) in enumerate(line.items()):
             if key == options.type_field:
                 shown[key] = value if value in _TYPES else _veiled(value)
@@ -338,6 +353,8 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
                 shown[key] = value if value in tuple(Outcome) else _veiled(value)
             elif key == options.uid_field and card is not None:
                 shown[options.card_field] = str(permutation[card])
+                if options.unique_codes:
+                    shown[key] = self._other_tag(tag)
             elif key == options.uid_field and isinstance(value, str):
                 shown[key] = self._other_tag(value)
             elif key == options.card_field:

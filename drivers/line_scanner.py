@@ -29,7 +29,8 @@ device server reports its own faults there ("Port already in use").
 
 The only sign of a card that was scanned twice is the time: an equal code within
 `repeat_window` after the one before is a repeat. Equal codes that were received at one instant
-have no time between them: they are one card and a gap.
+have no time between them: they are one card and a gap. With `unique_codes` a code is the tag of
+one card, and the table recognises it whenever it comes again.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -52,6 +53,7 @@ from drivers.text_lines_and_card_tables import (
     LineDecoder,
     lost,
     noise,
+    tag_of,
 )
 from shoe_daemon.game import RANKS, SUITS, Card
 from shoe_daemon.table.observations import CardDrawn, Observation, Signal, Unreadable
@@ -126,6 +128,8 @@ class LineScannerOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unk
         length_digits: Digits of the length before the prefix; 0 for none.
         record_suffix: ``none``, ``cr``, ``lf``, ``crlf``, ``tab``, ``space``, ``eot``, or a text
             of your own; None as the preset.
+        unique_codes: Every card has a code of its own, in each deck another one: the same code
+            again is the same card.
     """
 
     preset: Literal[
@@ -144,6 +148,7 @@ class LineScannerOptions(CardTableOptions, frozen=True, kw_only=True, forbid_unk
     suffix: _Text = ""
     postamble: _Text = ""
     record_suffix: _Text | None = None
+    unique_codes: bool = False
 
 
 class _Framing(Struct, frozen=True):
@@ -197,8 +202,9 @@ def built_in_codes(name: str) -> dict[str, Card]:
 class CodeTable:
     """The cards of codes, and what a broken code may have been."""
 
-    def __init__(self, cards: Mapping[str, Card]) -> None:
+    def __init__(self, cards: Mapping[str, Card], *, unique_codes: bool = False) -> None:
         self.cards = {code.encode("ascii"): card for code, card in cards.items()}
+        self.unique_codes = unique_codes
         # The end of a longer code looks like one of these after noise.
         self.ends_of_others = {
             code[place:]
@@ -213,6 +219,12 @@ class CodeTable:
         # Codes in a row can be divided only where none begins another.
         self._in_a_row = None if starts else re.compile(b"|".join(map(re.escape, longest_first)))
 
+    def card_of(self, code: bytes) -> CardDrawn | Unreadable:
+        """Return the observation of a code."""
+        card, text = self.cards.get(code), code.decode("latin-1")
+        tag = tag_of(text) if self.unique_codes else None
+        return CardDrawn(card=card, tag=tag) if card else Unreadable(tag=tag)
+
     def row(self, text: bytes) -> list[bytes]:
         """Return the codes that a text begins with, one after another."""
         codes, place = [], 0
@@ -225,12 +237,12 @@ class CodeTable:
 @lru_cache(maxsize=64)
 def _known_frames(
     framing: _Framing, table: CodeTable
-) -> Mapping[bytes, tuple[bytes, bytes, tuple[CardDrawn]]]:
+) -> Mapping[bytes, tuple[bytes, bytes, tuple[Observation]]]:
     """Return the raw bytes, the code and the observation of each frame without its end."""
     known = {}
-    for code, card in table.cards.items():
+    for code in table.cards:
         raw = framing.wrap(code.decode())
-        known[raw.removesuffix(framing.end)] = raw, code, (CardDrawn(card=card),)
+        known[raw.removesuffix(framing.end)] = raw, code, (table.card_of(code),)
     return known
 
 
@@ -294,7 +306,7 @@ class LineScannerDecoder(LineDecoder):
 
     def _again(self, raw: bytes, now: float, frames: list[Frame]) -> None:
         """Take an equal code within the window; without time between them it may be a card."""
-        if now <= self._last_at:
+        if now <= self._last_at and not self._table.unique_codes:
             frames.append(lost(now))
         self._last_at = now
         frames.append(Frame(raw, FrameKind.REPEAT, (), now, "", self._ack))
@@ -325,7 +337,7 @@ class LineScannerDecoder(LineDecoder):
         elif _LETTERS.search(lead) or (lead and code in self._table.ends_of_others):
             # What came before may have been another frame, or the beginning of this one.
             is_part = code in self._table.ends_of_others
-            said = (*LOST, Unreadable()) if is_part else (*LOST, *self._cards_of(code))
+            said = (*LOST, Unreadable()) if is_part else (*LOST, self._card_of(code))
             note = "a broken frame before"
             frames.append(Frame(raw, FrameKind.FRAME, said, now, note, self._ack))
             self._last = b""
@@ -364,17 +376,16 @@ class LineScannerDecoder(LineDecoder):
         if self._is_repeat(code, now):
             self._again(raw, now, frames)
             return
-        observations, note = self._cards_of(code), ""
+        observation, note = self._card_of(code), ""
         if code in self._no_read:
             note = "a card that was not read"
-        elif isinstance(observations[0], Unreadable):
+        elif isinstance(observation, Unreadable):
             note = f"no card has the code {code[:_LONGEST_CODE].decode('latin-1')!a}"
         self._last, self._last_at = code, now
-        frames.append(Frame(raw, FrameKind.FRAME, observations, now, note, self._ack))
+        frames.append(Frame(raw, FrameKind.FRAME, (observation,), now, note, self._ack))
 
-    def _cards_of(self, code: bytes) -> tuple[Observation, ...]:
-        card = self._table.cards.get(code)
-        return (CardDrawn(card=card) if card else Unreadable(),)
+    def _card_of(self, code: bytes) -> Observation:
+        return Unreadable() if code in self._no_read else self._table.card_of(code)
 
     def anonymised(
         self, raw: bytes, permutation: Mapping[Card, Card], codes: Mapping[Card, bytes]
@@ -438,9 +449,10 @@ class LineScannerDecoder(LineDecoder):
             self._last = b""
             return len(raw)
         # Equal ones were received at one instant, as in `_again`.
-        single = [code for code, _ in groupby(codes)] if self._window else codes
-        said = tuple(each for code in single for each in self._cards_of(code))
-        said += LOST if len(single) < len(codes) else ()
+        unique = self._table.unique_codes
+        single = [code for code, _ in groupby(codes)] if self._window or unique else codes
+        said = tuple(map(self._card_of, single))
+        said += LOST if len(single) < len(codes) and not unique else ()
         frames.append(Frame(raw[:used], FrameKind.FRAME, said, now, "", self._ack))
         self._last, self._last_at = codes[-1], now
         return used
@@ -463,7 +475,6 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
             {"preset": "standard", "record_suffix": "lf"},
         )
     )
-    unique_codes: ClassVar[bool] = False
     code_options: ClassVar[tuple[str, ...]] = (
         "preset",
         "stx",
@@ -474,12 +485,23 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
         "suffix",
         "postamble",
         "record_suffix",
+        "unique_codes",
     )
+
+    @property
+    def anonymised_options(self) -> dict[str, Any]:
+        """The options without the table; its codes become built-in ones, which are not unique."""
+        return super().anonymised_options | {"unique_codes": False}
 
     @property
     def line(self) -> LineSettings:
         """The line of the preset."""
         return _PRESETS[self.options.preset].line
+
+    @property
+    def unique_codes(self) -> bool:
+        """True if every card has a code of its own."""
+        return self.options.unique_codes
 
     def decoder(self) -> Decoder:
         """Return a new decoder; raises as `cards`."""
@@ -504,7 +526,8 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
 
     @cached_property
     def _code_table(self) -> CodeTable:
-        return CodeTable(self.cards() or built_in_codes(self.options.codes))
+        cards = self.cards() or built_in_codes(self.options.codes)
+        return CodeTable(cards, unique_codes=self.options.unique_codes)
 
     @cached_property
     def _codes(self) -> dict[Card, bytes]:

@@ -21,7 +21,7 @@ from drivers.deck_profile import read_card_texts
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, SUITS, Card
-from shoe_daemon.table.observations import Gap, GapDetail
+from shoe_daemon.table.observations import MAX_TAG_CHARACTERS, Gap, GapDetail
 
 LOST: Final = (Gap(detail=GapDetail.LOST_FRAMES),)
 
@@ -44,6 +44,11 @@ _CARDS: Final = {
 def card_named(text: str) -> Card | None:
     """Return the card of a name, rank or suit first, ``10`` or ``T``; None for no card."""
     return _CARDS.get(text)
+
+
+def tag_of(code: str) -> str | None:
+    """Return a unique code as the tag of its card; None if it is too long for one."""
+    return code if 0 < len(code) <= MAX_TAG_CHARACTERS else None
 
 
 def other_name(text: str, permutation: Mapping[Card, Card]) -> str | None:
@@ -93,6 +98,8 @@ def card_table(texts: Mapping[str, str]) -> dict[str, Card]:
     for code, name in texts.items():
         if not code or code != code.strip() or not (code.isascii() and code.isprintable()):
             raise ValueError(f"{code!a}: expected a code of ASCII characters")
+        if len(code) > MAX_TAG_CHARACTERS:
+            raise ValueError(f"{code}: expected at most {MAX_TAG_CHARACTERS} characters")
         card = card_named(name.upper())
         if card is None:
             raise ValueError(f"{code}: {name!r}; expected a card, such as 'AS' or '10H'")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from calibration.labelled_photo_reading import Label
     from calibration.line_identification import Candidate, Identification
     from calibration.serial_ports_and_speed_search import Finding, Port
-    from drivers import Driver
+    from drivers import Driver, TypesCodes
     from drivers.camera.recognition.corner_index_reader import CardReading
 
 _NAME_COLUMNS: Final = 24
@@ -75,14 +75,24 @@ def serial(
     valid. With --driver only speeds are tried, and every frame is shown. It ends
     with status 1 where nothing fits.
     """
-    from calibration.serial_ports_and_speed_search import configuration, list_ports, listen
-    from drivers import create_driver
+    from calibration.serial_ports_and_speed_search import (
+        Finding,
+        configuration,
+        list_ports,
+        listen,
+    )
+    from drivers import TypesCodes, create_driver
 
     if driver_name is None and driver_options:
         raise UserError("--options: expected with --driver NAME")
     driver = None if driver_name is None else create_driver(driver_name, driver_options)
     if port is None:
         _print_ports(list_ports())
+        return
+    if isinstance(driver, TypesCodes) and driver.may_exchange_cards:
+        _check_layout(port, driver, seconds)
+        driver_options |= {"layout": "us"}
+        click.echo(f"\n{configuration(Finding(port), driver, reader_id, driver_options)}")
         return
     click.echo(f"{port}: draw a few cards, or switch the reader off and on; Ctrl-C ends it")
     if driver is None:
@@ -96,6 +106,27 @@ def serial(
     if not finding.frames:
         raise UserError(f"{port}: no valid frame of {driver.name}", exit_status=1)
     click.echo(f"\n{configuration(finding, driver, reader_id, driver_options)}")
+
+
+def _check_layout(port: str, driver: TypesCodes, seconds: float) -> None:
+    """Ask for an ace and a queen, which another layout of the keyboard exchanges."""
+    from calibration.deck_learning import LayoutCheck
+    from calibration.deck_scanning import Scan, scan_deck
+
+    with stop_on_signals() as stopping:
+        scan = Scan(
+            port=port,
+            driver=driver,
+            line=driver.line,
+            stopping=stopping,
+            echo=echo_wrapped,
+            seconds=seconds,
+        )
+        is_checked = scan_deck(scan, LayoutCheck(driver.typed_codes))
+    if not is_checked:
+        raise UserError(
+            f"{port}: no ace and no queen came: the layout is not checked", exit_status=1
+        )
 
 
 def _identify(port: str, seconds: float, reader_id: str) -> None:

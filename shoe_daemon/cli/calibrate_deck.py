@@ -186,7 +186,8 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
         write_profile,
     )
     from calibration.deck_scanning import scan_deck
-    from drivers import LearnsCodes, OpensLine, redact_url
+    from calibration.serial_ports_and_speed_search import toml_table
+    from drivers import LearnsCodes, OpensLine, create_driver, redact_url
 
     driver, is_capture = scan.driver, scan.is_capture
     unique = isinstance(driver, LearnsCodes) and driver.unique_codes
@@ -205,13 +206,17 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
         raise UserError(
             f"{done} of {learning.total} cards were scanned{missing}{kept}", exit_status=1
         )
+    if learning.has_unique_codes and not unique:
+        driver = create_driver(driver.name, learning.deck.options | {"unique_codes": True})
+        learning.deck = msgspec.structs.replace(learning.deck, options=_code_settings(driver))
     has_line = not (is_capture or isinstance(driver, OpensLine) or scan.port.startswith("socket:"))
     shown = "" if is_capture else redact_url(scan.port)
     write_profile(out, profile_of(learning, driver, shown, scan.line if has_line else None))
     if not is_capture:
         remove_part(out)
-    click.echo(f"\n{out}: {done} cards, {len(learning.cards)} codes. In the configuration:\n")
-    click.echo(f'[reader.options]\ncards_file = "{out.name}"\n')
+    click.echo(f"\n{out}: {done} cards, {len(learning.cards)} codes. In the configuration:")
+    options = {"cards_file": out.name} | learning.deck.options
+    click.echo("\n".join(toml_table("reader.options", options)) + "\n")
     click.echo(f"next: shoe-daemon calibrate deck --verify {out} --port {shown or 'PORT'}")
 
 

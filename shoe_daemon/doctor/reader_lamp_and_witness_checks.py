@@ -17,6 +17,7 @@ from drivers import (
     LineError,
     Maturity,
     OpensLine,
+    TypesCodes,
     load_deck_profile,
     missing_cards,
     open_transport,
@@ -108,6 +109,9 @@ def check_driver(reader: Reading) -> Iterator[Finding]:
     if other is not None:
         text = f"driver {name}: {other} is not used: the name is a driver's of the project"
         yield Finding(about, "bad", f"{text}; the other package must rename its own")
+    if isinstance(reader.driver, TypesCodes) and reader.driver.may_exchange_cards:
+        text = "its layout was not checked: with a French one, aces and queens are exchanged"
+        yield Finding(about, "bad", f"{text}: `calibrate serial --driver {name}` checks it")
     known = maturity_text(reader.driver)
     if known is not None:
         yield Finding(about, "note", f"driver {name}: {known}: compare its cards with the table's")

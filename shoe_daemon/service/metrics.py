@@ -18,7 +18,6 @@ from typing import Any, Final
 import msgspec
 import structlog
 from msgspec import Struct
-from msgspec.structs import replace
 
 from drivers import Counts, Forward, Reader
 from shoe_daemon import __version__
@@ -185,7 +184,7 @@ class TableMetrics:
         return ReaderFigures(
             id=reader.name,
             state=self._state.reader_state(reader, now),
-            counts=replace(reader.counts),
+            counts=self._state.reader_counts(reader),
             last_frame=None if last_frame is None else time.time() - (now - last_frame),
         )
 

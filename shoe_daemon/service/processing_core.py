@@ -8,13 +8,14 @@ from __future__ import annotations
 import sqlite3
 import time
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 import structlog
 from msgspec.structs import replace
 
-from drivers import Frame, FrameKind, RecordsOptions, driver_version
+from drivers import Frame, FrameKind, RecordsOptions, TypesCodes, driver_version
 from shoe_daemon import __version__
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
@@ -181,6 +182,7 @@ class Core:
         alarm: Why the journal cannot be written; None while it can.
         notice: What a person has to know, though the table goes on; None without it.
         fault: An observation could not be applied; None again when the next round begins.
+        repeats: Cards that each reader reported again, by their tags, since the start.
         reader: Reads the journal.
         outbox: The events that are on disk, for the publisher.
         write_times: Of the writes that succeeded.
@@ -202,8 +204,9 @@ class Core:
         self.table = _fold(self.reader)
         self.clock = clock or Clock(self.table.state.now)
         self.alarm: Detail | None = None
-        self.notice: Detail | None = None
+        self.notice = _keyboard_notice(setup)
         self.fault: Detail | None = None
+        self.repeats: Counter[str] = Counter()
         self._careful = False
         self._clock_left_us = 0
         self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
@@ -531,7 +534,10 @@ class Core:
 
     def _step(self, table: Table, observation: Observation) -> Step:
         observation = self._with_chain_head(table, observation)
+        repeats = table.repeats
         events = table.apply(observation)
+        if table.repeats > repeats:
+            self.repeats[observation.source or ""] += 1
         started = any(event.type == _SHOE_STARTED for event in events)
         return Step(observation, events, table.checkpoint() if started else None)
 
@@ -603,6 +609,14 @@ def _with_draw_within(options: Options, house: House) -> Options:
         return options
     is_squeezed = house.dealing_style is DealingStyle.SQUEEZE
     return replace(options, draw_within=_DRAW_WITHIN_SQUEEZED_S if is_squeezed else _DRAW_WITHIN_S)
+
+
+def _keyboard_notice(setup: Setup) -> Detail | None:
+    """Return the alarm about a reader that may exchange aces and queens; None without one."""
+    for each in setup.readers:
+        if isinstance(each.driver, TypesCodes) and each.driver.may_exchange_cards:
+            return make_detail("keyboard_layout", reader=each.id)
+    return None
 
 
 def _sequence_refusal(command: Command, seq: int) -> Detail | None:

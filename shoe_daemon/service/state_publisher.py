@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 import structlog
+from msgspec.structs import replace
 
-from drivers import Reader
+from drivers import Counts, Reader
 from shoe_daemon.mqtt import document_contents, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit
@@ -214,8 +215,13 @@ class StatePublisher:
             return "stale" if now - frame > _STALE_AFTER_S else "connected"
         return "connected"
 
+    def reader_counts(self, reader: Reader) -> Counts:
+        """Return the counts of a reader, with the repeats that its tags have shown."""
+        by_tags = self._core.repeats[reader.name]
+        return replace(reader.counts, repeats=reader.counts.repeats + by_tags)
+
     def _device(self, reader: Reader, state: DeviceState, now: float) -> bytes:
-        ages, counts = reader.ages, reader.counts
+        ages, counts = reader.ages, self.reader_counts(reader)
         # The counts are since the start: what was face down once is in them for ever.
         self._has_dealt_face_down |= self._core.table.deals_face_down
         return document_contents.encode_message(

@@ -20,9 +20,9 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | observation | handler |
 |---|---|
 | session | table_context |
-| card | readers.reader_faults, then rounds.card_draw or shoes.shoe_lifecycle |
+| card | readers.tags, readers.reader_faults, then rounds.card_draw or shoes.shoe_lifecycle |
 | disclosed, placed | rounds.faces_known_later |
-| unreadable, withdrawn, carried | readers.reader_faults |
+| unreadable, withdrawn, carried | readers.reader_faults, readers.tags |
 | device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
 | link | readers.reader_faults, readers.main_reader_replacement |
 | cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_boundaries |
@@ -42,7 +42,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | double_feed | shoes.card_count_and_order_checks, commands.dispatch |
 | unreadable_card | rounds.card_draw, readers.reader_faults |
 | source_conflict | rounds.faces_known_later, readers.checker_comparison |
-| duplicate_card | shoes.shoe_lifecycle |
+| duplicate_card | shoes.shoe_lifecycle, readers.tags |
 | foreign_card | commands.dispatch |
 | card_count_mismatch | shoes.card_count_and_order_checks |
 | burn_error | shoes.shoe_lifecycle |

@@ -8,10 +8,10 @@ A log holds one JSON object a line. Unknown fields are ignored, an unknown type 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import (
@@ -61,6 +61,12 @@ class GapDetail(StrEnum):
     RESTORED = "restored"
     FLOOD = "flood"
     NOT_APPLIED = "not_applied"
+
+
+MAX_TAG_CHARACTERS: Final = 128
+
+CardTag = Annotated[str, Meta(min_length=1, max_length=MAX_TAG_CHARACTERS)]
+"""A code that is unique per physical card. It stays in the journal and is never published."""
 
 
 class Observation(Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -136,11 +142,24 @@ class CardDrawn(Observation, frozen=True, tag="card"):
     Attributes:
         card: None while its face is not known.
         slot: None where the reader cannot tell.
+        tag: None where codes are not unique.
     """
 
     card: Card | None = None
     slot: Slot | None = None
     role: Role = Role.PLAY
+    tag: CardTag | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a tag that no log may have."""
+        _check_tag(self.tag)
+
+
+def _check_tag(tag: str | None) -> None:
+    # A driver makes observations without the check of a decoded log.
+    if tag is not None and not 1 <= len(tag) <= MAX_TAG_CHARACTERS:
+        msg = f"Expected a tag of 1 to {MAX_TAG_CHARACTERS} characters, got {len(tag)}"
+        raise ValueError(msg)
 
 
 class Disclosed(Observation, frozen=True, tag="disclosed"):
@@ -164,9 +183,14 @@ class Carried(Observation, frozen=True, tag="carried"):
 
 
 class Unreadable(Observation, frozen=True, tag="unreadable"):
-    """A card passed and could not be read."""
+    """A card passed and could not be read; `tag` as for a card, where it stands for no face."""
 
     slot: Slot | None = None
+    tag: CardTag | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a tag that no log may have."""
+        _check_tag(self.tag)
 
 
 class Placed(Observation, frozen=True, tag="placed"):

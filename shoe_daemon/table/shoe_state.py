@@ -27,6 +27,7 @@ class DrawnCard(Struct):
         checked: The face that a checking reader read while this one was unknown.
         unsaid: The ids of irregularities that are for staff only until its face is public.
         number: `RecentCard.number`, if `suspect_run` is set.
+        tag: The key of its tag; None without one.
     """
 
     face: Card | None = None
@@ -39,6 +40,7 @@ class DrawnCard(Struct):
     checked: Card | None = None
     unsaid: list[int] = []
     number: int | None = None
+    tag: str | None = None
 
 
 class RoundState(Struct):
@@ -204,6 +206,23 @@ class RecentCard(Struct):
     told: bool = False
 
 
+class Tag(Struct, array_like=True):
+    """
+    The tag of a card of this shoe.
+
+    Attributes:
+        round: The round of the card; 0 for a burned card.
+        seen: The round in which the tag was last reported.
+        at: When it was last reported, microseconds since 1970.
+        withdrawn: The reader saw the card withdrawn: it may be drawn again.
+    """
+
+    round: int
+    seen: int
+    at: int
+    withdrawn: bool = False
+
+
 class ShoeState(Struct):
     """
     The shoe on the table.
@@ -230,6 +249,8 @@ class ShoeState(Struct):
         played: Its rounds that have or had a result.
         declared: The declared results, by the number of the round.
         unfinished: The rounds that ended without a result, oldest first.
+        tags: The tags reported so far, by source and tag.
+        in_play_before: Cards in a row whose tags were reported in earlier rounds.
     """
 
     number: int
@@ -263,3 +284,5 @@ class ShoeState(Struct):
     played: list[PlayedRound] = []
     declared: dict[int, DeclaredResult] = {}
     unfinished: list[UnfinishedRound] = []
+    tags: dict[str, Tag] = {}
+    in_play_before: int = 0

@@ -30,7 +30,12 @@ from shoe_daemon.table.public_documents import (
     road_results,
     round_documents,
 )
-from shoe_daemon.table.readers import checker_comparison, main_reader_replacement, reader_faults
+from shoe_daemon.table.readers import (
+    checker_comparison,
+    main_reader_replacement,
+    reader_faults,
+    tags,
+)
 from shoe_daemon.table.rounds import (
     card_draw,
     faces_known_later,
@@ -200,6 +205,11 @@ class Table:
         return PreviewedCommand(command, seq, events, before.get(changed), after.get(changed))
 
     @property
+    def repeats(self) -> int:
+        """The number of cards left out so far because they were reported again, by their tags."""
+        return self._context.repeats
+
+    @property
     def mode(self) -> RoundEnd:
         """The effective `Options.round_end`; ``auto`` until the first card."""
         return self._context.mode
@@ -331,13 +341,13 @@ def _apply_drawn_card(context: TableContext, obs: observations.CardDrawn) -> Non
         if not faces_known_later.apply_second_reading(context, obs.slot, obs.card):
             _apply_played_card(context, obs)
     elif obs.role is observations.Role.OUTSIDE:
-        reader_faults.apply_outside_card(context, obs.card)
+        reader_faults.apply_outside_card(context, obs.card, tags.tag_key(obs))
     else:
         _apply_burned_card(context, obs)
 
 
 def _apply_played_card(context: TableContext, obs: observations.CardDrawn) -> None:
-    card = DrawnCard(obs.card, obs.slot)
+    card = DrawnCard(obs.card, obs.slot, tag=tags.tag_key(obs))
     reader = context.state.readers.get(obs.source or "")
     if reader is None or not reader.errors:
         card_draw.apply_drawn_card(context, card)
@@ -377,11 +387,11 @@ def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> No
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Session: _apply_session,
-    observations.CardDrawn: _apply_card,
+    observations.CardDrawn: tags.once(_apply_card),
     observations.Disclosed: _apply_disclosed_face,
     observations.Withdrawn: reader_faults.apply_withdrawn_card,
     observations.Carried: reader_faults.apply_carried_card,
-    observations.Unreadable: reader_faults.apply_unreadable_card,
+    observations.Unreadable: tags.once(reader_faults.apply_unreadable_card),
     observations.Placed: lambda context, obs: faces_known_later.apply_placed_card(
         context, obs.slot, obs.card, obs.source
     ),

@@ -37,6 +37,7 @@ class TableContext:
         mode: The effective `Options.round_end`; ``auto`` until the first card.
         operator: The operator of the command being applied.
         reason: The reason of the command being applied.
+        repeats: Cards left out because their tag was reported before in their round.
         replay: Applies further observations to a state; returns False where a command
             among them is refused.
         undetectable: The kinds of irregularity that this table cannot detect.
@@ -57,6 +58,7 @@ class TableContext:
         "options",
         "policy",
         "reason",
+        "repeats",
         "replay",
         "state",
         "undetectable",
@@ -73,6 +75,7 @@ class TableContext:
         self.operator: str | None = None
         self.reason: str | None = None
         self.is_double_feed = False
+        self.repeats = 0
         self.reload_state()
 
     def reload_state(self) -> None:

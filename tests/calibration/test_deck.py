@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import threading
+import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import Event
@@ -45,6 +47,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.table.observations import CardDrawn, Role
+from tests.each_case import each_case
 
 EAN = {f"73108650047{number:02}": str(card) for number, card in enumerate(DECK)}
 TAGS = {f"{number:014X}": str(card) for number, card in enumerate(DECK * 8, 0x04A2B3C4000000)}
@@ -180,6 +183,35 @@ def test_the_profile_says_how_it_was_made(tmp_path: Path) -> None:
     changed = load_deck_profile(out)
     assert changed is not None
     assert not changed.is_unchanged
+
+
+@each_case(
+    "driver, options, tags, settings",
+    [
+        ("line-scanner", "{}", True, {"unique_codes": True}),
+        ("line-scanner", "{unique_codes = true}", True, {"unique_codes": True}),
+        ("line-scanner", "{}", False, {}),
+        ("json-lines", "{}", True, {}),
+        ("json-lines", "{unique_codes = false}", True, {}),
+        ("json-lines", "{unique_codes = false}", False, {"unique_codes": False}),
+    ],
+)
+def test_two_decks_show_whether_their_codes_are_unique(
+    driver: str, options: str, *, tags: bool, settings: dict[str, bool], tmp_path: Path
+) -> None:
+    codes = [f"{code}{deck}" if tags else code for deck in range(2) for code in EAN]
+    if driver == "json-lines":
+        codes = [json.dumps({"card_uid": code}) + "\n" for code in codes]
+    source, out = capture(tmp_path / "deck.cap", codes, driver), tmp_path / "deck.toml"
+    done = run(
+        "--port", f"file:{source}", "--out", out, "--decks", 2, "--options", options, "--replace"
+    )
+    assert done.exit_code == 0, done.output
+    profile = load_deck_profile(out)
+    assert profile is not None
+    assert profile.options == settings
+    (shown,) = re.findall(r"\[reader.options\]\n(.*)\n\nnext", done.output, re.DOTALL)
+    assert tomllib.loads(shown) == {"cards_file": "deck.toml"} | settings
 
 
 def test_the_next_card_is_asked_for_in_large_words() -> None:
@@ -386,6 +418,57 @@ def test_a_keyboard_is_grabbed_and_learned(
     assert profile.cards == EAN
 
 
+class TestLayout:
+    """`calibrate serial` asks a scanner that types for an ace and a queen."""
+
+    PORT = "/dev/input/by-id/usb-scanner-event-kbd"
+
+    def check(self, monkeypatch: pytest.MonkeyPatch, *codes: str, options: str = "{}") -> Result:
+        reader = ScriptedReader(*lines_of(codes))
+        monkeypatch.setattr("drivers.keyboard.open_transport", reader.open_line)
+        arguments = ["--driver", "keyboard", "--options", options, "--port", self.PORT]
+        command = ["calibrate", "serial", *arguments, "--seconds", "0.3"]
+        return CliRunner().invoke(main, command)
+
+    @each_case(
+        "codes, options",
+        [
+            (["AS", "QD"], "{}"),
+            (["AS", "AS", "QD"], "{}"),
+            (["9S", "??", "AH", "QH"], "{}"),
+            (["QD", "QH", "AS", "QD"], "{}"),
+            (["S1", "SA", "DQ"], '{codes = "suit-rank"}'),
+        ],
+    )
+    def test_a_right_layout_is_printed_with_the_configuration(
+        self, codes: list[str], options: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        done = self.check(monkeypatch, *codes, options=options)
+        assert done.exit_code == 0, done.output
+        (reader,) = tomllib.loads(done.output[done.output.index("[[reader]]") :])["reader"]
+        assert (reader["driver"], reader["port"]) == ("keyboard", self.PORT)
+        assert reader["options"] == tomllib.loads(f"o = {options}")["o"] | {"layout": "us"}
+
+    def test_a_french_layout_is_one_line(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        done = self.check(monkeypatch, "QS", "AD")
+        assert done.exit_code == 1
+        assert done.output.splitlines()[-1].endswith(
+            "the ace was read as QS and the queen as AD: the scanner types on a French keyboard; "
+            "set it to the keyboard of the United States, or learn its codes with `shoe-daemon "
+            "calibrate deck`"
+        )
+        assert "[[reader]]" not in done.output
+
+    @each_case("codes", [[], ["AS"], ["QS"], ["AS", "AH"], ["9S", "9S"]])
+    def test_less_than_both_checks_nothing(
+        self, codes: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        done = self.check(monkeypatch, *codes)
+        assert done.exit_code == 1
+        assert "the layout is not checked" in done.output
+        assert "[[reader]]" not in done.output
+
+
 def test_a_deck_that_was_complete_at_a_crash_becomes_a_profile(
     tmp_path: Path, reader_of: Callable[..., ScriptedReader]
 ) -> None:
@@ -548,6 +631,14 @@ class TestDoctor:
         ((verdict, text),) = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
         assert verdict == "good"
         assert "52 codes of 1 decks, learned 20" in text
+
+    def test_tags_that_are_used_as_barcodes_are_bad(self, tmp_path: Path) -> None:
+        codes = [f"{code}{deck}" for deck in range(2) for code in EAN]
+        source, out = capture(tmp_path / "deck.cap", codes), tmp_path / "deck.toml"
+        run("--port", f"file:{source}", "--out", out, "--decks", 2)
+        found = self.findings(tmp_path, "line-scanner", 'cards_file = "deck.toml"')
+        text = "was learned with other settings: unique_codes was True, and is the default"
+        assert ["bad", f"{out} {text}"] in found
 
     def test_another_reader_is_bad(self, tmp_path: Path) -> None:
         source, out = capture(tmp_path / "deck.cap", EAN), tmp_path / "deck.toml"

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -157,6 +158,67 @@ def test_a_simulated_capture_is_replayed_with_its_times(tmp_path: Path) -> None:
     assert rounds_of(events) == rounds_of(timeless)
     assert events[-1]["at"] > "1970-01-01T00:01"
     assert timeless[-1]["at"] < "1970-01-01T00:00:01"
+
+
+TAG_CARDS = ("9S", "KH", "10D", "3C", "2S", "4S")
+TAGS = {f"04A2B3C4D5E68{number}": card for number, card in enumerate(TAG_CARDS)}
+ONE_ROUND = ["P1 9S", "B1 KH", "P2 10D", "B2 3C"]
+
+
+def tagged(path: Path, driver: str, reports: list[tuple[float, str]]) -> Path:
+    """Write a capture: seconds, and a card whose tag is reported, or removed where it has a -."""
+    tags = {card: tag for tag, card in TAGS.items()}
+    options = {"cards": TAGS} if driver == "json-lines" else {"cards": TAGS, "unique_codes": True}
+    lines = [
+        f"# driver: {driver}",
+        "# date: 2026-11-21T20:00:00Z",
+        f"# options: {json.dumps(options)}",
+    ]
+    for seconds, card in reports:
+        kind, tag = "removed" if card[0] == "-" else "card", tags[card.lstrip("-")]
+        told = json.dumps({"type": kind, "card_uid": tag}) + "\n"
+        raw = f"{tag}\r" if driver == "line-scanner" else told
+        lines.append(f"{seconds:.6f} {raw.encode().hex(' ')}")
+    path.write_text("\n".join([*lines, f"{reports[-1][0] + 60:.6f} end", ""]))
+    return path
+
+
+@pytest.mark.parametrize("driver", ["json-lines", "line-scanner"])
+@pytest.mark.parametrize("mode", ["auto", "quiet", "rules", "button", "device"])
+def test_a_tag_that_lies_at_the_antenna_is_one_card(
+    driver: str, mode: str, tmp_path: Path
+) -> None:
+    """Readers report a lying tag every 2 seconds: adonno/tagreader#3."""
+    reports = [
+        (at + 2.0 * again, card)
+        for at, card in [(1, "9S"), (10, "KH"), (20, "10D"), (30, "3C")]
+        for again in range(4)
+    ]
+    path = tagged(tmp_path / "lying.cap", driver, reports)
+    events = replayed(path, "--quiet-gap", "8", "--round-end", mode)
+    dealt_cards = [each["data"] for each in events if each["type"] == "card_dealt"]
+    assert [f"{each['slot']} {each['card']}" for each in dealt_cards] == ONE_ROUND
+    assert not [each for each in events if each["type"] == "irregularity"]
+
+
+def test_a_tag_that_comes_and_goes_is_one_card(tmp_path: Path) -> None:
+    reports = [(1.0, "9S"), (2, "-9S"), (6, "9S"), (7, "KH"), (9, "-9S"), (12, "9S")]
+    path = tagged(tmp_path / "flicker.cap", "json-lines", [*reports, (13, "10D"), (15, "3C")])
+    events = replayed(path)
+    (finished,) = (each["data"] for each in events if each["type"] == "round_finished")
+    assert finished["player"]["cards"] == ["9S", "10D"]
+    assert "irregularity" not in {each["type"] for each in events}
+
+
+@pytest.mark.parametrize("at", [70.0, 72.5])
+def test_a_tag_that_passes_again_in_the_next_round_is_no_card(at: float, tmp_path: Path) -> None:
+    first = [(1.0, "9S"), (2, "KH"), (3, "10D"), (4, "3C")]
+    then = sorted([(71.0, "2S"), (72, "4S"), (at, "9S")])
+    events = replayed(tagged(tmp_path / "again.cap", "json-lines", first + then))
+    dealt_cards = [each["data"]["card"] for each in events if each["type"] == "card_dealt"]
+    assert dealt_cards[4:] == ["2S", "4S"]
+    kinds = [each["data"]["kind"] for each in events if each["type"] == "irregularity"]
+    assert kinds == ["duplicate_card"]
 
 
 NO_PLACE = 0xF0

@@ -47,8 +47,49 @@ def test_the_texts_of_a_box_that_needs_no_options() -> None:
 
 
 def test_a_keypad_sends_single_characters() -> None:
-    pressed = observations(ButtonsDecoder(KEYPAD), b"1\r+")
-    assert pressed == [Result(outcome="player"), Result(), CutCardSeen()]
+    decoder = ButtonsDecoder(KEYPAD)
+    assert observations(decoder, b"1", 1.0) == []
+    assert observations(decoder, b"", 1.2) == [Result(outcome="player")]
+    assert observations(decoder, b"\r+", 2.0) == [Result(), CutCardSeen()]
+
+
+class TestTextOfADeviceServer:
+    """Where every byte is a button, its letters are no presses."""
+
+    DEFAULT = ButtonsOptions(lines=False)
+
+    @given(
+        st.sampled_from([b"Port already in use\r\n", b"Connected to TTYS0\r\n", b"\r\nBUSY\r\n"]),
+        st.lists(st.integers(0, 20), max_size=4),
+        st.integers(1, 4),
+    )
+    def test_it_presses_no_button_before_the_first_press(
+        self, text: bytes, cuts: list[int], times: int
+    ) -> None:
+        decoder, now = ButtonsDecoder(self.DEFAULT), 0.0
+        for _ in range(times):
+            for one, other in pairwise([0, *sorted(cuts), len(text)]):
+                now += 0.02
+                assert observations(decoder, text[one:other], now) == []
+            now += 5
+            assert observations(decoder, b"", now) == []
+        assert observations(decoder, b"N", now + 1) == []
+        assert observations(decoder, b"", now + 1.2) == [NoMoreBets()]
+        assert observations(decoder, b"O", now + 2) == [BettingOpen()]
+
+    def test_a_line_that_is_opened_again_begins_again(self) -> None:
+        decoder = ButtonsDecoder(self.DEFAULT)
+        decoder.feed(b"N", 1.0)
+        decoder.feed(b"", 2.0)
+        decoder.reset()
+        assert observations(decoder, b"Port already in use\r\n", 3.0) == []
+        assert observations(decoder, b"", 4.0) == []
+
+    def test_a_bouncing_first_press_is_one(self) -> None:
+        decoder = ButtonsDecoder(self.DEFAULT)
+        frames = [*decoder.feed(b"NN", 1.0), *decoder.feed(b"N", 1.05), *decoder.feed(b"", 1.3)]
+        assert [frame.kind for frame in frames] == ["frame", "repeat", "repeat"]
+        assert [frame.received for frame in frames] == [1.05] * 3
 
 
 def test_a_bouncing_contact_is_one_press() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import pytest
 from click.testing import CliRunner
@@ -49,6 +49,10 @@ def subject_of(driver: str, seed: int) -> Subject:
 @pytest.mark.parametrize("seed", range(volume(1, 10)))
 def test_our_own_drivers_keep_them(driver: str, promise: Promise, seed: int) -> None:
     promise(subject_of(driver, seed))
+
+
+def is_card(each: Observation) -> TypeGuard[CardDrawn]:
+    return isinstance(each, CardDrawn)
 
 
 class NoOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -130,6 +134,12 @@ class StampsTimes(Lines):
         return (CardDrawn(card=Card("9S"), at="2026-01-01T00:00:00Z"),)
 
 
+class TagsAlike(Lines):
+    def meaning(self, raw: bytes) -> tuple[Observation, ...]:
+        cards = super().meaning(raw)
+        return tuple(CardDrawn(card=each.card, tag="04") for each in cards if is_card(each))
+
+
 class CountsNoise(Lines):
     """The meaning of a frame depends on the noise before it."""
 
@@ -170,6 +180,7 @@ def of_decoder(kind: type[Lines], folder: Path, text: bytes = b"9S\nKD\n9S\n??\n
         (ReportsResults, "signals_are_declared", 'gives {"type":"result"}, but its signals lack'),
         (VoidsRounds, "signals_are_declared", "which only an operator may order"),
         (StampsTimes, "signals_are_declared", "with `at` or `source`"),
+        (TagsAlike, "a_tag_has_one_face", "cards.cap: tag 04 is 9S, and later KD"),
         (CountsNoise, "frames_mean_the_same_alone", "cards.cap: without its repeats and noise"),
         (
             Lines,

@@ -27,6 +27,8 @@ from tests.each_case import each_case
 ACE = CardDrawn(card=Card("AS"))
 TEN = CardDrawn(card=Card("10H"))
 TAGS = {"04:a2:b3:c4": "AS", "04A2B3C5": "10H"}
+ACE_BY_TAG = CardDrawn(card=Card("AS"), tag="04A2B3C4")
+TEN_BY_TAG = CardDrawn(card=Card("10H"), tag="04A2B3C5")
 
 
 def decoder(**options: Any) -> Decoder:  # noqa: ANN401 - as in a configuration
@@ -55,9 +57,14 @@ def said(data: bytes, **options: Any) -> list[Observation]:  # noqa: ANN401 - as
         ({"type": "card", "card": "as"}, ACE),
         ({"card": "TH"}, TEN),
         ({"card": "H10", "battery": [1, {"x": None}]}, TEN),
-        ({"type": "card", "card_uid": "04A2B3C4"}, ACE),
-        ({"card_uid": "04 a2 b3 c5"}, TEN),
-        ({"card_uid": "0400"}, Unreadable()),
+        ({"type": "card", "card_uid": "04A2B3C4"}, ACE_BY_TAG),
+        ({"card_uid": "04 a2 b3 c5"}, TEN_BY_TAG),
+        ({"card_uid": "04 a2 b3 c5", "card": "KD"}, TEN_BY_TAG),
+        ({"card_uid": "0400", "card": "KD"}, CardDrawn(card=Card("KD"), tag="0400")),
+        ({"card_uid": "0400"}, Unreadable(tag="0400")),
+        ({"card_uid": "0" * 129}, Unreadable()),
+        ({"card_uid": ":"}, Unreadable()),
+        ({"type": "burn", "card_uid": "0400"}, CardDrawn(role=Role.BURN, tag="0400")),
         ({"card": None}, Unreadable()),
         ({"type": "card"}, Unreadable()),
         ({"type": "card", "card": 7}, Unreadable()),
@@ -88,7 +95,7 @@ def test_what_is_no_news_is_only_counted(data: bytes) -> None:
 def test_the_names_of_the_fields_can_be_set() -> None:
     names = {"type_field": "t", "card_field": "face", "uid_field": "uid", "seq_field": "n"}
     data = line(t="card", face="AS", n=1) + line(t="card", uid="04A2B3C5", n=3)
-    assert said(data, cards=TAGS, **names) == [ACE, Gap(), TEN]
+    assert said(data, cards=TAGS, **names) == [ACE, Gap(), TEN_BY_TAG]
     with pytest.raises(UserError, match="seq: named twice; expected a name of its own for each"):
         decoder(type_field="seq")
 
@@ -155,7 +162,7 @@ class TestRepeats:
         for n in range(40):
             uid = ("04A2B3C4", "04A2B3C5")[n % 2]
             heard += reader.feed(line(card_uid=uid), 1 + n * 0.2)
-        assert [each for frame in heard for each in frame.observations] == [ACE, TEN]
+        assert [each for frame in heard for each in frame.observations] == [ACE_BY_TAG, TEN_BY_TAG]
 
     def test_a_tag_that_flickers_is_one_card(self) -> None:
         reader = decoder(cards=TAGS)
@@ -163,7 +170,7 @@ class TestRepeats:
         for n in range(20):
             heard += reader.feed(line(type="removed", card_uid="04A2B3C4"), 5 + n)
             heard += reader.feed(line(card_uid="04A2B3C4"), 5.9 + n)
-        assert [each for frame in heard for each in frame.observations] == [ACE]
+        assert [each for frame in heard for each in frame.observations] == [ACE_BY_TAG]
 
     def test_five_of_a_name_slower_than_the_cooldown_are_five_cards(self) -> None:
         reader = decoder()
@@ -174,7 +181,12 @@ class TestRepeats:
         self,
     ) -> None:
         assert said(card() + card()) == [ACE, Gap()]
-        assert said(line(card_uid="04A2B3C4") * 2, cards=TAGS) == [ACE]
+        assert said(line(card_uid="04A2B3C4") * 2, cards=TAGS) == [ACE_BY_TAG]
+
+    def test_numbers_that_several_cards_have_are_no_tags(self) -> None:
+        data = line(card_uid="04A2B3C4")
+        assert said(data, cards=TAGS, unique_codes=False) == [ACE]
+        assert said(data * 2, cards=TAGS, unique_codes=False) == [ACE, Gap()]
 
     def test_a_cooldown_of_nought_counts_all(self) -> None:
         assert said(card() + card(), resend_cooldown=0) == [ACE, ACE]

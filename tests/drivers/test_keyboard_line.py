@@ -24,6 +24,7 @@ from drivers import (
     LineError,
     LineSettings,
     OpensLine,
+    TypesCodes,
     check_url,
     create_driver,
     keyboard_line,
@@ -33,6 +34,7 @@ from drivers.keyboard_line import KEYS, UNKNOWN_KEY, KeyText
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, NoMoreBets, Result, Unreadable
+from tests.each_case import each_case
 
 HEADER = Path("/usr/include/linux/input-event-codes.h")
 EVENT = struct.Struct("@llHHi")
@@ -46,6 +48,17 @@ NAMES |= {"/": "KEY_SLASH"}
 KEYPAD = {each: f"KEY_KP{each}" for each in "0123456789"}
 KEYPAD |= {"-": "KEY_KPMINUS", "+": "KEY_KPPLUS", ".": "KEY_KPDOT", "\r": "KEY_KPENTER"}
 KEYPAD |= {"/": "KEY_KPSLASH", "*": "KEY_KPASTERISK", "=": "KEY_KPEQUAL", ",": "KEY_KPCOMMA"}
+
+
+FRENCH = dict(zip("AZQWM", "QWAZ:", strict=True))
+"""What the keys of letters on a French keyboard type, with Shift, on one of the United States."""
+
+
+def typed_in_french(text: str, *, keypad: bool) -> str:
+    """Return what a scanner with a French keyboard types; digits of a keypad, or of its row."""
+    row = dict(zip("1234567890", "!@#$%^&*()", strict=True))
+    digits = {} if keypad else row
+    return "".join((FRENCH | digits).get(each, each) for each in text)
 
 
 def keys_of(text: str) -> list[tuple[int, int]]:
@@ -104,6 +117,67 @@ def test_modifiers_and_other_keys(events: list[tuple[int, int]], text: str) -> N
 @given(st.lists(st.tuples(st.integers(0, 0x2FF), st.integers(-1, 3))))
 def test_any_events_give_ascii(events: list[tuple[int, int]]) -> None:
     assert typed(events).isascii()
+
+
+class TestLayout:
+    """A scanner that is set to a French keyboard, on a computer that reads one of the USA."""
+
+    def read(self, *, keypad: bool) -> dict[Card, Card | None]:
+        """Return what is read of each card, after a card that is the same on both keyboards."""
+        found = {}
+        for card in Card:
+            decoder = create_driver("keyboard").decoder()
+            decoder.feed(b"KC\r", 0.0)
+            keys = keys_of(typed_in_french(str(card), keypad=keypad) + "\r")
+            (frame,) = decoder.feed(typed(keys).encode(), 9.0)
+            found[card] = getattr(frame.observations[-1], "card", None)
+        return found
+
+    def test_with_keypad_digits_aces_and_queens_are_exchanged_and_are_cards(self) -> None:
+        exchanged = {card: read for card, read in self.read(keypad=True).items() if read != card}
+        other = {"A": "Q", "Q": "A"}
+        assert exchanged == {
+            card: Card(other[card.rank] + card.suit) for card in Card if card.rank in other
+        }
+
+    def test_with_the_digits_of_its_row_no_card_with_a_number_is_read(self) -> None:
+        read = self.read(keypad=False)
+        assert {card for card in read if card.rank.isdigit()} == {
+            card for card, found in read.items() if found is None
+        }
+
+    @each_case(
+        "options, warns",
+        [
+            ({}, True),
+            ({"codes": "suit-rank"}, True),
+            ({"codes": "a01"}, False),
+            ({"layout": "us"}, False),
+            ({"cards": {"731": "AS", "732": "QS"}}, False),
+            ({"cards": {"1a": "AS", "1q": "QS"}}, True),
+            ({"cards": {"1a": "AS", "1q": "AS"}}, False),
+            ({"cards": {"x1W": "AS", "x1Z": "2S"}}, True),
+        ],
+    )
+    def test_codes_that_another_layout_exchanges_are_known(
+        self, options: dict[str, object], *, warns: bool
+    ) -> None:
+        driver = create_driver("keyboard", options)
+        assert isinstance(driver, TypesCodes)
+        assert driver.may_exchange_cards is warns
+
+    @each_case("learner, warns", [("keyboard", False), ("line-scanner", True)])
+    def test_a_table_that_the_scanner_typed_needs_no_check(
+        self, learner: str, *, warns: bool, tmp_path: Path
+    ) -> None:
+        profile = tmp_path / "deck.toml"
+        profile.write_text(
+            f'version = 1\ndate = "2026"\ndriver = "{learner}"\ndecks = 1\ncodes = 2\n'
+            'hash = "x"\n[cards]\nQS = "AS"\nAS = "QS"\n'
+        )
+        driver = create_driver("keyboard", {"cards_file": str(profile)})
+        assert isinstance(driver, TypesCodes)
+        assert driver.may_exchange_cards is warns
 
 
 class Device:
@@ -300,9 +374,11 @@ def test_a_keypad_is_a_box_of_buttons(device: Device) -> None:
     keys = {"1": "player", "enter": "result", "+": "no_more_bets"}
     driver = create_driver("buttons", {"keys": keys, "lines": False})
     line = open_transport(f"keyboard:{device.path}", driver.line)
-    device.send((1, 78, 1), (1, 78, 0), (1, 79, 1), (1, 96, 1))
-    seen = [
-        each for frame in driver.decoder().feed(line.read(), 1.0) for each in frame.observations
-    ]
+    decoder = driver.decoder()
+    device.send((1, 78, 1), (1, 78, 0))
+    frames = [*decoder.feed(line.read(), 1.0), *decoder.feed(b"", 2.0)]
+    device.send((1, 79, 1), (1, 96, 1))
+    frames += decoder.feed(line.read(), 3.0)
+    seen = [each for frame in frames for each in frame.observations]
     assert seen == [NoMoreBets(), Result(outcome="player"), Result()]
     line.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -97,6 +97,38 @@ def test_the_letter_a_is_spades_in_the_table_a01() -> None:
     data = b"A01\rA13\rH01\rC01\rD13\r"
     cards = [getattr(each, "card", None) for each in said(data, codes="a01")]
     assert cards == [Card("AS"), Card("KS"), Card("AH"), Card("AC"), Card("KD")]
+
+
+class TestUniqueCodes:
+    """Where every card has a code of its own, the code is the tag of the card."""
+
+    CARDS: ClassVar[dict[str, str]] = {"731-1": "4S", "731-2": "4S"}
+
+    def test_each_code_is_a_tag(self) -> None:
+        found = said(b"731-1\r731-2\r731-9\r", cards=self.CARDS, unique_codes=True)
+        four = Card("4S")
+        tagged = [CardDrawn(card=four, tag="731-1"), CardDrawn(card=four, tag="731-2")]
+        assert found == [*tagged, Unreadable(tag="731-9")]
+
+    def test_what_is_sent_for_an_unread_card_is_none(self) -> None:
+        found = said(b"731-1\rNOREAD\r", cards=self.CARDS, unique_codes=True)
+        assert found[1:] == [Unreadable()]
+
+    def test_without_time_between_them_two_are_one_card_and_no_gap(self) -> None:
+        found = said(b"731-1\r731-1\r", cards=self.CARDS, unique_codes=True)
+        assert found == [CardDrawn(card=Card("4S"), tag="731-1")]
+        row = said(b"731-1731-1", cards=self.CARDS, unique_codes=True, preset="no-terminator")
+        assert row == found
+
+    def test_a_capture_given_away_has_codes_that_are_not_unique(self) -> None:
+        options = scanner(cards=self.CARDS, unique_codes=True).anonymised_options
+        assert create_driver("line-scanner", options).decoder().feed(b"4S\r", 1.0)[
+            0
+        ].observations == (FOUR,)
+
+    def test_a_code_that_is_too_long_for_a_tag_is_refused(self) -> None:
+        with pytest.raises(UserError, match="expected at most 128 characters"):
+            scanner(cards={"7" * 129: "4S"})
 
 
 class TestSilence:

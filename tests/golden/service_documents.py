@@ -6,6 +6,7 @@ product's own code without a line, a broker or a thread.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,13 @@ def _devices() -> Iterator[str]:
     state = SimpleNamespace(seq=6, readers=records)
     table = SimpleNamespace(state=state, deals_face_down=False)
     core: Any = SimpleNamespace(
-        alarm=None, clock_alarm=None, fault=None, flood=None, notice=None, table=table
+        alarm=None,
+        clock_alarm=None,
+        fault=None,
+        flood=None,
+        notice=None,
+        repeats=Counter(),
+        table=table,
     )
     said: list[str] = []
     publisher: Any = SimpleNamespace(

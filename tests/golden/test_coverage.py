@@ -47,6 +47,7 @@ NOT_IN_EVENTS = {
     "foreign_session",
     "internal_error",
     "journal_went_back",
+    "keyboard_layout",
     "message_too_large",
     "not_applied",
     "not_recorded",

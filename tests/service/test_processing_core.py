@@ -100,6 +100,19 @@ def test_a_reader_gives_no_order_that_needs_an_operator(bench: Bench) -> None:
     ]
 
 
+def test_a_tag_again_is_counted_and_is_known_after_a_restart(bench: Bench) -> None:
+    ace = CardDrawn(card=Card("AS"), tag="04A2B3C4")
+    assert "card_dealt" in bench.see(ace)
+    bench.pass_by(2)
+    assert bench.see(ace) == []
+    assert bench.core.repeats == {"shoe": 1}
+    assert bench.log()[-1]["tag"] == "04A2B3C4"
+    bench.core.close()
+    bench.start()
+    assert bench.see(ace) == []
+    assert bench.core.repeats == {"shoe": 1}
+
+
 def test_a_start_is_a_session_and_a_gap(tmp_path: Path) -> None:
     bench = Bench(configure(tmp_path / "table", 'name = "High limit"\nhouse = "chickasaw"'))
     bench.close()

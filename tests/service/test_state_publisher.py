@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from drivers import Counts, Reader
+from shoe_daemon.game import Card
 from shoe_daemon.journal.signatures import read_signatures
 from shoe_daemon.mqtt.document_and_reply_queues import Document
 from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table import Detail
-from shoe_daemon.table.observations import Command, CutCardSeen, Observation, Result
+from shoe_daemon.table.observations import CardDrawn, Command, CutCardSeen, Observation, Result
+from tests.each_case import each_case
 from tests.game.reference_roads import reference_roads
 from tests.journal.signing_keys import write_key
 from tests.service.daemon_process import configure
@@ -101,6 +105,28 @@ def test_the_past_is_told_when_it_changes_and_only_then(tmp_path: Path) -> None:
     hall.order(Command(name="undo", operator="ann", reason="a test"))
     assert hall.publisher.last("roads")["counts"] == reference_roads("Pn")["counts"]
     assert hall.told() == [*PAST]
+    hall.close()
+
+
+def test_a_card_that_its_tag_shows_again_is_a_repeat_of_its_reader(tmp_path: Path) -> None:
+    hall = Hall(configure(tmp_path / "table"))
+    reader = cast("Reader", SimpleNamespace(name="shoe", counts=Counts(frames=3, repeats=4)))
+    for _ in range(3):
+        hall.see(CardDrawn(card=Card("AS"), tag="04A2B3C4"))
+    assert hall.bulletin.reader_counts(reader) == Counts(frames=3, repeats=6)
+    hall.close()
+
+
+@each_case("options, code", [("", "keyboard_layout"), ('layout = "us"', None)])
+def test_a_scanner_whose_layout_was_not_checked_is_an_alarm_of_the_table(
+    options: str, code: str | None, tmp_path: Path
+) -> None:
+    reader = (
+        f'[[reader]]\ndriver = "keyboard"\nport = "/dev/input/event0"\noptions = {{{options}}}'
+    )
+    config = configure(tmp_path / f"table-{code}", reader)
+    hall = Hall(config)
+    assert hall.publisher.last("state")["detail_code"] == code
     hall.close()
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from shoe_daemon.game import Action, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.readers import tags
 from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import shoe_lifecycle
@@ -143,6 +144,7 @@ def _carry_card(context: TableContext, alert: OpenAlert) -> None:
     if round_ is not None and card is not None:
         round_.excess.remove(card)
         context.state.seed = card
+        tags.carry_card(context, card)
 
 
 def _carry_as_dummy(context: TableContext, alert: OpenAlert) -> None:

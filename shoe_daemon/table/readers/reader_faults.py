@@ -27,6 +27,7 @@ from shoe_daemon.table.readers import (
     checker_comparison,
     main_reader_replacement,
     reader_status,
+    tags,
 )
 from shoe_daemon.table.rounds import (
     card_draw,
@@ -185,7 +186,9 @@ def apply_unreadable_card(context: TableContext, obs: Unreadable) -> None:
         if faces_known_later.unread_card_on(round_, obs.slot) is not None:
             return
         round_.unread_pending = False
-    card_draw.apply_drawn_card(context, DrawnCard(declared=obs.slot, unread=True))
+    card_draw.apply_drawn_card(
+        context, DrawnCard(declared=obs.slot, unread=True, tag=tags.tag_key(obs))
+    )
 
 
 def compare_checker_card(context: TableContext, source: str | None, face: Card | None) -> bool:
@@ -233,6 +236,7 @@ def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
         _set_excess_face(context, obs.card)
     else:
         apply_outside_card(context, obs.card)
+    tags.withdraw_excess_cards(context, obs.card)
     alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     if alert is not None:
         alerts.close_alert(context, alert, "burn_card", "the reader saw the card withdrawn")
@@ -246,11 +250,11 @@ def _is_excess_decided(context: TableContext, face: Card | None) -> bool:
     )
 
 
-def apply_outside_card(context: TableContext, face: Card | None) -> None:
+def apply_outside_card(context: TableContext, face: Card | None, tag: str | None = None) -> None:
     """Apply a card drawn outside the game: an excess card."""
     if context.state.shoe is None:
         shoe_lifecycle.start_shoe(context, announced=False)
-    placement.record_excess_card(context, context.state.round, DrawnCard(face))
+    placement.record_excess_card(context, context.state.round, DrawnCard(face, tag=tag))
 
 
 def _set_excess_face(context: TableContext, face: Card | None) -> None:
@@ -274,6 +278,8 @@ def apply_carried_card(context: TableContext, obs: Carried) -> None:
     card, context.state.seed = context.state.seed, None
     if card is None and round_ is not None and round_.excess:
         card = round_.excess.pop()
+    if card is not None:
+        tags.carry_card(context, card)
     face = obs.card or (None if card is None else card.face)
     card_draw.apply_drawn_card(context, DrawnCard(face, obs.slot), carried=card or True)
     if alert is not None and alert in context.state.alerts:
