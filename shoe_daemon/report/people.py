@@ -26,7 +26,7 @@ from shoe_daemon.report.shift_report_model import (
     Reversal,
     ShiftIncident,
 )
-from shoe_daemon.table import COMMANDS, DETAIL_TEMPLATES, Command, events, to_microseconds
+from shoe_daemon.table import COMMANDS, DETAIL_TEMPLATES, Command, to_microseconds
 
 WRONG_PIN: Final = "refused_wrong_pin"
 
@@ -82,13 +82,10 @@ class PeopleFold:
 
     def __init__(self) -> None:
         self._places: dict[int, tuple[int | None, int | None]] = {}
-        self._shoe_starts: list[int] = []
 
     def take(self, caused: CausedEvent) -> None:
         """Process the next event."""
         event = caused.event
-        if isinstance(event.data, events.ShoeStarted):
-            self._shoe_starts.append(caused.observation)
         if caused.order is not None and event.round is not None:
             self._places.setdefault(caused.observation, (event.shoe, event.round))
 
@@ -100,13 +97,8 @@ class PeopleFold:
 
         ``undo`` takes back the latest command of the shoe that can be undone.
         """
-        starts = iter(self._shoe_starts)
-        next_start = next(starts, None)
         standing: list[_Decision] = []
         for number, command in commands:
-            while next_start is not None and next_start <= number:
-                standing.clear()
-                next_start = next(starts, None)
             if command.refused is not None:
                 continue
             earlier = None

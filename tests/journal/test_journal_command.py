@@ -250,5 +250,7 @@ def test_refold_compares_with_the_table_of_today(tmp_path: Path) -> None:
 def test_refold_says_which_event_differs(path: Path) -> None:
     result = run("verify", path, "--refold")
     assert result.exit_code == 1
-    assert "BROKEN at observation 1: event 1 is {" in result.stdout
+    assert (
+        "BROKEN at observation 1, shoe 1, 2027-01-15T08:00:00.250Z: event 1 is {" in result.stdout
+    )
     assert ", but folding gives missing" in result.stdout
