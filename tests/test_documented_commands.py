@@ -37,7 +37,7 @@ def test_a_table_is_installed_watched_and_given_orders(computer: Computer, shoe:
     assert "Baccarat 7" in watched
     assert "live" in watched
     assert "shoe/v1/casino/table-7/state {" in heard
-    assert "journal.db: good" in verified
+    assert "journal.db: unchanged up to event " in verified
     heard = computer.follow_lines("docs/mqtt.md", "# MQTT", "## Topics")[1]
     assert "shoe/v1/casino/table-7/status {" in heard
     # The table answers all of them, and refuses: there is no round 12, for instance.

@@ -29,7 +29,8 @@ from shoe_daemon.operators import hash_pin
 from shoe_daemon.report.shift_html import shift_page
 from shoe_daemon.report.shift_period import Period
 from shoe_daemon.report.shift_report import read_shift
-from shoe_daemon.table.observations import Link
+from shoe_daemon.table import make_detail
+from shoe_daemon.table.observations import Command, Link
 from tests.brokers import Listener, free_port, wait_for
 from tests.browser.chrome import SIZES, browse, watch
 from tests.browser.live_tables import Stage, Table, set_stage, simulated
@@ -262,7 +263,12 @@ def _shift(folder: Path, browser: Browser) -> None:
             writer.order("dealer", dealer=dealer)
             writer.deal(Settings(shoes=1, seed=SEED + number, faults=_FAULTS, fault_rate=0.08))
             writer.say(Link(up=number != 1), after=150)
-    period = Period(START, writer.now, UTC)
+        for _ in range(2):
+            wrong = make_detail("refused_wrong_pin").text
+            writer.say(Command(name="void_round", operator="ann", refused=wrong), after=8)
+        writer.order("void_round", after=8, reason="A card fell to the floor.")
+        writer.order("undo", after=30, reason="It was the round before.")
+    period = Period(START, writer.now + 1_000_000, UTC)
     page_file = folder / "shift.html"
     page_file.write_text(shift_page(read_shift([path], period), UTC), encoding="utf-8")
     with watch(browser, device_scale_factor=1) as watched:

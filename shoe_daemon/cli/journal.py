@@ -53,10 +53,11 @@ def command() -> None:
 @click.pass_context
 def verify(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401 - options, by name
     """
-    Walk the hash chain and say the first place where it breaks.
+    Walk the hash chain and print each place where it breaks.
 
-    With --key, compare it with the signatures that the daemon made at the end of each
-    shoe: a chain that was computed again has no valid signatures.
+    A chain that was cut at its end is valid: --head or --key proves the end. With --key,
+    compare it with the signatures that the daemon made at the end of each shoe: a chain
+    that was computed again has no valid signatures.
 
     Ends with 1 where it is broken or not proved, and with 2 where FILE is no journal.
     """

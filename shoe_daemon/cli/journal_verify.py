@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import click
 import msgspec
@@ -32,6 +32,7 @@ _PICTURES: Final = "the lines were decoded again; the pictures are not part of t
 class _Found(NamedTuple):
     """The results of all comparisons; None for one not asked for, or not possible."""
 
+    wanted: bytes | None
     chain: ChainVerdict
     signed: SignatureVerdict | None
     again: RefoldResult | None
@@ -41,10 +42,23 @@ class _Found(NamedTuple):
     def broken(self) -> JournalFault | None:
         return self.chain.broken or (self.again.broken if self.again else None)
 
-    def is_good(self, *, head_wanted: bool) -> bool:
+    @property
+    def end_proved_by(self) -> Literal["head", "key"] | None:
+        """What proves that the last row is the end: the given head, or a signature of it."""
+        if self.chain.broken:
+            return None
+        head = self.chain.hash.hex()
+        if self.wanted == self.chain.hash:
+            return "head"
+        signed = self.signed
+        is_signed = signed and signed.verified and not signed.fault and signed.last
+        return "key" if is_signed and is_signed.head == head else None
+
+    @property
+    def is_good(self) -> bool:
         return (
             not self.broken
-            and (not head_wanted or self.chain.found_at is not None)
+            and (self.wanted is None or self.chain.found_at is not None)
             and (self.signed is None or self.signed.fault is None)
             and (self.clips is None or self.clips.is_good)
         )
@@ -77,12 +91,8 @@ def verify_journal(  # noqa: PLR0913 - the options of the command
             with os_errors_at(f"--clips {clips}"):
                 videos = check_clips(clip_records(reader), clips, first_kept(reader))
             found = found._replace(clips=videos)
-    good = found.is_good(head_wanted=wanted is not None)
-    if as_json:
-        click.echo(_json(found, good=good))
-    else:
-        click.echo("\n".join(_lines(file, found, head)))
-    return 0 if good else 1
+    click.echo(_json(found) if as_json else "\n".join(_lines(file, found)))
+    return 0 if found.is_good else 1
 
 
 def _compare(
@@ -99,7 +109,7 @@ def _compare(
     if refold and not verdict.broken:
         with progress_display("decoding and folding again") as progress:
             again = check_again(reader, _decoder_of, progress=progress)
-    return _Found(verdict, signed, again, None)
+    return _Found(wanted, verdict, signed, again, None)
 
 
 def _public_key(path: Path) -> Callable[[Signature], bool]:
@@ -173,12 +183,13 @@ class _Decoder:
         self._decoder.reset()
 
 
-def _json(found: _Found, *, good: bool) -> bytes:
+def _json(found: _Found) -> bytes:
     answer = msgspec.to_builtins(found.chain, builtin_types=(bytes,))
     answer |= {
         "broken": msgspec.to_builtins(found.broken),
         "clips": msgspec.to_builtins(found.clips),
-        "good": good,
+        "end_proved_by": found.end_proved_by,
+        "good": found.is_good,
         "hash": found.chain.hash.hex(),
         "refold": msgspec.to_builtins(found.again),
         "signatures": msgspec.to_builtins(found.signed),
@@ -186,21 +197,23 @@ def _json(found: _Found, *, good: bool) -> bytes:
     return msgspec.json.encode(answer, order="sorted")
 
 
-def _lines(file: Path, found: _Found, head: str | None) -> Iterator[str]:
+def _lines(file: Path, found: _Found) -> Iterator[str]:
     verdict, signed = found.chain, found.signed
-    yield f"{file}: {_summary(found, head)}"
+    yield f"{file}: {_summary(found)}"
     holding = (
         f"{verdict.events:,} events of {verdict.observations:,} observations,"
         f" {verdict.captures:,} captures, {verdict.checkpoints:,} checkpoints"
     )
-    rows = [("holds", holding), ("head", verdict.hash.hex())]
+    before = ", before the first break" if verdict.broken else ""
+    rows = [("holds", holding + before), ("head", verdict.hash.hex() + before)]
     if (anchor := verdict.anchor) is not None:
         removed = f"shoes up to {anchor.shoe:,}, events up to {anchor.seq:,}, at {anchor.at}"
         rows.append(("removed", removed))
     if verdict.found_at:
         rows.append(("found", f"the hash that was asked for, at {verdict.found_at}"))
     if signed and signed.last:
-        rows.append(("signed", _signed(signed, verdict.events)))
+        rows.append(("signed", _signed(signed, verdict)))
+    rows += _break_rows(verdict)
     if found.again:
         rows += _refold_rows(found.again)
     if found.clips:
@@ -209,30 +222,46 @@ def _lines(file: Path, found: _Found, head: str | None) -> Iterator[str]:
     yield from table_lines(rows)
 
 
-def _signed(signed: SignatureVerdict, events: int) -> str:
+def _break_rows(verdict: ChainVerdict) -> Iterator[tuple[str, str]]:
+    if verdict.break_count > 1:
+        yield "breaks", f"{verdict.break_count:,}; the rows between two of them are unchanged"
+        yield from (("break", str(each)) for each in verdict.breaks)
+        if unlisted := verdict.break_count - len(verdict.breaks):
+            yield "break", f"and {unlisted:,} more"
+
+
+def _signed(signed: SignatureVerdict, chain: ChainVerdict) -> str:
     last = signed.last
     if last is None:
         return "nothing"
     kind = "valid signatures" if signed.verified else "signatures, not compared with a key (--key)"
     count = f"{signed.signatures:,} {kind}; the last"
-    return f"{count} covers event {last.seq:,} of {events:,}, {last.at}"
+    rest = "" if last.head == chain.hash.hex() else "; what follows is chained, not signed"
+    return f"{count} covers event {last.seq:,} of {chain.seq:,}, {last.at}{rest}"
 
 
-def _summary(found: _Found, head: str | None) -> str:
+def _summary(found: _Found) -> str:
     broken, again, signed = found.broken, found.again, found.signed
     if broken:
-        return f"BROKEN at {broken.row}: {broken.what}"
-    if head and not found.chain.found_at:
-        return f"{head} stands nowhere in it: it is another journal, or cut short"
+        return f"BROKEN at {broken}"
+    if found.wanted and not found.chain.found_at:
+        return f"{found.wanted.hex()} is nowhere in it: it is another journal, or cut short"
     if signed and signed.fault:
         return f"NOT PROVED: {signed.fault}"
     if found.clips and not found.clips.is_good:
         return (
             "the chain is good; clips were changed or deleted, or are none of this journal (below)"
         )
+    unchanged = f"unchanged up to event {found.chain.seq:,}"
+    ends = {
+        "head": "its last row has the given head",
+        "key": "its last row is signed",
+        None: "its end is not proved",
+    }
+    differs = ""
     if again and again.other_versions:
-        return "the chain is good; another version of the program wrote other events (below)"
-    return "good"
+        differs = "; another version of the program wrote other events (below)"
+    return f"{unchanged}; {ends[found.end_proved_by]}{differs}"
 
 
 def _clip_rows(videos: ClipVerdict) -> Iterator[tuple[str, str]]:

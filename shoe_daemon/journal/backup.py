@@ -133,7 +133,7 @@ def _verified(path: Path, progress: Progress) -> Head:
         signed = check_signatures(reader.connection, reader.identity, None)
         fault = signed.fault if verdict.broken is None else None
         if verdict.broken is not None:
-            fault = f"BROKEN at {verdict.broken.row}: {verdict.broken.what}"
+            fault = f"BROKEN at {verdict.broken}"
         if fault is not None:
             raise UserError(f"the copy is not valid: {fault}", exit_status=1)
         return reader.head()

@@ -5,9 +5,9 @@ observations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,13 +16,18 @@ from shoe_daemon import __version__
 from shoe_daemon.journal.journal_reader import Capture, JournalReader, ObservationRow, fold_table
 from shoe_daemon.journal.raw_bytes_check import DecoderOf, RawCheck, RawVerdict
 from shoe_daemon.journal.start_after_pruning import read_anchor
-from shoe_daemon.journal.verify import FaultFound, JournalFault, RowQueue
+from shoe_daemon.journal.verify import FaultFound, JournalFault
 from shoe_daemon.table import Gap, Session, Table, encode_event, was_applied
 
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and the total."""
 
 _PROGRESS_EVERY: Final = 1000
+
+_PLACE: Final = """
+    SELECT shoe, round, CAST(at AS BLOB) FROM event
+    WHERE seq BETWEEN ?1 AND ?1 + 1 AND observation <= ?2 ORDER BY seq DESC LIMIT 1
+"""
 
 
 class OtherVersion(Struct, frozen=True):
@@ -75,6 +80,24 @@ def refold(
     return _Refold(reader, decoder_of, program).run(progress)
 
 
+Row = TypeVar("Row")
+
+
+class RowQueue(Generic[Row]):
+    """Rows in order, of which the next is known."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self.next = next(rows, None)
+
+    def take_while(self, belongs: Callable[[Row], bool]) -> Iterator[Row]:
+        """Yield rows while they belong; the first other row stays in `next`."""
+        while self.next is not None and belongs(self.next):
+            row = self.next
+            self.next = next(self._rows, None)
+            yield row
+
+
 class _Refold:
     def __init__(self, reader: JournalReader, decoder_of: DecoderOf, program: str) -> None:
         self._reader = reader
@@ -86,7 +109,7 @@ class _Refold:
         self._parts: list[OtherVersion] = []
         self._part_begins = 1
         self._in_part = False
-        self._seq = self._same = 0
+        self._seq = self._same = self._observation = 0
         self._unproved_until = 0
         if (anchor := read_anchor(reader.connection)) is not None:
             # The state at the anchor is unknown: the comparison begins at the first checkpoint.
@@ -99,10 +122,18 @@ class _Refold:
         try:
             self._walk(progress)
         except FaultFound as found:
-            broken = found.fault
+            broken = self._placed(found.fault)
         return RefoldResult(
             broken, self._same, tuple(self._parts), self._program, self._raw.verdict()
         )
+
+    def _placed(self, fault: JournalFault) -> JournalFault:
+        """Return a fault with the shoe, round and time of its event, or of the one before it."""
+        row = self._reader.connection.execute(_PLACE, (self._seq, self._observation)).fetchone()
+        if row is None:
+            return fault
+        shoe, number, at = row
+        return replace(fault, shoe=shoe, round=number, at=at.decode())
 
     def _walk(self, progress: Progress) -> None:
         head = self._reader.head()
@@ -111,6 +142,7 @@ class _Refold:
         for row, following in pairwise(chain(rows, [None])):
             if row is None:
                 break
+            self._observation = row.id
             self._decode(captures, row.id)
             if isinstance(row.observation, Session):
                 self._begin(row.id, row.observation)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Final, Generic, TypeVar
+from heapq import merge
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shoe_daemon.journal.entries_and_hash_chain import (
     capture_hash,
@@ -18,54 +21,95 @@ from shoe_daemon.journal.entries_and_hash_chain import (
 from shoe_daemon.journal.journal_database import SALTED_SINCE
 from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
+from shoe_daemon.table import to_microseconds
 
-_CAPTURES: Final = "SELECT id, at, source, bytes, after, hash, {salt} FROM capture ORDER BY id"
-_OBSERVATIONS: Final = """
-    SELECT id, at, source, type, body, capture, hash, {salt} FROM observation
-    WHERE id > ? ORDER BY id
+_QUERIES: Final = {
+    "observation": """
+        SELECT id, 4 * id AS place, at, source, type, body, capture, hash, {salt} FROM observation
+        WHERE id > ? ORDER BY id
+    """,
+    "event": """
+        SELECT seq, 4 * observation + 1 AS place, observation, at, shoe, round, type, body, hash,
+            {salt} FROM event ORDER BY seq
+    """,
+    "checkpoint": """
+        SELECT observation, 4 * observation + 2 AS place, seq, shoe, body, hash, {salt}
+        FROM checkpoint ORDER BY observation
+    """,
+    "capture": """
+        SELECT id, 4 * after + 3 AS place, at, source, bytes, after, hash, {salt} FROM capture
+        ORDER BY id
+    """,
+}
+"""The rows of each table; `place` is their order of writing."""
+
+_NEXT_EVENT: Final = """
+    SELECT observation, body FROM event WHERE seq > ? ORDER BY seq LIMIT 1
 """
-_EVENTS: Final = """
-    SELECT seq, observation, at, shoe, round, type, body, hash, {salt} FROM event ORDER BY seq
-"""
-_CHECKPOINTS: Final = """
-    SELECT observation, seq, shoe, body, hash, {salt} FROM checkpoint ORDER BY observation
-"""
+
+_LISTED: Final = 50
+"""The most breaks that are listed; all are counted."""
 
 _PROGRESS_EVERY: Final = 1000
 
 
 class JournalFault(Struct, frozen=True):
     """
-    The first row at which verification failed.
+    A row at which verification failed.
 
     Attributes:
         row: Table and number, such as ``event 8``.
         what: A sentence with the expected value.
+        shoe: The shoe and round of the row; of the event before it where the row has none.
+        at: When the row was written; None if its time cannot be read.
     """
 
     row: str
     what: str
+    shoe: int | None = None
+    round: int | None = None
+    at: str | None = None
+
+    def __str__(self) -> str:
+        """Return the place and what is wrong there, in one line."""
+        shoe = "" if self.shoe is None else f", shoe {self.shoe:,}"
+        number = "" if self.round is None else f", round {self.round:,}"
+        at = "" if self.at is None else f", {self.at}"
+        return f"{self.row}{shoe}{number}{at}: {self.what}"
 
 
 class ChainVerdict(Struct, frozen=True):
     """
-    The result of verifying the chain, with the numbers of valid rows.
+    The result of verifying the chain, with the numbers of valid rows before the first break.
+
+    A valid chain is unchanged as far as it goes. It does not prove its end: a chain whose last
+    rows were removed is valid.
 
     Attributes:
-        broken: The first fault; None if there is none.
-        hash: The hash of the last valid link.
+        breaks: The first 50 rows that do not follow from the row before them. Between two breaks
+            the rows are a valid chain by themselves.
+        break_count: How many there are.
+        seq: The last event before the first break.
+        hash: The hash of the last link before the first break.
         found_at: The row with the hash given as `find`; None if not found.
         anchor: Where the journal begins, if its oldest shoes were removed.
     """
 
-    broken: JournalFault | None
+    breaks: tuple[JournalFault, ...]
+    break_count: int
     captures: int
     observations: int
     events: int
     checkpoints: int
+    seq: int
     hash: bytes
     found_at: str | None
     anchor: Anchor | None = None
+
+    @property
+    def broken(self) -> JournalFault | None:
+        """The first break; None if there is none."""
+        return self.breaks[0] if self.breaks else None
 
 
 def verify(
@@ -76,6 +120,8 @@ def verify(
 ) -> ChainVerdict:
     """
     Verify the chain from its start, in one snapshot of a journal that may be written meanwhile.
+
+    After a break the rows that follow are verified as a chain of their own.
 
     `find` is a head hash noted elsewhere: if no row has it, the journal is another one, or
     truncated. `progress` is called with the observations done and their total.
@@ -91,7 +137,7 @@ def verify(
 
 
 class FaultFound(Exception):  # noqa: N818 - a finding, not a failure
-    """The first fault: `fault` names its row."""
+    """A fault: `fault` names its row."""
 
     def __init__(self, row: str, what: str) -> None:
         super().__init__(what)
@@ -119,27 +165,11 @@ _decode_observation = msgspec.json.Decoder(_ObservationBody).decode
 _decode_event = msgspec.json.Decoder(_EventBody).decode
 
 
-Row = TypeVar("Row")
 Body = TypeVar("Body")
 
 
-class RowQueue(Generic[Row]):
-    """Rows in order, of which the next is known."""
-
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows = rows
-        self.next = next(rows, None)
-
-    def take_while(self, belongs: Callable[[Row], bool]) -> Iterator[Row]:
-        """Yield rows while they belong; the first other row stays in `next`."""
-        while self.next is not None and belongs(self.next):
-            row = self.next
-            self.next = next(self._rows, None)
-            yield row
-
-
 class _Walk:
-    """One pass over the journal: counts valid rows and stops at the first fault."""
+    """One pass over the journal: counts valid rows up to the first break, and notes all breaks."""
 
     def __init__(
         self,
@@ -148,6 +178,7 @@ class _Walk:
         find: bytes | None,
         progress: Callable[[int, int], None],
     ) -> None:
+        self._connection = connection
         self._identity = reader.identity
         self._progress = progress
         (self._total,) = connection.execute(
@@ -156,66 +187,109 @@ class _Walk:
         self._find = find
         self._anchor = read_anchor(connection)
         self._hash = reader.identity.hash()
-        self._capture = self._observation = self._seq = 0
+        # The numbers of the last rows; None after a break, until the next row of the kind.
+        self._capture: int | None = 0
+        self._seq: int | None = 0
+        self._observation = 0
         if self._anchor is not None:
             self._hash = self._anchor.hash
             self._capture, self._observation = self._anchor.capture, self._anchor.observation
             self._seq = self._anchor.seq
+        self._last_seq = self._seq
+        self._last_event: _EventBody | None = None
         self._found_at = "start" if self._hash == find else None
-        self._events_seen = self._checkpoints_seen = 0
+        self._valid = Counter[str]()
         self._is_salted = False
+        self._breaks: list[JournalFault] = []
+        self._break_count = 0
         # A reader never migrates.
-        salt = "salt" if reader.version >= SALTED_SINCE else "NULL AS salt"
-        self._captures = RowQueue(connection.execute(_CAPTURES.format(salt=salt)))
-        self._observations = connection.execute(
-            _OBSERVATIONS.format(salt=salt), (self._observation,)
-        )
-        self._events = RowQueue(connection.execute(_EVENTS.format(salt=salt)))
-        self._checkpoints = RowQueue(connection.execute(_CHECKPOINTS.format(salt=salt)))
+        self._salt = "salt" if reader.version >= SALTED_SINCE else "NULL AS salt"
 
     def run(self) -> ChainVerdict:
-        """Verify up to the end or the first fault."""
-        broken = None
-        try:
-            self._walk()
-        except FaultFound as found:
-            broken = found.fault
-        anchor = self._anchor
-        return ChainVerdict(
-            broken,
-            self._capture - (anchor.capture if anchor else 0),
-            self._observation - (anchor.observation if anchor else 0),
-            self._events_seen,
-            self._checkpoints_seen,
-            self._hash,
-            self._found_at,
-            anchor,
+        """Verify up to the end."""
+        checks = {
+            "observation": self._check_observation,
+            "event": self._check_event,
+            "checkpoint": self._check_checkpoint,
+            "capture": self._check_capture,
+        }
+        before_break: ChainVerdict | None = None
+        for _, kind, row in merge(*map(self._rows, checks)):
+            try:
+                checks[kind](row)
+            except FaultFound as found:
+                before_break = before_break or self._verdict()
+                self._note(kind, row, found.fault)
+                self._begin_again(kind, row)
+            else:
+                self._valid[kind] += 1
+            if kind == "observation" and row["id"] % _PROGRESS_EVERY == 0:
+                self._progress(row["id"], self._total)
+        return replace(
+            before_break or self._verdict(),
+            breaks=tuple(self._breaks),
+            break_count=self._break_count,
+            found_at=self._found_at,
         )
 
-    def _walk(self) -> None:
-        self._follow_captures()
-        for observation in self._observations:
-            self._check_observation(observation)
-            for event in self._events.take_while(
-                lambda row: row["observation"] <= self._observation
-            ):
-                self._check_event(event)
-            for checkpoint in self._checkpoints.take_while(
-                lambda row: row["observation"] <= self._observation
-            ):
-                self._check_checkpoint(checkpoint)
-            self._follow_captures()
-            if self._observation % _PROGRESS_EVERY == 0:
-                self._progress(self._observation, self._total)
-        self._check_nothing_is_left()
+    def _rows(self, kind: str) -> Iterator[tuple[int, str, sqlite3.Row]]:
+        """Yield the rows of a table, each with its place in the order of writing."""
+        after = (self._observation,) if kind == "observation" else ()
+        for row in self._connection.execute(_QUERIES[kind].format(salt=self._salt), after):
+            yield row["place"], kind, row
 
-    def _follow_captures(self) -> None:
-        for capture in self._captures.take_while(lambda row: row["after"] <= self._observation):
-            self._check_capture(capture)
+    def _verdict(self) -> ChainVerdict:
+        valid = self._valid
+        return ChainVerdict(
+            (),
+            0,
+            valid["capture"],
+            valid["observation"],
+            valid["event"],
+            valid["checkpoint"],
+            self._seq or 0,
+            self._hash,
+            self._found_at,
+            self._anchor,
+        )
+
+    def _note(self, kind: str, row: sqlite3.Row, fault: JournalFault) -> None:
+        self._break_count += 1
+        if len(self._breaks) < _LISTED:
+            of = self._event_of(kind, row)
+            self._breaks.append(
+                replace(
+                    fault,
+                    shoe=of.shoe if of else None,
+                    round=of.round if of else None,
+                    at=None if kind == "checkpoint" else _timestamp(row["at"]),
+                )
+            )
+
+    def _event_of(self, kind: str, row: sqlite3.Row) -> _EventBody | None:
+        """Return the event of a row: the first that it caused, else the last before it."""
+        if kind == "event":
+            return _event(row["body"]) or self._last_event
+        if kind != "checkpoint":
+            caused_by = row["after"] + 1 if kind == "capture" else row["id"]
+            following = self._connection.execute(_NEXT_EVENT, (self._last_seq,)).fetchone()
+            if following is not None and following["observation"] == caused_by:
+                return _event(following["body"]) or self._last_event
+        return self._last_event
+
+    def _begin_again(self, kind: str, row: sqlite3.Row) -> None:
+        """Continue with the chain that begins after this row."""
+        self._hash, self._is_salted = row["hash"], row["salt"] is not None
+        self._observation = row["place"] // 4
+        self._capture = row["id"] if kind == "capture" else None
+        self._seq = row["seq"] if kind in ("event", "checkpoint") else None
+        if kind == "event":
+            self._last_seq = row["seq"]
+            self._last_event = _event(row["body"]) or self._last_event
 
     def _check_capture(self, row: sqlite3.Row) -> None:
         name = f"capture {row['id']}"
-        _expect(name, "number", row["id"], self._capture + 1)
+        _expect_next(name, row["id"], self._capture)
         _expect(name, "`after`", row["after"], self._observation)
         made = capture_hash(
             self._hash,
@@ -230,22 +304,22 @@ class _Walk:
 
     def _check_observation(self, row: sqlite3.Row) -> None:
         name = f"observation {row['id']}"
-        _expect(name, "number", row["id"], self._observation + 1)
+        _expect_next(name, row["id"], self._observation)
         made = observation_hash(self._hash, row["salt"], row["body"], row["capture"])
         self._link(name, row, made)
-        if row["capture"] is not None:
+        if row["capture"] is not None and self._capture is not None:
             _expect(name, "`capture`", row["capture"], self._capture)
         body = _decoded(name, _decode_observation, row["body"])
         for column in ("at", "source", "type"):
             _expect_column(name, column, row[column], getattr(body, column))
         self._observation = row["id"]
-        if body.type == "gap" and body.next_seq is not None:
+        if body.type == "gap" and body.next_seq is not None and self._seq is not None:
             # A restored journal never uses the numbers before: others may have been told them.
             self._seq = max(self._seq, body.next_seq - 1)
 
     def _check_event(self, row: sqlite3.Row) -> None:
         name = f"event {row['seq']}"
-        _expect(name, "number", row["seq"], self._seq + 1)
+        _expect_next(name, row["seq"], self._seq)
         _expect(name, "`observation`", row["observation"], self._observation)
         self._link(name, row, event_hash(self._hash, row["salt"], row["body"]))
         body = _decoded(name, _decode_event, row["body"])
@@ -256,18 +330,18 @@ class _Walk:
             _expect_column(name, column, row[column], getattr(body, column))
         _expect(name, "body's `site`", body.site, self._identity.site)
         _expect(name, "body's `table`", body.table, self._identity.table)
-        self._seq = row["seq"]
-        self._events_seen += 1
+        self._seq = self._last_seq = row["seq"]
+        self._last_event = body
 
     def _check_checkpoint(self, row: sqlite3.Row) -> None:
         name = f"checkpoint of observation {row['observation']}"
         _expect(name, "`observation`", row["observation"], self._observation)
-        _expect(name, "`seq`", row["seq"], self._seq)
+        if self._seq is not None:
+            _expect(name, "`seq`", row["seq"], self._seq)
         made = checkpoint_hash(
             self._hash, row["salt"], seq=row["seq"], shoe=row["shoe"], body=row["body"]
         )
         self._link(name, row, made)
-        self._checkpoints_seen += 1
 
     def _link(self, name: str, row: sqlite3.Row, made: bytes) -> None:
         stored = row["hash"]
@@ -284,18 +358,26 @@ class _Walk:
         if made == self._find:
             self._found_at = name
 
-    def _check_nothing_is_left(self) -> None:
-        last = f"the last observation is {self._observation}"
-        if row := self._captures.next:
-            raise FaultFound(
-                f"capture {row['id']}", f"it comes after observation {row['after']}; {last}"
-            )
-        if event := self._events.next:
-            raise FaultFound(
-                f"event {event['seq']}", f"it is of observation {event['observation']}; {last}"
-            )
-        if checkpoint := self._checkpoints.next:
-            raise FaultFound(f"checkpoint of observation {checkpoint['observation']}", last)
+
+def _event(body: bytes) -> _EventBody | None:
+    try:
+        return _decode_event(body)
+    except msgspec.DecodeError:
+        return None
+
+
+def _timestamp(at: bytes) -> str | None:
+    try:
+        text = at.decode()
+        to_microseconds(text)
+    except ValueError:
+        return None
+    return text
+
+
+def _expect_next(name: str, number: int, last: int | None) -> None:
+    if last is not None:
+        _expect(name, "number", number, last + 1)
 
 
 def _expect(name: str, what: str, found: object, expected: object) -> None:

@@ -24,6 +24,13 @@ from shoe_daemon import __version__
 from shoe_daemon.report.cards_in_drawn_order import CardFold
 from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.report.expected_counts import confidence_interval
+from shoe_daemon.report.people import (
+    PeopleFold,
+    count_commands,
+    people,
+    refused_command,
+    within,
+)
 from shoe_daemon.report.report_model import Incident, RoundLine
 from shoe_daemon.report.rounds_and_incidents import (
     IncidentFold,
@@ -41,6 +48,8 @@ from shoe_daemon.report.shift_report_model import (
     Figures,
     HourCount,
     Outage,
+    RefusedCommand,
+    Reversal,
     ShiftExpectation,
     ShiftIncident,
     ShiftReport,
@@ -63,6 +72,11 @@ def report_on_shift(
     """Report on some tables in a period."""
     read = list(tables)
     shares = [share for each in read for share in each.shares.values()]
+    incidents = sorted(_incidents(shares), key=lambda each: each.incident.at)
+    given = sum((each.given for each in read), Counter[str | None]())
+    refused = sorted((each for of in read for each in of.refused), key=lambda each: each.at)
+    reversals = sorted((each for of in read for each in of.reversals), key=lambda each: each.at)
+    known = any(each.shift.commands for each in read)
     return ShiftReport(
         start=from_microseconds(period.start),
         end=from_microseconds(period.end),
@@ -73,7 +87,11 @@ def report_on_shift(
         hours=tuple(_hours(shares, period)),
         tables=tuple(each.shift for each in read),
         dealers=tuple(_dealers(shares)),
-        incidents=tuple(sorted(_incidents(shares), key=lambda each: each.incident.at)),
+        incidents=tuple(incidents),
+        commands=count_commands(given.total(), refused, reversals) if known else None,
+        people=tuple(people(given, refused, reversals, incidents)),
+        refused=tuple(refused),
+        reversals=tuple(reversals),
         not_included=tuple(not_included),
         reported_by=__version__,
         source=source,
@@ -95,10 +113,18 @@ class _Share(Struct):
 
 
 class FoldedTable(NamedTuple):
-    """One table in a shift, and its share of what the tables did together, by dealer."""
+    """
+    One table in a shift, and its share of what the tables did together, by dealer.
+
+    Attributes:
+        given: Commands that were carried out, by operator.
+    """
 
     shares: dict[str | None, _Share]
     shift: TableShift
+    given: Counter[str | None]
+    refused: Sequence[RefusedCommand]
+    reversals: Sequence[Reversal]
 
 
 class _Dealers:
@@ -148,6 +174,7 @@ class _TableFold:
         self._table, self._period = table, period
         self._shoes: defaultdict[int | None, _Shoe] = defaultdict(_Shoe)
         self._incidents, self._dealers, self._readers = IncidentFold(), _Dealers(), _Readers()
+        self._people = PeopleFold()
         self._held: dict[tuple[int | None, int | None], int] = {}
         self._shoe_of: dict[int, int | None] = {}
         self._shares: dict[str | None, _Share] = {}
@@ -159,6 +186,7 @@ class _TableFold:
         shoe.cards.take(caused)
         shoe.rounds.take(caused)
         self._incidents.take(caused)
+        self._people.take(caused)
         self._readers.take(event, at)
         match event.data:
             case events.ShoeStarted(decks=decks):
@@ -181,6 +209,16 @@ class _TableFold:
             for first, last in self._dealers.spans(start, end):
                 self._share(first).played += last - first
         table, shares = self._table, list(self._shares.values())
+        name, known = (table.site, table.table), table.commands or ()
+        commands = within(known, self._period)
+        given = Counter(each.operator for each in commands if each.refused is None)
+        refused = [refused_command(*name, each) for each in commands if each.refused is not None]
+        reversals = [
+            each
+            for each in self._people.reversals(*name, known)
+            if self._period.start <= to_microseconds(each.at) < self._period.end
+        ]
+        counted = count_commands(given.total(), refused, reversals)
         shift = TableShift(
             site=table.site,
             table=table.table,
@@ -189,8 +227,9 @@ class _TableFold:
             expectations=_compared(shares),
             availability=self._readers.availability(table, self._period),
             proof=table.proof,
+            commands=None if table.commands is None else counted,
         )
-        return FoldedTable(self._shares, shift)
+        return FoldedTable(self._shares, shift, given, refused, reversals)
 
     def _share(self, at: int) -> _Share:
         """Return the share of the dealer at a time; one that is not kept before the shift."""

@@ -240,9 +240,19 @@ class _DecisionTimes(TypedDict):
     longest_decision: float | None
 
 
+def decision_time(incident: Incident) -> float | None:
+    """
+    Return the seconds in which a person closed an irregularity; None if no person did.
+
+    A round that a person voids without an irregularity is one that did not wait.
+    """
+    is_own = incident.kind == IrregularityKind.MANUAL_VOID
+    return None if incident.by is None or is_own else incident.seconds
+
+
 def decision_times(incidents: Sequence[Incident]) -> _DecisionTimes:
     """Count the irregularities that operators closed, and the seconds that they took."""
-    waits = [each.seconds for each in incidents if each.by and each.seconds is not None]
+    waits = [wait for each in incidents if (wait := decision_time(each)) is not None]
     return {
         "decided_by_people": len(waits),
         "median_decision": round(median(waits), 3) if waits else None,

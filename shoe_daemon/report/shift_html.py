@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Final
 from urllib.parse import urlencode
@@ -19,7 +20,9 @@ from shoe_daemon.report.html_report import (
     signatures,
 )
 from shoe_daemon.report.shift_report_model import (
+    CommandCounts,
     Figures,
+    PersonShift,
     ShiftExpectation,
     ShiftIncident,
     ShiftReport,
@@ -70,6 +73,11 @@ def shift_page(report: ShiftReport, zone: tzinfo, *, asked: str | None = None) -
         none="" if report.incidents else ": none",
         kinds=_kinds(report),
         incidents=_incidents(report, zone),
+        people=_people(report),
+        refused=_actions("Refused commands", *shift_wording.refusals(report, zone)),
+        reversals=_actions(
+            "Taken back by the same person", *shift_wording.reversals(report, zone)
+        ),
         readers=_readers(report, zone),
         proofs=_proofs(report),
         signatures=signatures(shift_wording.SIGNERS),
@@ -104,8 +112,20 @@ def _keys(report: ShiftReport) -> Html:
             ("irregularities", f"{figures.irregularities:,}"),
             ("void rounds", f"{figures.rounds.void:,}"),
             ("half decided within", wording.span(figures.median_decision)),
+            ("slowest decision", wording.span(figures.longest_decision)),
+            *_command_keys(report.commands),
         ]
     )
+
+
+def _command_keys(counts: CommandCounts | None) -> list[tuple[str, str]]:
+    if counts is None:
+        return []
+    return [
+        ("commands refused", f"{counts.refused:,}"),
+        ("wrong PINs", f"{counts.wrong_pins:,}"),
+        ("decisions taken back", f"{counts.reversals:,}"),
+    ]
 
 
 def _hours(report: ShiftReport, zone: tzinfo) -> Html:
@@ -246,6 +266,32 @@ def _incident(report: ShiftReport, each: ShiftIncident, zone: tzinfo) -> Html:
         open="open" if incident.action is None else "",
         decision=wording.decision(incident),
     )
+
+
+def _people(report: ShiftReport) -> Html:
+    if not report.people:
+        return NOTHING
+    heads = joined(fill("figure_head", head=head) for head in shift_wording.PERSON_HEADS)
+    rows = joined(_person_row(report, each) for each in report.people)
+    return fill(
+        "people", figures=fill("figures", heads=heads, rows=rows), note=shift_wording.PEOPLE
+    )
+
+
+def _person_row(report: ShiftReport, each: PersonShift) -> Html:
+    cells = shift_wording.person_cells(report, each)
+    values = joined(fill("figure_cell", value=value) for value in cells)
+    return fill("figure_row", kind="", name=shift_wording.person_name(each), cells=values)
+
+
+def _actions(title: str, rows: Sequence[tuple[str, str, str, str]], more: str) -> Html:
+    if not rows:
+        return NOTHING
+    filled = (
+        fill("action", time=at, place=at_, who=who, what=what) for at, at_, who, what in rows
+    )
+    sentence = fill("sentence", text=more) if more else NOTHING
+    return fill("actions", title=title, rows=joined(filled), more=sentence)
 
 
 def _readers(report: ShiftReport, zone: tzinfo) -> Html:

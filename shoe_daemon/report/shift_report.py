@@ -20,9 +20,15 @@ from shoe_daemon.report.journal_events_and_commands import (
 )
 from shoe_daemon.report.report_model import Proof
 from shoe_daemon.report.shift_period import Period, first_event_at
-from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
+from shoe_daemon.report.shift_report_model import JournaledCommand, ShiftReport, TableEvents
 from shoe_daemon.report.shoe_report import Progress, prove
-from shoe_daemon.table import DealerChanged, ReaderStatus, to_microseconds
+from shoe_daemon.table import (
+    Command,
+    DealerChanged,
+    ReaderStatus,
+    decode_observation,
+    to_microseconds,
+)
 
 _STATES_BEFORE: Final = """
     SELECT max(seq) FROM event
@@ -31,6 +37,13 @@ _STATES_BEFORE: Final = """
 """
 _EVENT_FROM: Final = "SELECT seq, at FROM event WHERE seq >= ? ORDER BY seq LIMIT 1"
 _LAST_SHOE: Final = "SELECT ifnull(shoe, 0) FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1"
+_COMMANDS: Final = """
+    SELECT id, CAST(body AS BLOB) FROM observation
+    WHERE type = 'command'
+    AND id >= ifnull((SELECT observation FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1), 0)
+    AND id <= ifnull((SELECT observation FROM event WHERE seq >= ? ORDER BY seq LIMIT 1), 1 << 62)
+    ORDER BY id
+"""
 _SILENCES: Final = """
     SELECT s.at, (SELECT o.at FROM observation o WHERE o.id < s.id ORDER BY o.id DESC LIMIT 1)
     FROM observation s WHERE s.type = 'session' ORDER BY s.id
@@ -108,9 +121,21 @@ def _read(reader: JournalReader, period: Period, progress: Progress | None) -> F
             silences,
             starts=sum(period.start <= at < period.end for _, at in silences[:-1]),
             proof=_proof(reader, first, end, progress),
+            commands=list(_commands(reader, start, end)),
         ),
         period,
     )
+
+
+def _commands(reader: JournalReader, first: int, end: int) -> Iterator[JournaledCommand]:
+    """Yield the commands from the event `first` to the event `end`."""
+    for number, body in reader.connection.execute(_COMMANDS, (first, end)):
+        try:
+            observation = decode_observation(body)
+        except UserError as error:
+            raise UserError(f"{reader.path}: observation {number}: {error}") from error
+        if isinstance(observation, Command):
+            yield JournaledCommand(number, observation)
 
 
 def _proof(reader: JournalReader, first: int, end: int, progress: Progress | None) -> Proof | None:

@@ -15,6 +15,8 @@ from msgspec import Struct
 from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.report.expected_counts import Expectation
 from shoe_daemon.report.report_model import Incident, Proof, RoundCounts
+from shoe_daemon.report.rounds_and_incidents import decision_time
+from shoe_daemon.table import Command
 
 PAUSE_S: Final = 900
 """A time without cards and results of this length or more is no time in play."""
@@ -23,6 +25,13 @@ CHARTED_BY_HOUR_S: Final = 48 * 3600
 """Longer periods are charted by days."""
 
 Source = Literal["journals", "log"]
+
+
+class JournaledCommand(NamedTuple):
+    """A command of a person or a button, with the id of its observation."""
+
+    observation: int
+    command: Command
 
 
 class TableEvents(NamedTuple):
@@ -36,6 +45,8 @@ class TableEvents(NamedTuple):
             off: before each start of the daemon, and at the ends of the record.
         starts: Starts of the daemon in the shift.
         proof: For the report.
+        commands: Those from the first event to the end of the shift or later, in order; None
+            where they are not known.
     """
 
     site: str
@@ -44,6 +55,88 @@ class TableEvents(NamedTuple):
     silences: Sequence[tuple[int, int]] = ()
     starts: int = 0
     proof: Proof | None = None
+    commands: Sequence[JournaledCommand] | None = None
+
+
+class CommandCounts(Struct, frozen=True):
+    """
+    Commands in a shift.
+
+    Attributes:
+        given: Those that were carried out.
+        refused: Those that the table refused.
+        wrong_pins: Those of them that had a wrong PIN.
+        reversals: Decisions that the same person undid or changed.
+    """
+
+    given: int
+    refused: int
+    wrong_pins: int
+    reversals: int
+
+
+class RefusedCommand(Struct, frozen=True):
+    """
+    A command that a table refused.
+
+    Attributes:
+        command: The verb; None for one that does not exist.
+        operator: None for a button, and where the table did not find the name among its own.
+        code: The reason of the refusal; None for one without a code.
+        why: The same as a sentence, without values.
+    """
+
+    site: str
+    table: str
+    at: str
+    command: str | None
+    operator: str | None
+    code: str | None
+    why: str
+
+
+class Reversal(Struct, frozen=True):
+    """
+    A decision on a round that the same person undid or changed.
+
+    Attributes:
+        command: The decision: ``correct_card``, ``enter_card``, ``enter_result``, ``void_round``.
+        command_at: When it was made.
+        by: What changed it: one of these, or ``undo``.
+        at: When it was changed.
+        seconds: Between the two.
+        reason: Why it was changed, in the person's words.
+    """
+
+    site: str
+    table: str
+    shoe: int | None
+    round: int | None
+    operator: str
+    command: str
+    command_at: str
+    by: str
+    at: str
+    seconds: float
+    reason: str | None
+
+
+class PersonShift(Struct, frozen=True):
+    """
+    One operator in a shift, at all tables.
+
+    Attributes:
+        operator: None for buttons and for names that are not known.
+        decided: Irregularities that this person closed.
+        median_decision: Seconds from opening to closing of those.
+        longest_decision: Likewise.
+    """
+
+    operator: str | None
+    commands: CommandCounts
+    decided: int
+    median_decision: float | None
+    longest_decision: float | None
 
 
 class Figures(Struct, frozen=True):
@@ -156,6 +249,7 @@ class TableShift(Struct, frozen=True):
     Attributes:
         dealers: Who had signed on while cards were dealt, in order.
         proof: None without a journal.
+        commands: Likewise.
     """
 
     site: str
@@ -165,6 +259,7 @@ class TableShift(Struct, frozen=True):
     expectations: tuple[ShiftExpectation, ...]
     availability: Availability
     proof: Proof | None
+    commands: CommandCounts | None
 
 
 class DealerShift(Struct, frozen=True):
@@ -193,6 +288,8 @@ class ShiftReport(Struct, frozen=True):
         hours: Rounds of all tables by hour of that zone; by day where the period is long.
         dealers: Empty if no dealer has signed on at any table.
         expectations: Empty without counted rounds of a shoe with known decks.
+        commands: None if they are not known of any table.
+        people: Who gave commands or closed irregularities.
         not_included: What could not be read, and why.
         source: Where the events are from; the log of a display has public events only.
         reported_by: The version of the program.
@@ -208,9 +305,19 @@ class ShiftReport(Struct, frozen=True):
     tables: tuple[TableShift, ...]
     dealers: tuple[DealerShift, ...]
     incidents: tuple[ShiftIncident, ...]
+    commands: CommandCounts | None
+    people: tuple[PersonShift, ...]
+    refused: tuple[RefusedCommand, ...]
+    reversals: tuple[Reversal, ...]
     not_included: tuple[str, ...]
     reported_by: str
     source: Source
+
+    @property
+    def slowest(self) -> ShiftIncident | None:
+        """The irregularity that a person took longest to close."""
+        closed = [each for each in self.incidents if decision_time(each.incident) is not None]
+        return max(closed, key=lambda each: each.incident.seconds or 0.0, default=None)
 
     @property
     def refuted(self) -> bool:

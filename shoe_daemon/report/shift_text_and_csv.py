@@ -12,6 +12,7 @@ from shoe_daemon.game import IrregularityKind
 from shoe_daemon.report import shift_wording, wording
 from shoe_daemon.report.shift_report_model import (
     Availability,
+    CommandCounts,
     Figures,
     ShiftExpectation,
     ShiftReport,
@@ -23,6 +24,7 @@ _BAR: Final = 50
 """Characters of the longest bar."""
 
 _WIDTHS: Final = (6, 7, 6, 8, 5, 5, 5, 7, 6, 8)
+_PERSON_WIDTHS: Final = (8, 8, 10, 11, 8, 9, 9)
 _OUTCOMES: Final = tuple(wording.COUNTED)
 
 
@@ -40,6 +42,9 @@ def shift_text(report: ShiftReport, zone: tzinfo) -> str:
     if report.dealers:
         parts.append(_dealers(report))
     parts += [
+        _people(report),
+        _actions("REFUSED COMMANDS", *shift_wording.refusals(report, zone)),
+        _actions("TAKEN BACK BY THE SAME PERSON", *shift_wording.reversals(report, zone)),
         _hours(report, zone),
         _kinds(report),
         _incidents(report, zone),
@@ -48,7 +53,7 @@ def shift_text(report: ShiftReport, zone: tzinfo) -> str:
         signature_lines(shift_wording.SIGNERS),
         wrapped(wording.FOR_STAFF, "", ""),
     ]
-    return wording.plain("\n\n".join("\n".join(part) for part in parts if part))
+    return wording.plain("\n\n".join(filter(None, map("\n".join, parts))))
 
 
 def _rows(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -140,6 +145,33 @@ def _incidents(report: ShiftReport, zone: tzinfo) -> list[str]:
     return lines + (wrapped(more) if more else [])
 
 
+def _people(report: ShiftReport) -> Iterator[str]:
+    if report.people:
+        yield _person_row("PEOPLE", shift_wording.PERSON_HEADS)
+        for each in report.people:
+            name = f"  {shift_wording.person_name(each)}"
+            if len(name) >= _NAME:
+                yield from wrapped(name.strip())
+                name = ""
+            yield _person_row(name, shift_wording.person_cells(report, each))
+        yield ""
+        yield from wrapped(shift_wording.PEOPLE)
+
+
+def _person_row(name: str, cells: Sequence[str]) -> str:
+    columns = zip(cells, _PERSON_WIDTHS, strict=True)
+    return f"{name:<{_NAME}}" + "".join(f"{cell:>{width}}" for cell, width in columns)
+
+
+def _actions(title: str, rows: Sequence[tuple[str, str, str, str]], more: str) -> Iterator[str]:
+    if rows:
+        yield title
+        for at, place, who, what in rows:
+            yield from wrapped(f"{place}, {who}: {what}", f"  {at}  ", " " * (len(at) + 4))
+        if more:
+            yield from wrapped(more)
+
+
 def _readers(report: ShiftReport, zone: tzinfo) -> Iterator[str]:
     yield "READERS"
     called = shift_wording.names(report)
@@ -166,12 +198,14 @@ def shift_csv(report: ShiftReport) -> str:
 
     The columns are always the same.
     """
-    rows = [_csv_row("all", "", report.all, report.expectations, report.availability)]
+    odds, worked = report.expectations, report.availability
+    rows = [_csv_row("all", "", report.all, odds, worked) | _csv_commands(report.commands)]
     for each in report.tables:
         name = f"{each.site}/{each.table}"
-        rows.append(_csv_row("table", name, each.figures, each.expectations, each.availability))
+        row = _csv_row("table", name, each.figures, each.expectations, each.availability)
+        rows.append(row | _csv_commands(each.commands))
     rows += [
-        _csv_row("dealer", dealer.dealer or "", dealer.figures, (), None)
+        _csv_row("dealer", dealer.dealer or "", dealer.figures, (), None) | _csv_commands(None)
         for dealer in report.dealers
     ]
     if report.source == "log":
@@ -182,6 +216,15 @@ def shift_csv(report: ShiftReport) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()
+
+
+def _csv_commands(counts: CommandCounts | None) -> dict[str, object]:
+    return {
+        "commands": counts.given if counts else None,
+        "commands_refused": counts.refused if counts else None,
+        "wrong_pins": counts.wrong_pins if counts else None,
+        "decisions_taken_back": counts.reversals if counts else None,
+    }
 
 
 def _csv_row(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -9,9 +11,12 @@ from shoe_daemon.report import wording
 from shoe_daemon.report.shift_report_model import (
     CHARTED_BY_HOUR_S,
     Availability,
+    CommandCounts,
     DealerShift,
     Figures,
     Outage,
+    PersonShift,
+    Reversal,
     ShiftExpectation,
     ShiftIncident,
     ShiftReport,
@@ -45,8 +50,18 @@ LOG: Final = (
     " report shift reads the journals."
 )
 NOBODY: Final = "nobody signed on"
+NOT_NAMED: Final = "not named"
+PEOPLE: Final = (
+    "Taken back: decisions on a round that the same person undid or changed. Decided:"
+    " irregularities that the person closed, half of them in this time or less. Not named:"
+    " buttons, and senders whose name the table did not know. A wrong PIN at a display is in the"
+    " log of the display."
+)
 MAX_LISTED: Final = 200
 """Irregularities that are listed; the others are in the JSON."""
+
+MAX_LISTED_ACTIONS: Final = 20
+"""Refused commands, and decisions that were taken back, that are listed."""
 
 MAX_OUTAGES: Final = 6
 """Outages of a table that are listed: the longest."""
@@ -127,12 +142,105 @@ def overview(report: ShiftReport) -> list[tuple[str, str]]:
         ("Held", f"{held} waited for a person before publication"),
         ("Pace", f"{pace} an hour at a table in play, in {hours(figures)} hours of play"),
         ("Cards", cards),
-        ("Alerts", "; ".join(filter(None, [found, wording.decisions(figures)]))),
+        ("Alerts", "; ".join(filter(None, [found, _decisions(report)]))),
+        *_commands(report.commands),
         ("Readers", f"worked {availability(readers)} of the time; {starts} of the daemon"),
     ]
     if report.source == "log":
         rows.append(("Source", LOG))
     return rows + [("Left out", text) for text in report.not_included]
+
+
+def _decisions(report: ShiftReport) -> str:
+    """Format the times to decide, with the longest by name."""
+    slowest = report.slowest
+    if slowest is None or slowest.incident.by is None:
+        return ""
+    place, _ = incident_place(report, slowest)
+    what = slowest.incident.kind.replace("_", " ")
+    by = wording.person(slowest.incident.by)
+    return f"{wording.decisions(report.all)}: {what}, {place}, by {by}"
+
+
+def _commands(counts: CommandCounts | None) -> Iterator[tuple[str, str]]:
+    if counts is not None:
+        pins = f", {counts.wrong_pins:,} of them for a wrong PIN" if counts.wrong_pins else ""
+        undone = wording.plural(counts.reversals, "decision")
+        done = f"{counts.given:,} carried out, {counts.refused:,} refused{pins}"
+        yield "Commands", f"{done}; {undone} taken back by the same person"
+
+
+def person_name(each: PersonShift) -> str:
+    """Format the name of an operator."""
+    return NOT_NAMED if each.operator is None else each.operator
+
+
+def person_cells(report: ShiftReport, each: PersonShift) -> list[str]:
+    """Format the figures of a person, as in `PERSON_HEADS`."""
+    counts = each.commands
+    numbers = (counts.given, counts.refused, counts.wrong_pins, counts.reversals)
+    return [
+        *(wording.NONE if report.commands is None else f"{number:,}" for number in numbers),
+        f"{each.decided:,}",
+        wording.span(each.median_decision),
+        wording.span(each.longest_decision),
+    ]
+
+
+PERSON_HEADS: Final = (
+    "commands", "refused", "wrong PIN", "taken back", "decided", "half in", "slowest",
+)  # fmt: skip
+
+
+def refusals(report: ShiftReport, zone: tzinfo) -> tuple[list[tuple[str, str, str, str]], str]:
+    """
+    Return the refused commands to list, as time, place, person and sentence, and a sentence about
+    the others. Those that differ in their times only are one.
+    """
+    called = names(report)
+    alike: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for each in report.refused:
+        who, what = each.operator or NOT_NAMED, f"{_verb(each.command)}: {each.why}"
+        alike[called[each.site, each.table], who, what].append(clock(report, each.at, zone))
+    rows = [
+        (times[0], table, who, what + _repeated(times))
+        for (table, who, what), times in alike.items()
+    ]
+    return rows[:MAX_LISTED_ACTIONS], _others(len(rows) - MAX_LISTED_ACTIONS)
+
+
+def _repeated(times: list[str]) -> str:
+    return f" ({len(times):,} times until {times[-1]})" if len(times) > 1 else ""
+
+
+def reversals(report: ShiftReport, zone: tzinfo) -> tuple[list[tuple[str, str, str, str]], str]:
+    """Return the reversals to list, in the same form."""
+    called = names(report)
+    rows = [
+        (
+            clock(report, each.at, zone),
+            f"{called[each.site, each.table]}{_round_of(each)}",
+            each.operator,
+            f"{_verb(each.command)} of {clock(report, each.command_at, zone)}, then"
+            f" {_verb(each.by)} after {wording.span(each.seconds)}"
+            + (f": “{each.reason}”" if each.reason else ""),
+        )
+        for each in report.reversals[:MAX_LISTED_ACTIONS]
+    ]
+    return rows, _others(len(report.reversals) - MAX_LISTED_ACTIONS)
+
+
+def _others(count: int) -> str:
+    return f"{count:,} more: --json has all of them." if count > 0 else ""
+
+
+def _round_of(each: Reversal) -> str:
+    shoe = "" if each.shoe is None else f", shoe {each.shoe}"
+    return shoe if each.round is None else f"{shoe}, round {each.round}"
+
+
+def _verb(name: str | None) -> str:
+    return "unknown command" if name is None else name.replace("_", " ")
 
 
 def odds_sentence(report: ShiftReport) -> str:

@@ -35,23 +35,66 @@ def execute(path: Path, statement: str) -> None:
         connection.execute(statement)
 
 
-def test_a_good_journal_is_said_to_be_good(path: Path) -> None:
+def test_an_unchanged_journal_does_not_prove_its_end(path: Path) -> None:
+    with JournalReader(path) as reader:
+        head = reader.head()
     result = run("verify", path)
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"{path}: good\n")
+    unchanged = f"{path}: unchanged up to event {head.seq}"
+    assert result.stdout.startswith(f"{unchanged}; its end is not proved\n")
+    assert f"  head   {head.hash.hex()}\n" in result.stdout
+    answer = json.loads(run("verify", path, "--json").stdout)
+    assert (answer["good"], answer["end_proved_by"]) == (True, None)
+    assert answer["seq"] == head.seq
+
+
+def test_the_head_of_the_last_row_proves_the_end(path: Path) -> None:
+    with JournalReader(path) as reader:
+        head = reader.head()
+    noted = ("--head", head.hash.hex())
+    result = run("verify", path, *noted)
+    assert result.exit_code == 0
+    assert f"up to event {head.seq}; its last row has the given head\n" in result.stdout
+    assert json.loads(run("verify", path, *noted, "--json").stdout)["end_proved_by"] == "head"
     with open_journal(path) as journal:
-        assert f"  head   {journal.head.hash.hex()}\n" in result.stdout
+        fill(journal, 3)
+    later = run("verify", path, *noted)
+    assert later.exit_code == 0
+    assert "; its end is not proved\n" in later.stdout
+    assert json.loads(run("verify", path, *noted, "--json").stdout)["end_proved_by"] is None
 
 
 def test_a_broken_chain_ends_with_one_and_the_place(path: Path) -> None:
     execute(path, "UPDATE event SET shoe = 7 WHERE seq = 5")
     result = run("verify", path)
     assert result.exit_code == 1
-    assert result.stdout.startswith(f"{path}: BROKEN at event 5: its `shoe` is 7, expected 1\n")
+    place = "event 5, shoe 1, round 3, 2027-01-15T08:00:00.750Z"
+    assert result.stdout.startswith(f"{path}: BROKEN at {place}: its `shoe` is 7, expected 1\n")
+    assert "before the first break" in result.stdout
+    assert "  break " not in result.stdout  # only one
     answer = json.loads(run("verify", path, "--json").stdout)
     assert answer["good"] is False
-    assert answer["broken"] == {"row": "event 5", "what": "its `shoe` is 7, expected 1"}
-    assert answer["events"] == 4
+    assert answer["broken"] == {
+        "at": "2027-01-15T08:00:00.750Z",
+        "round": 3,
+        "row": "event 5",
+        "shoe": 1,
+        "what": "its `shoe` is 7, expected 1",
+    }
+    assert (answer["breaks"], answer["break_count"]) == ([answer["broken"]], 1)
+    assert (answer["events"], answer["seq"], answer["end_proved_by"]) == (4, 4, None)
+
+
+def test_breaks_are_listed_and_the_others_counted(path: Path) -> None:
+    execute(path, "UPDATE event SET type = 'other'")
+    result = run("verify", path)
+    with JournalReader(path) as reader:
+        events = reader.head().seq
+    assert f"breaks  {events}; the rows between two of them are unchanged" in result.stdout
+    assert f"break   event {events // 2}, shoe " in result.stdout
+    assert f"break   and {events - 50} more" in result.stdout
+    answer = json.loads(run("verify", path, "--json").stdout)
+    assert (len(answer["breaks"]), answer["break_count"]) == (50, events)
 
 
 def test_a_head_that_stands_nowhere_is_told(path: Path) -> None:
@@ -64,7 +107,7 @@ def test_a_head_that_stands_nowhere_is_told(path: Path) -> None:
     assert "at event " in found.stdout
     missed = run("verify", path, "--head", "00" * 32)
     assert missed.exit_code == 1
-    assert "stands nowhere in it" in missed.stdout
+    assert "is nowhere in it" in missed.stdout
     wrong = run("verify", path, "--head", "abc")
     assert wrong.exit_code == 2
     assert "--head abc: expected the 64 hex digits" in wrong.stderr
@@ -207,5 +250,7 @@ def test_refold_compares_with_the_table_of_today(tmp_path: Path) -> None:
 def test_refold_says_which_event_differs(path: Path) -> None:
     result = run("verify", path, "--refold")
     assert result.exit_code == 1
-    assert "BROKEN at observation 1: event 1 is {" in result.stdout
+    assert (
+        "BROKEN at observation 1, shoe 1, 2027-01-15T08:00:00.250Z: event 1 is {" in result.stdout
+    )
     assert ", but folding gives missing" in result.stdout

@@ -205,7 +205,8 @@ def test_an_observation_that_was_altered_is_found_though_all_was_chained_anew(pa
     assert CliRunner().invoke(main, ["journal", "verify", str(changed)]).exit_code == 0
     result = refolded(changed)
     assert result.exit_code == 1
-    assert f"BROKEN at observation {victim}: it is " in result.stdout
+    assert f"BROKEN at observation {victim}, shoe 1, round 1, 2027-01-15T08:00:10" in result.stdout
+    assert "Z: it is " in result.stdout
     assert ", but its raw bytes (capture " in result.stdout
 
 

@@ -78,12 +78,44 @@ def copy_signatures(source: Path, target: Path) -> None:
 def test_each_ended_shoe_is_signed(path: Path, public: Path) -> None:
     found = with_key(path, public)
     assert found.exit_code == 0, found.output
-    assert "good" in found.output
+    assert "unchanged up to event 97; its end is not proved\n" in found.output
     assert "3 valid signatures; the last covers event 91 of 97" in found.output
+    assert "; what follows is chained, not signed\n" in found.output
     answer = json.loads(verify(path, "--key", str(public), "--json").stdout)
     assert answer["good"]
     assert answer["signatures"]["verified"]
     assert answer["signatures"]["last"]["number"] == SHOES
+
+
+def test_only_a_signature_of_the_last_row_that_the_key_made_proves_the_end(
+    tmp_path: Path, public: Path
+) -> None:
+    path = signed(tmp_path / "table-7.db", 21)
+    assert "; its end is not proved\n" in verify(path).output
+    found = with_key(path, public)
+    assert "unchanged up to event 31; its last row is signed\n" in found.output
+    assert "not signed" not in found.output
+    signed(path, 1)
+    assert "unchanged up to event 33; its end is not proved\n" in with_key(path, public).output
+
+
+@pytest.mark.parametrize("last", [60, 61, 64])
+def test_a_cut_after_the_last_signature_that_is_left_leaves_the_end_unproved(
+    path: Path, public: Path, last: int
+) -> None:
+    rest = {
+        "event": "observation >",
+        "checkpoint": "observation >",
+        "observation": "id >",
+        "capture": "after >=",
+        "signature": "body ->> 'observations' >",
+    }
+    change(path, *(f"DELETE FROM {table} WHERE {each} {last}" for table, each in rest.items()))  # noqa: S608
+    answer = json.loads(verify(path, "--key", str(public), "--json").stdout)
+    assert answer["good"]
+    proved = "key" if answer["signatures"]["last"]["head"] == answer["hash"] else None
+    assert answer["end_proved_by"] == proved
+    assert (proved == "key") == (last == 61)
 
 
 def test_the_chain_is_the_same_with_and_without_a_key(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,8 +16,10 @@ from msgspec.structs import astuple
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
+from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.journal.verify import ChainVerdict, verify
 from tests.journal.journal_entries import entry, fill, made, open_journal
+from tests.journal.test_migration import FIXTURES, restore
 from tests.volume import sample
 
 CHAINED = {
@@ -173,7 +177,114 @@ def test_what_belongs_to_no_observation_is_found(path: Path, tamper: sqlite3.Con
     tamper.execute("DELETE FROM observation WHERE id = ?", (UNFINISHED,))
     broken = verdict(path).broken
     assert broken is not None
-    assert "the last observation is 6" in broken.what
+    assert broken.what == "its `observation` is 7, expected 6"
+
+
+def stated(event: dict[str, Any]) -> tuple[str, int | None, int | None, str]:
+    return f"event {event['seq']}", event["shoe"], event["round"], event["at"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_breaks_are_listed_with_their_shoe_round_and_time(tmp_path: Path, seed: int) -> None:
+    path = made(tmp_path / "table-7.journal")
+    chosen = Random(seed)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        written = [json.loads(row[0]) for row in connection.execute("SELECT body FROM event")]
+        victims = sorted(chosen.sample(written, 5), key=lambda event: int(event["seq"]))
+        for event in victims:
+            # A byte of the site's name: the shoe, round and time are legible.
+            change = "replace(body, 'casino-north', 'casino-nosth')"
+            where = f"WHERE seq = {event['seq']}"
+            connection.execute(f"UPDATE event SET body = {change} {where}")  # noqa: S608 - ours
+    found = verdict(path)
+    listed = [(each.row, each.shoe, each.round, each.at) for each in found.breaks]
+    assert listed == [stated(event) for event in victims]
+    assert found.break_count == len(victims)
+    assert found.events == found.seq == victims[0]["seq"] - 1
+
+
+def test_a_changed_observation_is_placed_in_the_round_that_it_caused(tmp_path: Path) -> None:
+    path = made(tmp_path / "table-7.journal")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE observation SET body = body || ' ' WHERE id IN (26, 28)")
+        connection.execute("UPDATE capture SET bytes = x'00' WHERE after = 29")
+    assert [(each.row, each.shoe, each.round) for each in verdict(path).breaks] == [
+        ("observation 26", 2, 26),
+        ("observation 28", 2, 27),  # has no event: after round 27
+        ("capture 26", 2, 30),
+    ]
+
+
+@pytest.mark.parametrize("first", range(2, 40, 3))
+@pytest.mark.parametrize("tables", [list(CHAINED)[1:], ["observation"], ["capture"]], ids=str)
+def test_rows_missing_in_the_middle_are_one_break(
+    tmp_path: Path, first: int, tables: list[str]
+) -> None:
+    path = made(tmp_path / "table-7.journal")
+    bounds = {"capture": "after + 1", "observation": "id"}
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for table in tables:
+            number = bounds.get(table, "observation")
+            where = f"WHERE {number} BETWEEN {first} AND {first + 2}"
+            connection.execute(f"DELETE FROM {table} {where}")  # noqa: S608 - ours
+    # Single rows that are missing between others leave a place each.
+    assert 1 <= verdict(path).break_count <= (3 if len(tables) == 1 else 1)
+
+
+def remove_last(connection: sqlite3.Connection) -> bool:
+    """Remove the last row of a journal in the order of writing."""
+    last = connection.execute(
+        """
+        SELECT max(4 * id), 'observation', 'id', max(id) FROM observation
+        UNION ALL SELECT max(4 * observation) + 1, 'event', 'seq', max(seq) FROM event
+        UNION ALL SELECT max(4 * observation) + 2, 'checkpoint', 'observation', max(observation)
+            FROM checkpoint
+        UNION ALL SELECT max(4 * after) + 3, 'capture', 'id', max(id) FROM capture
+        ORDER BY 1 DESC LIMIT 1
+        """
+    ).fetchone()
+    place, table, key, number = last
+    if place is not None:
+        connection.execute(f"DELETE FROM {table} WHERE {key} = {number}")  # noqa: S608 - ours
+    return place is not None
+
+
+def salted(path: Path) -> int:
+    made(path, UNFINISHED)
+    return 0
+
+
+def unsalted(path: Path) -> int:
+    restore(FIXTURES[0], path)
+    return 0
+
+
+def pruned(path: Path) -> int:
+    made(path, 45)
+    remove_old_shoes(path, "2028-01-01T00:00:00.000Z", "2028-01-02T00:00:00.000Z", compact=False)
+    with JournalReader(path) as reader:
+        anchor = verify(reader).anchor
+    assert anchor is not None
+    return anchor.seq
+
+
+@pytest.mark.parametrize("make", [salted, unsalted, pruned])
+def test_a_tail_cut_at_any_row_is_unchanged_but_does_not_have_the_noted_head(
+    tmp_path: Path, make: Callable[[Path], int]
+) -> None:
+    path = tmp_path / "cut.db"
+    begins = make(path)
+    noted = verdict(path).hash
+    lengths = []
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        while remove_last(connection):
+            (seq,) = connection.execute("SELECT max(seq) FROM event").fetchone()
+            found = verdict(path, find=noted)
+            assert (found.broken, found.found_at, found.seq) == (None, None, seq or begins)
+            lengths.append(found.captures + found.observations + found.events + found.checkpoints)
+    # Of what was removed, the session in effect is kept.
+    assert lengths[: UNFINISHED * 2] == list(range(lengths[0], 0, -1))[: UNFINISHED * 2]
 
 
 def test_the_first_broken_place_is_said_with_what_was_expected(
