@@ -202,10 +202,8 @@ def _void_round(context: TableContext, command: Command) -> None:
     if number is None:
         return
     detail = _person_detail(command, "voided_by_person")
-    alert = alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
+    alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
     rulings.void_round(context, number)
-    if alert in context.state.alerts:
-        alerts.close_alert(context, alert, "void_round", command.reason or "a supervisor decided")
 
 
 def _round_to_void(context: TableContext, number: int | None) -> int | None:
