@@ -189,6 +189,7 @@ def _person_detail(command: Command, code: str) -> Detail:
 
 def _resume_table(context: TableContext, _command: Command) -> None:
     context.state.on_hold, context.state.on_hold_by = False, None
+    context.state.alerts_omitted = 0
 
 
 def _void_refusal(context: TableContext, command: Command) -> Detail | None:
