@@ -427,9 +427,7 @@ def state(
     return _within_limit(whole, "alerts_omitted")
 
 
-def active_alerts(
-    alerts: tuple[Alert, ...], *, seq: int, session: str, omitted: int = 0
-) -> bytes:
+def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str, omitted: int = 0) -> bytes:
     """Return the payload of ``alert/active``, below the limit of size in any case."""
     message = ActiveAlerts(alerts=alerts, omitted=omitted, seq=seq, session=session)
     return _within_limit(message, "omitted")
