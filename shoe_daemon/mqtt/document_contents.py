@@ -74,7 +74,6 @@ class State(PublicTable, frozen=True, kw_only=True):
 
     Attributes:
         alarm: Why the daemon cannot do its work, in a sentence; None when it can.
-        alerts_omitted: Open irregularities that did not fit into this message.
         detail_code: Which sentence `alarm` is, for displays in other languages.
         detail_values: What stands in it, by name.
         heartbeat: Seconds after which this is told again, changed or not: what is
@@ -84,7 +83,6 @@ class State(PublicTable, frozen=True, kw_only=True):
     """
 
     alarm: str | None
-    alerts_omitted: int = 0
     detail_code: str | None = None
     detail_values: dict[str, str | int | None] = field(default_factory=dict)
     heartbeat: int
@@ -148,7 +146,8 @@ class ActiveAlerts(Struct, frozen=True, kw_only=True):
     The open irregularities, oldest first; an empty list when there are none.
 
     Attributes:
-        omitted: Open irregularities that did not fit into this message.
+        omitted: Open irregularities that are not in `alerts`: they were too many, or did not fit
+            into this message.
     """
 
     alerts: tuple[Alert, ...]
@@ -428,9 +427,10 @@ def state(
     return _within_limit(whole, "alerts_omitted")
 
 
-def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
+def active_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str, omitted: int = 0) -> bytes:
     """Return the payload of ``alert/active``, below the limit of size in any case."""
-    return _within_limit(ActiveAlerts(alerts=alerts, seq=seq, session=session), "omitted")
+    message = ActiveAlerts(alerts=alerts, omitted=omitted, seq=seq, session=session)
+    return _within_limit(message, "omitted")
 
 
 def staff_alerts(alerts: tuple[Alert, ...], *, seq: int, session: str) -> bytes:
@@ -505,7 +505,7 @@ def _within_limit(message: State | ActiveAlerts, omitted: str) -> bytes:
     )
 
     def without(dropped: int) -> bytes:
-        shorter = {"alerts": alerts[dropped:], omitted: dropped}
+        shorter = {"alerts": alerts[dropped:], omitted: dropped + getattr(message, omitted)}
         return _encoder.encode(replace(message, **shorter))
 
     return _shortest_cut(without, len(alerts), SIZE_LIMIT)

@@ -103,8 +103,10 @@ class StatePublisher:
                 result=table.last_result, seq=seq, session=session
             )
             publisher.retain(topics.RESULT, document_contents.encode_message(result), seq)
-        if self._has_changed(topics.ALERTS, table.alerts):
-            alerts = document_contents.active_alerts(table.alerts, seq=seq, session=session)
+        if self._has_changed(topics.ALERTS, (table.alerts, table.alerts_omitted)):
+            alerts = document_contents.active_alerts(
+                table.alerts, seq=seq, session=session, omitted=table.alerts_omitted
+            )
             publisher.retain(topics.ALERTS, alerts, seq)
         staff_alerts = self._core.table.staff_alerts()
         if self._has_changed(topics.STAFF_ALERTS, staff_alerts):

@@ -30,7 +30,7 @@ MAX_ALERTS: Final = 20
 """Open irregularities of a table; beyond it, the oldest that holds no result is closed."""
 
 MAX_HOLDING_ALERTS: Final = 100
-"""Open irregularities of a table where each of them holds a result."""
+"""Open irregularities of a table where each holds a result; more are only counted."""
 
 
 def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
@@ -116,6 +116,7 @@ def _make_room(context: TableContext, alerts: list[OpenAlert]) -> None:
         # The table goes on hold: a person has to resume it before a result is published.
         if not alerts[-1].staff_only:
             context.state.on_hold, context.state.on_hold_by = True, None
+            context.state.alerts_omitted += 1
         context.state.alerts.pop()
 
 

@@ -89,6 +89,8 @@ class PublicTable(Struct, frozen=True, kw_only=True):
     The public table after the event `seq` (0 before the first).
 
     Attributes:
+        alerts_omitted: Open irregularities that are not in `alerts`: they were too many, or did
+            not fit into this message.
         blind: The kinds of irregularity that this table cannot detect.
         curator: The seat that draws the cards; None where the dealer does.
         dealer: Who has signed on as the dealer; None if nobody has.
@@ -99,6 +101,7 @@ class PublicTable(Struct, frozen=True, kw_only=True):
     """
 
     alerts: tuple[Alert, ...]
+    alerts_omitted: int = 0
     at: str
     betting: Literal["open", "closed", "unknown"]
     blind: tuple[str, ...]

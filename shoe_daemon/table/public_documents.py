@@ -63,6 +63,7 @@ def public_table(state: TableState, context: TableContext) -> PublicTable:
     session, house = state.session, context.house
     return PublicTable(
         alerts=open_alerts(state, staff_only=False),
+        alerts_omitted=state.alerts_omitted,
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
         blind=context.undetectable,

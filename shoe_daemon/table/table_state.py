@@ -122,6 +122,8 @@ class TableState(Struct):
             such signals.
         placing: Only a camera has reported cards so far.
         held: Results that wait for a person, oldest first.
+        alerts_omitted: How many public irregularities were raised above the limit of `alerts`
+            since the table was last resumed.
         on_hold: A person has put the table on hold.
         on_hold_by: Who has; None if that is not known, or if several persons have.
         dealer: Who has signed on as the dealer; None if nobody has.
@@ -152,6 +154,7 @@ class TableState(Struct):
     betting: str = "unknown"
     placing: bool = True
     alerts: list[OpenAlert] = []
+    alerts_omitted: int = 0
     readers: dict[str, ReaderState] = {}
     last_result: LastResult | None = None
     held: list[HeldResult] = []

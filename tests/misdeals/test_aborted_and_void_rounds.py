@@ -13,6 +13,7 @@ import pytest
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
+from tests.each_case import each_case
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.public_json import encode_public_table
 from tests.table.dealer import (
@@ -28,6 +29,8 @@ from tests.table.dealer import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from shoe_daemon.table import Event
 
 ENDS: dict[str, seen.Observation] = {
@@ -116,3 +119,62 @@ def test_a_void_closes_no_other_irregularity_where_too_many_are_open() -> None:
     pit.cmd("void_round", round=1)
     assert len(before) == MAX_HOLDING_ALERTS
     assert pit.table.public().alerts == before
+
+
+FAULTS: dict[str, Callable[[SupervisedTable], object]] = {
+    "missing_draw": lambda pit: [pit.deal("P1 2S, B1 7H, P2 3D, B2 QC"), pit.result("banker")],
+    "result_mismatch": lambda pit: [pit.deal(NATURAL), pit.result("banker")],
+    "excess_card": lambda pit: pit.deal(f"{NATURAL}, B3 4S"),
+    "several": lambda pit: [pit.deal("P1 9S, B1 2H, B2 KD"), pit.cmd("hold", kind="foreign_card")],
+    "wrong_hand": lambda pit: pit.deal("P1 9S, B1 2H, B2 KD"),
+    "unreadable_card": lambda pit: [pit.deal("P1 9S"), pit.say(seen.Unreadable(slot=Slot.B1))],
+    "device_fault": lambda pit: [pit.deal("P1 9S"), pit.error("other")],
+    "premature_draw": lambda pit: [pit.say(seen.BettingOpen()), pit.deal(NATURAL)],
+    "duplicate_card": lambda pit: pit.deal("P1 9S, B1 2H, P2 9S, B2 3C"),
+    "foreign_card": lambda pit: [pit.deal(NATURAL), pit.cmd("hold", kind="foreign_card")],
+    "card_off_table": lambda pit: [pit.deal("P1 9S"), pit.cmd("hold", kind="card_off_table")],
+    "for staff": lambda pit: pit.deal("P1 6S, B1 2H, P2 6S, B2 3C, P3 9D"),
+}
+
+
+@each_case("fault", FAULTS)
+@each_case("hold_from", [None, 1, 4])
+@each_case("style", [FACE_UP, SQUEEZE])
+@each_case("ruled", [True, False])
+def test_a_void_closes_all_irregularities_of_its_round(
+    fault: str, hold_from: int | None, style: DealingStyle, *, ruled: bool
+) -> None:
+    pit = SupervisedTable(house(dealing_style=style), hold_from=hold_from, decks=1)
+    FAULTS[fault](pit)
+    before = pit.open_kinds(), pit.table.staff_alerts()
+    assert before != ([], ())
+    if ruled and pit.open_kinds():
+        pit.rule("void_round")
+    else:
+        pit.cmd("void_round", round=1)
+    assert (pit.open_kinds(), pit.table.staff_alerts()) == ([], ())
+    assert {action for action, _ in pit.closed()} <= {"void_round"}
+    assert (pit.table.public().held, pit.counts()) == ((), {})
+    pit.cmd("undo")
+    assert (pit.open_kinds(), pit.table.staff_alerts()) == before
+    assert pit.said() == pit.replayed()
+
+
+def test_a_void_closes_an_excess_card_that_was_drawn_after_its_round() -> None:
+    pit = SupervisedTable()
+    pit.deal(NATURAL)
+    pit.result("player")
+    pit.outside("4S")
+    assert pit.open_kinds() == ["excess_card"]
+    pit.cmd("void_round", round=1)
+    assert pit.open_kinds() == []
+
+
+def test_a_void_closes_no_irregularity_of_another_round() -> None:
+    pit = SupervisedTable(hold_from=1)
+    pit.deal(NATURAL)
+    pit.result("banker")
+    pit.deal("P1 9S, B1 2H, B2 KD")
+    assert pit.open_kinds() == ["result_mismatch", "wrong_hand"]
+    pit.cmd("void_round", round=1)
+    assert pit.open_kinds() == ["wrong_hand"]

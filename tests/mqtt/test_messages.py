@@ -66,7 +66,7 @@ def alert(number: int, proposals: int = 8) -> Alert:
 
 def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:
     whole = msgspec.convert(most(PublicTable), PublicTable)
-    return msgspec.structs.replace(whole, alerts=alerts, schema="1.0")
+    return msgspec.structs.replace(whole, alerts=alerts, alerts_omitted=0, schema="1.0")
 
 
 def state(alerts: tuple[Alert, ...] = ()) -> bytes:
@@ -112,7 +112,7 @@ def test_state_is_the_public_table_and_who_says_it_when() -> None:
     payload = json.loads(state((alert(1, 1),)))
     assert payload.keys() == {
         *PublicTable.__struct_fields__,
-        *("alarm", "alerts_omitted", "detail_code", "detail_values"),
+        *("alarm", "detail_code", "detail_values"),
         *("heartbeat", "published", "session"),
     }
     assert payload["alerts"][0]["data"]["proposals"][0]["authority"] == "house policy"
@@ -136,6 +136,17 @@ def test_however_many_alerts_there_are_the_limit_holds(count: int) -> None:
         assert told["alerts"][-1]["data"]["id"] == count - 1
         if count > 1:
             assert told["alerts"][0]["data"]["proposals"] == []
+
+
+def test_alerts_that_the_table_only_counts_are_omitted_too() -> None:
+    counted = msgspec.structs.replace(table((alert(1),)), alerts_omitted=3)
+    payload = document_contents.state(
+        counted, session="start-1", alarm=None, heartbeat=10, published="now"
+    )
+    assert json.loads(payload)["alerts_omitted"] == 3
+    listed = document_contents.active_alerts((alert(1),) * 400, omitted=3, seq=9, session="s")
+    told = json.loads(listed)
+    assert told["omitted"] + len(told["alerts"]) == 403
 
 
 def test_a_full_round_fits() -> None:

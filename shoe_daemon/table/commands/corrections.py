@@ -38,7 +38,7 @@ def publish_correction(
 ) -> None:
     """Publish a correction, with public faces only."""
     public_face = (
-        round_.finished or card.public or placement.is_public_at_draw(context, round_, card.slot)
+        round_.finished or card.public or placement.is_public_at_draw(context, round_, card)
     )
     context.emit(
         events.CardCorrected(

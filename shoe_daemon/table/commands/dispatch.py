@@ -186,6 +186,7 @@ def _person_detail(command: Command, code: str) -> Detail:
 
 def _resume_table(context: TableContext, _command: Command) -> None:
     context.state.on_hold, context.state.on_hold_by = False, None
+    context.state.alerts_omitted = 0
 
 
 def _void_refusal(context: TableContext, command: Command) -> Detail | None:
@@ -199,10 +200,8 @@ def _void_round(context: TableContext, command: Command) -> None:
     if number is None:
         return
     detail = _person_detail(command, "voided_by_person")
-    alert = alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
+    alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
     rulings.void_round(context, number)
-    if alert in context.state.alerts:
-        alerts.close_alert(context, alert, "void_round", command.reason or "a supervisor decided")
 
 
 def _round_to_void(context: TableContext, number: int | None) -> int | None:

@@ -57,7 +57,7 @@ ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
 """The irregularities for which an action can be chosen; None for all."""
 
 _MOOT_KINDS: Final = {IrregularityKind.RESULT_MISMATCH, IrregularityKind.MISSING_DRAW}
-"""The irregularities that end with the result of their round."""
+"""The irregularities that end with the result of their round, before it is published as void."""
 
 _CARD_ACTIONS: Final = {
     Action.CARRY_TO_NEXT_HAND,
@@ -174,7 +174,7 @@ def _void_alert_round(context: TableContext, alert: OpenAlert) -> None:
 
 
 def void_round(context: TableContext, number: int) -> None:
-    """Void a round: in progress, published or held."""
+    """Void a round, in progress, published or held, and close its irregularities."""
     round_, state = next_card.round_in_progress(context), context.state
     if round_ is not None and round_.number == number and not round_.finished:
         lifecycle.void_round(context, round_)
@@ -188,6 +188,11 @@ def void_round(context: TableContext, number: int) -> None:
         result_publication.void_played_round(context, played)
     elif result_publication.find_lost_round(context, number) is not None:
         result_publication.void_lost_round(context, number)
+    for alert in list(state.alerts):
+        # The one that was ruled on is closed with its ruling.
+        if _alert_round(alert) == number and alert.chosen != Action.VOID_ROUND:
+            reason = context.reason or "the round is void"
+            alerts.close_alert(context, alert, "void_round", reason)
 
 
 def _round_of_missing_draw(context: TableContext, alert: OpenAlert) -> RoundState | None:

@@ -190,12 +190,15 @@ def _publish_cards(context: TableContext, old: RoundState | None) -> None:
         return
     for slot, was, now in zip(DEALING_ORDER, old.spots, new.spots, strict=True):
         _publish_card(context, new, Slot(slot), was, now)
+    unplaced = [card for card in new.cards if card.slot is None]
+    for card in unplaced[sum(card.slot is None for card in old.cards) :]:
+        _publish_card(context, new, None, None, card)
 
 
 def _publish_card(
     context: TableContext,
     round_: RoundState,
-    slot: Slot,
+    slot: Slot | None,
     was: DrawnCard | None,
     now: DrawnCard | None,
 ) -> None:

@@ -12,7 +12,7 @@ from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import events
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison, reader_status
-from shoe_daemon.table.rounds import next_card, placement
+from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
@@ -60,7 +60,7 @@ def count_rest_card(context: TableContext, card: DrawnCard) -> None:
     shoe_lifecycle.count_card(context, shoe, card)
     reader_status.start_quiet_timer(context)
     if context.mode is RoundEnd.RULES:
-        _follow_coup(round_, card)
+        round_.owns_rest = _next_spot(round_) is not None
 
 
 def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
@@ -82,16 +82,12 @@ def set_rest_face(context: TableContext, slot: Slot, face: Card) -> bool:
     return False
 
 
-def _follow_coup(round_: RoundState, card: DrawnCard) -> None:
-    # The coup is followed without events, to know its last card.
-    spot = _next_spot(round_)
-    if spot is not None:
-        laid = DrawnCard(card.face, card.declared, unread=card.unread)
-        placement.put_on_spot(round_, laid, spot)
-        round_.cards.append(laid)
-        round_.hidden += 1
-    round_.owns_rest = _next_spot(round_) is not None
-
-
 def _next_spot(round_: RoundState) -> int | None:
-    return next_card.card_due(next_card.known_points(round_.spots)).spot
+    """Return the spot that is due in the coup of a round, its rest included; None if none is."""
+    spots = [*round_.spots]
+    for card in round_.rest:
+        spot = next_card.card_due(next_card.known_points(spots)).spot
+        if spot is None:
+            return None
+        spots[spot] = card
+    return next_card.card_due(next_card.known_points(spots)).spot

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, Card, IrregularityKind, Slot
+from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.rounds import next_card, placement
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
@@ -71,25 +71,18 @@ def _raise_staff_alert(
 
 def publish_staff_alerts(context: TableContext, round_: RoundState) -> None:
     """Publish every irregularity whose faces are public now."""
-    published_faces: list[Card | None] = []
     for alert in [each for each in context.state.alerts if each.staff_only]:
         cards = [card for card in [*round_.cards, *round_.excess] if alert.data.id in card.unsaid]
-        if cards and all(card.public for card in cards):
+        if not cards or not all(card.public for card in cards):
+            continue
+        if alert.data.kind == IrregularityKind.DUPLICATE_CARD:
+            _publish_duplicate(context, alert, cards[0].slot)
+        else:
             alerts.publish_alert(context, alert)
-        elif alert.data.card not in published_faces and _is_duplicate_public(context, alert):
-            published_faces.append(alert.data.card)
-            _publish_duplicate(context, alert)
     card_count_and_order_checks.publish_suspect_sequences(context)
 
 
-def _is_duplicate_public(context: TableContext, alert: OpenAlert) -> bool:
-    shoe, face = context.state.shoe, alert.data.card
-    if shoe is None or face is None or alert.data.kind != IrregularityKind.DUPLICATE_CARD:
-        return False
-    return shoe_lifecycle.public_copies(shoe, face) > shoe.decks
-
-
-def _publish_duplicate(context: TableContext, alert: OpenAlert) -> None:
+def _publish_duplicate(context: TableContext, alert: OpenAlert, slot: Slot | None) -> None:
     shoe, face = context.state.shoe, alert.data.card
     if shoe is None or face is None:
         return
@@ -98,7 +91,7 @@ def _publish_duplicate(context: TableContext, alert: OpenAlert) -> None:
         return
     shoe.mixed = shoe.unwatched
     detail = shoe_lifecycle.duplicate_detail(shoe, shoe_lifecycle.public_copies(shoe, face), face)
-    alerts.publish_alert(context, alert, detail, slot=alert.data.slot, card=face)
+    alerts.publish_alert(context, alert, detail, slot=slot, card=face)
 
 
 def close_wrong_duplicates(context: TableContext) -> None:

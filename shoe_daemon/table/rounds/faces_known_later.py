@@ -8,6 +8,7 @@ from __future__ import annotations
 from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Slot
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import (
     checker_comparison,
     main_reader_replacement,
@@ -49,6 +50,8 @@ def disclose_face(context: TableContext, slot: Slot, face: Card) -> RoundState |
         _raise_conflict(context, slot)
     elif not card.public:
         _turn_card_over(context, round_, card, face)
+    elif round_.partial and context.mode is RoundEnd.RULES:
+        lifecycle.end_partial_round(context, round_)
     return None
 
 
@@ -105,7 +108,7 @@ def set_unread_face(
     context: TableContext, round_: RoundState, card: DrawnCard, face: Card
 ) -> None:
     """Set the face of an unread card, and advance the round."""
-    if placement.is_public_at_draw(context, round_, card.slot):
+    if placement.is_public_at_draw(context, round_, card):
         _turn_card_over(context, round_, card, face)
         return
     card.face = face
@@ -129,7 +132,7 @@ def set_late_face(
     """
     card.face = face
     card.public = (
-        disclosed or round_.finished or placement.is_public_at_draw(context, round_, card.slot)
+        disclosed or round_.finished or placement.is_public_at_draw(context, round_, card)
     )
     round_.hidden -= card.public
     if disclosed and round_.finished:

@@ -127,20 +127,30 @@ def reveal_faces(context: TableContext, round_: RoundState) -> None:
 def _show_cards(context: TableContext, round_: RoundState, cards: list[DrawnCard]) -> None:
     for card in cards:
         if not card.public and card.face is not None:
-            show_card(context, round_, card)
+            show_card(context, round_, card, revealed=True)
 
 
 def show_card(
-    context: TableContext, round_: RoundState, card: DrawnCard, *, counted: bool = True
+    context: TableContext,
+    round_: RoundState,
+    card: DrawnCard,
+    *,
+    counted: bool = True,
+    revealed: bool = False,
 ) -> None:
-    """Make one known face public, and publish it; `counted` if the shoe counted it before."""
+    """
+    Make one known face public, and publish it.
+
+    `counted`: the shoe counted it before. `revealed`: with all other known faces.
+    """
     if card.face is None:
         return
     card.public = True
     if counted:
         shoe_lifecycle.mark_card_public(context, card)
     round_.hidden -= 1
-    player, banker = next_card.public_totals(round_.spots)
+    lay = next_card.spots_by_known_faces if revealed else next_card.spots_by_public_faces
+    player, banker = next_card.public_totals(lay(round_))
     context.emit(events.CardDisclosed(banker, card.face, player, card.slot))
 
 
@@ -150,6 +160,15 @@ def advance_round(context: TableContext, round_: RoundState, *, repeat: bool) ->
     placement.publish_due_card(context, round_, due, repeat=repeat)
     if due.known and due.spot is None and not round_.partial:
         _finish_if_ready(context, round_)
+    elif round_.partial and context.mode is _RULES_MODE:
+        end_partial_round(context, round_)
+
+
+def end_partial_round(context: TableContext, round_: RoundState) -> None:
+    """End a round by the rules after a gap, once each of its cards has its slot."""
+    if next_card.is_complete(round_) and all(card.slot for card in round_.cards):
+        end_or_abort_round(context, round_)
+        reader_status.resync_readers(context, drawing=True)
 
 
 def _finish_if_ready(context: TableContext, round_: RoundState) -> None:

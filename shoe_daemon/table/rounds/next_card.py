@@ -10,7 +10,7 @@ the code `player_stands` of the contract is never emitted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from types import MappingProxyType
@@ -237,12 +237,23 @@ def public_due(round_: RoundState) -> CardDue:
 
 def spots_by_known_faces(round_: RoundState) -> list[DrawnCard | None]:
     """Return the cards by spot, with the third cards placed by the known faces."""
+    return _spots_by_points(round_, known_points)
+
+
+def spots_by_public_faces(round_: RoundState) -> list[DrawnCard | None]:
+    """Return the cards by spot, with the third cards placed by the public faces."""
+    return _spots_by_points(round_, public_points)
+
+
+def _spots_by_points(
+    round_: RoundState, points: Callable[[Sequence[DrawnCard | None]], list[int | None]]
+) -> list[DrawnCard | None]:
     spots = round_.spots
-    if not round_.unchecked or round_.partial or HIDDEN_POINTS in known_points(spots)[:4]:
+    if not round_.unchecked or round_.partial or HIDDEN_POINTS in points(spots)[:FOUR_CARDS]:
         return spots
     spots = [*spots[:FOUR_CARDS], None, None]
     for card in round_.cards[FOUR_CARDS:]:
-        due = card_due(known_points(spots))
+        due = card_due(points(spots))
         if not due.known:  # the face of the Player's third card is unknown
             spots[B3_SPOT] = card
         elif due.spot is not None:

@@ -18,6 +18,7 @@ SPOT_OF_SLOT: Final = {slot: spot for spot, slot in enumerate(DEALING_ORDER)}
 """The index of each slot in dealing order."""
 
 _MAX_EXCESS_CARDS: Final = 20
+_TUCKED_SLOTS: Final = {Slot.B1, Slot.B2}
 _EXCESS_CARD: Final = IrregularityKind.EXCESS_CARD
 
 
@@ -53,7 +54,7 @@ def deal_card(
     again.
     """
     face, shoe = card.face, context.state.shoe
-    public = face is not None and is_public_at_draw(context, round_, card.slot)
+    public = face is not None and is_public_at_draw(context, round_, card)
     card.public = public
     round_.cards.append(card)
     player, banker = next_card.public_totals(round_.spots)
@@ -77,13 +78,17 @@ def deal_card(
         shoe_lifecycle.mark_card_public(context, counted_card)
 
 
-def is_public_at_draw(context: TableContext, round_: RoundState, slot: Slot | None) -> bool:
-    """Return whether the players see the face of a card at the draw."""
+def is_public_at_draw(context: TableContext, round_: RoundState, card: DrawnCard) -> bool:
+    """
+    Return whether the players see the face of a placed card at the draw.
+
+    A tucked card that is due to another slot lies face down where the reader reports it.
+    """
     if context.face_up:
         return True
-    if slot is None and round_.partial:
+    if card.slot is None and round_.partial:
         return False  # the card may be one of the Banker's first two
-    return context.banker_tucked and slot not in {Slot.B1, Slot.B2}
+    return context.banker_tucked and not {card.slot, card.declared} & _TUCKED_SLOTS
 
 
 def place_card(round_: RoundState, card: DrawnCard) -> IrregularityKind | None:

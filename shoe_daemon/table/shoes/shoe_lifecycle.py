@@ -158,8 +158,8 @@ def count_face(context: TableContext, shoe: ShoeState, card: DrawnCard, face: Ca
     Count the face of a card.
 
     One copy more than the shoe holds is a `duplicate_card`; for staff only until the players
-    have seen as many. After a time without observations another shoe is the likely cause, and
-    only the first such card is raised.
+    have seen this card, and as many others. After a time without observations another shoe is
+    the likely cause, and only the first such card is raised.
     """
     index = face.index
     copies = shoe.seen[index] + 1
@@ -169,7 +169,8 @@ def count_face(context: TableContext, shoe: ShoeState, card: DrawnCard, face: Ca
     if copies <= shoe.decks or shoe.mixed:
         return
     public_count = public_copies(shoe, face)
-    kind, staff_only = IrregularityKind.DUPLICATE_CARD, public_count <= shoe.decks
+    kind = IrregularityKind.DUPLICATE_CARD
+    staff_only = not card.public or public_count <= shoe.decks
     if staff_only and shoe.unwatched and _is_open_for_staff(context, kind):
         return
     shoe.mixed = shoe.unwatched and not staff_only
@@ -192,10 +193,28 @@ def mark_card_public(context: TableContext, drawn: DrawnCard) -> None:
     if shoe is None or face is None:
         return
     shoe.unseen[face.index] = max(0, shoe.unseen[face.index] - 1)
+    if public_copies(shoe, face) > shoe.decks:
+        _claim_duplicate(context, drawn, face)
     for card in reversed(shoe.recent):
         if card.number == drawn.number:
             card.seen = True
             return
+
+
+def _claim_duplicate(context: TableContext, card: DrawnCard, face: Card) -> None:
+    """Let a duplicate of this face that is for staff be published with a card now public."""
+    round_ = context.state.round
+    cards = [] if round_ is None else [*round_.cards, *round_.excess]
+    claimed = {number for each in cards for number in each.unsaid}
+    found = [
+        each
+        for each in context.state.alerts
+        if each.staff_only
+        and (each.data.kind, each.data.card) == (IrregularityKind.DUPLICATE_CARD, face)
+        and each.data.id not in claimed
+    ]
+    if found:
+        card.unsaid.append(min(found, key=lambda each: each.data.slot is not card.slot).data.id)
 
 
 def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
