@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.journal.entries_and_hash_chain import (
+    Head,
     capture_hash,
     checkpoint_hash,
     event_hash,
@@ -17,19 +18,27 @@ from shoe_daemon.journal.entries_and_hash_chain import (
 )
 from shoe_daemon.journal.journal_database import SALTED_SINCE
 from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.part import Part, journal_start
 from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
 
-_CAPTURES: Final = "SELECT id, at, source, bytes, after, hash, {salt} FROM capture ORDER BY id"
+_CAPTURES: Final = """
+    SELECT id, at, source, bytes, after, hash, {salt} FROM capture
+    WHERE id > ? AND id <= ? ORDER BY id
+"""
 _OBSERVATIONS: Final = """
     SELECT id, at, source, type, body, capture, hash, {salt} FROM observation
-    WHERE id > ? ORDER BY id
+    WHERE id > ? AND id <= ? ORDER BY id
 """
 _EVENTS: Final = """
-    SELECT seq, observation, at, shoe, round, type, body, hash, {salt} FROM event ORDER BY seq
+    SELECT seq, observation, at, shoe, round, type, body, hash, {salt} FROM event
+    WHERE seq > ? AND seq <= ? ORDER BY seq
 """
 _CHECKPOINTS: Final = """
-    SELECT observation, seq, shoe, body, hash, {salt} FROM checkpoint ORDER BY observation
+    SELECT observation, seq, shoe, body, hash, {salt} FROM checkpoint
+    WHERE observation > ? AND observation <= ? ORDER BY observation
 """
+
+_NO_END: Final = 1 << 62
 
 _PROGRESS_EVERY: Final = 1000
 
@@ -72,10 +81,12 @@ def verify(
     reader: JournalReader,
     *,
     find: bytes | None = None,
+    part: Part | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> ChainVerdict:
     """
-    Verify the chain from its start, in one snapshot of a journal that may be written meanwhile.
+    Verify the chain from its start, in one snapshot of a journal that may be written meanwhile;
+    with `part` that part only.
 
     `find` is a head hash noted elsewhere: if no row has it, the journal is another one, or
     truncated. `progress` is called with the observations done and their total.
@@ -85,7 +96,7 @@ def verify(
     connection.text_factory, connection.row_factory = bytes, sqlite3.Row
     try:
         with reader.snapshot():
-            return _Walk(connection, reader, find, progress).run()
+            return _Walk(connection, reader, find, part, progress).run()
     finally:
         connection.text_factory, connection.row_factory = factories
 
@@ -146,6 +157,7 @@ class _Walk:
         connection: sqlite3.Connection,
         reader: JournalReader,
         find: bytes | None,
+        part: Part | None,
         progress: Callable[[int, int], None],
     ) -> None:
         self._identity = reader.identity
@@ -155,23 +167,28 @@ class _Walk:
         ).fetchone()
         self._find = find
         self._anchor = read_anchor(connection)
-        self._hash = reader.identity.hash()
-        self._capture = self._observation = self._seq = 0
-        if self._anchor is not None:
-            self._hash = self._anchor.hash
-            self._capture, self._observation = self._anchor.capture, self._anchor.observation
-            self._seq = self._anchor.seq
+        start = journal_start(connection, reader.identity) if part is None else part.start
+        self._start = start
+        self._end = None if part is None else part.end
+        self._hash, self._seq = start.hash, start.seq
+        self._capture, self._observation = start.capture, start.observation
         self._found_at = "start" if self._hash == find else None
         self._events_seen = self._checkpoints_seen = 0
         self._is_salted = False
         # A reader never migrates.
         salt = "salt" if reader.version >= SALTED_SINCE else "NULL AS salt"
-        self._captures = RowQueue(connection.execute(_CAPTURES.format(salt=salt)))
-        self._observations = connection.execute(
-            _OBSERVATIONS.format(salt=salt), (self._observation,)
-        )
-        self._events = RowQueue(connection.execute(_EVENTS.format(salt=salt)))
-        self._checkpoints = RowQueue(connection.execute(_CHECKPOINTS.format(salt=salt)))
+        # In a whole journal no row may be before its start.
+        low = Head(-_NO_END, start.observation, -_NO_END, b"") if part is None else start
+        high = self._end or Head(_NO_END, _NO_END, _NO_END, b"")
+
+        def rows(query: str, after: int, last: int) -> Iterator[sqlite3.Row]:
+            return connection.execute(query.format(salt=salt), (after, last))
+
+        self._captures = RowQueue(rows(_CAPTURES, low.capture, high.capture))
+        self._observations = rows(_OBSERVATIONS, low.observation, high.observation)
+        self._events = RowQueue(rows(_EVENTS, low.seq, high.seq))
+        after = low.observation if part else -_NO_END
+        self._checkpoints = RowQueue(rows(_CHECKPOINTS, after, high.observation))
 
     def run(self) -> ChainVerdict:
         """Verify up to the end or the first fault."""
@@ -180,16 +197,15 @@ class _Walk:
             self._walk()
         except FaultFound as found:
             broken = found.fault
-        anchor = self._anchor
         return ChainVerdict(
             broken,
-            self._capture - (anchor.capture if anchor else 0),
-            self._observation - (anchor.observation if anchor else 0),
+            self._capture - self._start.capture,
+            self._observation - self._start.observation,
             self._events_seen,
             self._checkpoints_seen,
             self._hash,
             self._found_at,
-            anchor,
+            self._anchor,
         )
 
     def _walk(self) -> None:
@@ -208,6 +224,8 @@ class _Walk:
             if self._observation % _PROGRESS_EVERY == 0:
                 self._progress(self._observation, self._total)
         self._check_nothing_is_left()
+        if self._end is not None:
+            _expect(f"event {self._end.seq}", "hash", self._hash.hex(), self._end.hash.hex())
 
     def _follow_captures(self) -> None:
         for capture in self._captures.take_while(lambda row: row["after"] <= self._observation):
