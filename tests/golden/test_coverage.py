@@ -44,6 +44,7 @@ NOT_IN_EVENTS = {
     "cards_too_fast",
     "foreign_session",
     "internal_error",
+    "journal_damaged",
     "journal_went_back",
     "message_too_large",
     "not_applied",
