@@ -148,6 +148,7 @@ def test_a_shoe_is_verified_from_the_last_proof_before_it(long: Path) -> None:
             broken = proof(changed(long, event), str(shoe))["chain"] == "broken"
             assert broken is (done["first"] <= event <= done["last"])
     text = " ".join(run("shoe", long, str(SHOES)).stdout.split())
+    done = proof(long, str(SHOES))["verified"]
     assert f"good: events {done['first']:,} to {done['last']:,} of {done['of']:,} were" in text
     said = "from a signed head" if is_signed else "their beginning is not proved"
     assert said in text
