@@ -25,9 +25,6 @@ APPLICATION_ID: Final = 0x53484F45
 SALTED_SINCE: Final = 3
 """The first version of a journal whose rows have a salt."""
 
-_FULL_CHECK_BELOW_BYTES: Final = 32 * 2**20
-"""Larger files get SQLite's quick check only, so that the daemon starts within seconds."""
-
 _BUSY_MS: Final = 2000
 
 _MAX_REASON: Final = 200
@@ -188,41 +185,6 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
             raise
 
 
-def inspect(path: Path) -> tuple[Identity, int]:
-    """
-    Return a journal's identity and version without changing the file.
-
-    The caller holds the writer's lock.
-
-    Raises:
-        UserError: The file is foreign, corrupt or of a newer version.
-    """
-    with _open_unchanged(path) as connection:
-        version = check_version(connection, path)
-        check_integrity(connection, path)
-        check_schema(connection, path, version)
-        return read_identity(connection, path), version
-
-
-@contextmanager
-def _open_unchanged(path: Path) -> Iterator[sqlite3.Connection]:
-    check_file(path)
-    shm = path.with_name(path.name + "-shm")
-    wal, had_shm = wal_of(path), shm.exists()
-    # With an empty WAL the main file is the whole database: opened as immutable, no files are
-    # created beside it. Otherwise SQLite needs the WAL and its index.
-    hot = wal.exists() and wal.stat().st_size > 0
-    try:
-        with (
-            explain_read_errors(path),
-            closing(connect(path, "mode=ro" if hot else "immutable=1")) as connection,
-        ):
-            yield connection
-    finally:
-        if hot and not had_shm:
-            shm.unlink(missing_ok=True)
-
-
 def check_file(path: Path) -> None:
     """Reject missing and empty files before SQLite opens them."""
     try:
@@ -259,13 +221,33 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def check_integrity(connection: sqlite3.Connection, path: Path, *, thorough: bool = False) -> None:
-    """Reject a file that fails SQLite's integrity check."""
-    quick = not thorough and path.stat().st_size >= _FULL_CHECK_BELOW_BYTES
-    check = "quick_check" if quick else "integrity_check"
-    result = connection.execute(f"PRAGMA {check}(1)").fetchone()[0]
+def check_length(path: Path) -> None:
+    """Reject a file that is shorter than its header says; for a journal without a WAL."""
+    with path.open("rb") as file:
+        header = file.read(32)
+    size, page, pages = path.stat().st_size, _number(header[16:18]), _number(header[28:32])
+    # A page of 65,536 bytes is written as 1. Another header is another error.
+    if header.startswith(b"SQLite format 3") and size < pages * (65_536 if page == 1 else page):
+        what = f"it is damaged: it has {size:,} bytes, its header names {pages:,} pages"
+        raise damage(path, what)
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
+
+
+def check_integrity(
+    connection: sqlite3.Connection, path: Path, *, thorough: bool = False, table: str = "1"
+) -> None:
+    """
+    Reject a file that fails SQLite's integrity check; with `table` a file whose table fails it.
+
+    Without `thorough`, it does not compare the indexes with their tables.
+    """
+    check = "integrity_check" if thorough else "quick_check"
+    result = connection.execute(f"PRAGMA {check}({table})").fetchone()[0]
     if result != "ok":
-        raise UserError(_damaged(path, f"it is damaged: {' '.join(result.split())}"))
+        raise damage(path, f"it is damaged: {' '.join(result.split())}")
 
 
 def check_schema(connection: sqlite3.Connection, path: Path, version: int) -> None:
@@ -299,14 +281,15 @@ def explain_read_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if is_damage(error):
-            raise UserError(_damaged(path, error_reason(error))) from error
+            raise damage(path, error_reason(error)) from error
         raise file_error(path, "cannot be read", error) from error
     except UnicodeDecodeError as error:
-        raise UserError(_damaged(path, "it is damaged: a text is not UTF-8")) from error
+        raise damage(path, "it is damaged: a text is not UTF-8") from error
 
 
-def _damaged(path: Path, detail: str) -> str:
-    return (
+def damage(path: Path, detail: str) -> UserError:
+    """Build the error for a damaged journal."""
+    return UserError(
         f"{path}: cannot be read: {detail}; nothing was changed: put a copy back, or move it"
         " away to begin a new journal"
     )
@@ -316,5 +299,5 @@ def read_identity(connection: sqlite3.Connection, path: Path) -> Identity:
     """Return the site, table and creation time of a journal."""
     rows = connection.execute('SELECT id, site, "table", created FROM meta').fetchall()
     if [row[0] for row in rows] != [1]:
-        raise UserError(_damaged(path, "it does not say whose it is"))
+        raise damage(path, "it does not say whose it is")
     return Identity(*rows[0][1:])

@@ -24,6 +24,7 @@ from shoe_daemon.journal.entries_and_hash_chain import (
     Step,
     StoredEvent,
 )
+from shoe_daemon.journal.inspection import inspect
 from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
 from shoe_daemon.journal.journal_reader import JournalReader, is_last_salted, read_head
 from shoe_daemon.journal.signatures import (
@@ -82,7 +83,7 @@ class Journal:
         self._signer = signer
         self.signature = last_signature(connection)
         self._signature_times = SignatureTimes(connection)
-        (self._signatures,) = connection.execute("SELECT count(*) FROM signature").fetchone()
+        self._signatures = 0 if self.signature is None else self.signature.number
         self._is_salted = is_last_salted(connection)
         self._file = path.stat()
         self._pending = _DeferredWrites()
@@ -113,7 +114,7 @@ class Journal:
             if not os.path.lexists(path):
                 journal_database.create(path, Identity(site, table, _now()))
             lock.take_file(path)
-            identity, version = journal_database.inspect(path)
+            identity, version = inspect(path)
             _check_owner(path, identity, site, table)
             connection = _open_for_writing(path, version, durable=durable)
             on_error.callback(connection.close)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +12,15 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from shoe_daemon.journal import journal_database
+from shoe_daemon.journal.inspection import inspect
 from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
+from shoe_daemon.journal.part import last_capture
 from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
 from shoe_daemon.journal.writer_lock import WriterLock
 
 _STARTS: Final = """
-    SELECT shoe, seq, min(observation) FROM event WHERE type = 'shoe_started' AND at < ?
-    GROUP BY shoe ORDER BY shoe
+    SELECT shoe, seq, min(observation), at FROM event WHERE type = 'shoe_started'
+    GROUP BY shoe ORDER BY shoe LIMIT 2
 """
 _FIRST_OF_FRAME: Final = """
     SELECT min(o.id) FROM observation s JOIN observation o ON o.id BETWEEN s.id - 1000 AND s.id
@@ -32,9 +33,9 @@ _LAST_EVENT: Final = """
 _UNUSED_SEQ: Final = """
     SELECT max(body ->> '$.next_seq') - 1 FROM observation WHERE type = 'gap' AND id <= ?
 """
-_LAST_CAPTURE: Final = """
-    SELECT capture FROM observation WHERE id <= ? AND capture IS NOT NULL ORDER BY id DESC LIMIT 1
-"""
+_ACKNOWLEDGED: Final = "SELECT min(seq) FROM cursor WHERE consumer <> 'check'"
+"""The check of the whole journal waits for none."""
+
 _SET_ANCHOR: Final = "INSERT OR REPLACE INTO anchor VALUES (1, ?, ?, ?, ?, ?, ?)"
 
 
@@ -66,7 +67,7 @@ def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False)
     with closing(WriterLock.take(path)) as lock:
         lock.take_file(path)
         try:
-            _, version = journal_database.inspect(path)
+            _, version = inspect(path)
             with closing(journal_database.connect(path, "mode=rw")) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
                 journal_database.migrate(connection, version)
@@ -101,10 +102,12 @@ def remove_oldest_shoe(path: Path, before: str, at: str) -> int | None:
 
 def _remove(connection: sqlite3.Connection, before: str, at: str) -> Iterator[int]:
     """Remove shoe after shoe, and yield the number of each."""
-    (acknowledged,) = connection.execute("SELECT min(seq) FROM cursor").fetchone()
-    starts = connection.execute(_STARTS, (before,)).fetchall()
+    (acknowledged,) = connection.execute(_ACKNOWLEDGED).fetchone()
     # A shoe has ended when the next one starts.
-    for (shoe, _, _), (_, seq, start) in pairwise(starts):
+    while len(starts := connection.execute(_STARTS).fetchall()) > 1:
+        (shoe, *_), (_, seq, start, ended) = starts
+        if ended >= before:
+            return
         anchor = _anchor_before(connection, seq, start, shoe=shoe, at=at)
         if acknowledged is not None and anchor.seq > acknowledged:
             return
@@ -141,20 +144,7 @@ def _anchor_before(
     # A restored journal skips numbers, and the gap that says so may be removed.
     (unused,) = connection.execute(_UNUSED_SEQ, (last,)).fetchone()
     event = max(event, unused or 0)
-    return Anchor(_last_capture(connection, last), last, event, shoe, at, digest)
-
-
-def _last_capture(connection: sqlite3.Connection, last: int) -> int:
-    """Return the last capture before an observation; 0 for none."""
-    found = connection.execute(_LAST_CAPTURE, (last,)).fetchone()
-    capture = found[0] if found else 0
-    # After it, frames without an observation.
-    rows = connection.execute("SELECT id, after FROM capture WHERE id > ? ORDER BY id", (capture,))
-    for number, after in rows:
-        if after >= last:
-            break
-        capture = number
-    return int(capture)
+    return Anchor(last_capture(connection, last), last, event, shoe, at, digest)
 
 
 def _remove_up_to(connection: sqlite3.Connection, anchor: Anchor) -> None:

@@ -105,6 +105,14 @@ class Signature(Struct, frozen=True):
     key: bytes
     signature: bytes
 
+    @property
+    def number(self) -> int:
+        """The number of this signature in its journal, from 1; 0 if its text is damaged."""
+        try:
+            return _decode(self.body).number
+        except msgspec.DecodeError:
+            return 0
+
 
 class SignatureVerdict(Struct, frozen=True):
     """
@@ -201,6 +209,23 @@ def last_signature(connection: sqlite3.Connection, *, shoe: int | None = None) -
         () if shoe is None else (shoe,),
     ).fetchone()
     return None if row is None else Signature(*row)
+
+
+def signed_head(connection: sqlite3.Connection, *, before: int) -> Head | None:
+    """Return the last signed head before an event; None without one."""
+    if not has_signatures(connection):
+        return None
+    row = connection.execute(
+        "SELECT CAST(body AS BLOB) FROM signature WHERE seq < ? ORDER BY seq DESC LIMIT 1",
+        (before,),
+    ).fetchone()
+    if row is None:
+        return None
+    try:
+        said = _decode(row[0])
+        return Head(said.seq, said.observations, said.captures, bytes.fromhex(said.head))
+    except ValueError:  # of msgspec, too
+        return None  # `check_signatures` reports it
 
 
 def has_signatures(connection: sqlite3.Connection) -> bool:

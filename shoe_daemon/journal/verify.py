@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.journal.entries_and_hash_chain import (
+    Head,
     capture_hash,
     checkpoint_hash,
     event_hash,
@@ -20,25 +21,26 @@ from shoe_daemon.journal.entries_and_hash_chain import (
 )
 from shoe_daemon.journal.journal_database import SALTED_SINCE
 from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.part import Part, journal_start
 from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
 from shoe_daemon.table import to_microseconds
 
 _QUERIES: Final = {
     "observation": """
         SELECT id, 4 * id AS place, at, source, type, body, capture, hash, {salt} FROM observation
-        WHERE id > ? ORDER BY id
+        WHERE id > ? AND id <= ? ORDER BY id
     """,
     "event": """
         SELECT seq, 4 * observation + 1 AS place, observation, at, shoe, round, type, body, hash,
-            {salt} FROM event ORDER BY seq
+            {salt} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq
     """,
     "checkpoint": """
         SELECT observation, 4 * observation + 2 AS place, seq, shoe, body, hash, {salt}
-        FROM checkpoint ORDER BY observation
+        FROM checkpoint WHERE observation > ? AND observation <= ? ORDER BY observation
     """,
     "capture": """
         SELECT id, 4 * after + 3 AS place, at, source, bytes, after, hash, {salt} FROM capture
-        ORDER BY id
+        WHERE id > ? AND id <= ? ORDER BY id
     """,
 }
 """The rows of each table; `place` is their order of writing."""
@@ -46,6 +48,8 @@ _QUERIES: Final = {
 _NEXT_EVENT: Final = """
     SELECT observation, body FROM event WHERE seq > ? ORDER BY seq LIMIT 1
 """
+
+_NO_END: Final = 1 << 62
 
 _LISTED: Final = 50
 """The most breaks that are listed; all are counted."""
@@ -116,10 +120,12 @@ def verify(
     reader: JournalReader,
     *,
     find: bytes | None = None,
+    part: Part | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> ChainVerdict:
     """
-    Verify the chain from its start, in one snapshot of a journal that may be written meanwhile.
+    Verify the chain from its start, in one snapshot of a journal that may be written meanwhile;
+    with `part` that part only.
 
     After a break the rows that follow are verified as a chain of their own.
 
@@ -131,7 +137,7 @@ def verify(
     connection.text_factory, connection.row_factory = bytes, sqlite3.Row
     try:
         with reader.snapshot():
-            return _Walk(connection, reader, find, progress).run()
+            return _Walk(connection, reader, find, part, progress).run()
     finally:
         connection.text_factory, connection.row_factory = factories
 
@@ -176,6 +182,7 @@ class _Walk:
         connection: sqlite3.Connection,
         reader: JournalReader,
         find: bytes | None,
+        part: Part | None,
         progress: Callable[[int, int], None],
     ) -> None:
         self._connection = connection
@@ -186,15 +193,22 @@ class _Walk:
         ).fetchone()
         self._find = find
         self._anchor = read_anchor(connection)
-        self._hash = reader.identity.hash()
+        start = journal_start(connection, reader.identity) if part is None else part.start
+        self._end = None if part is None else part.end
+        self._hash, self._observation = start.hash, start.observation
         # The numbers of the last rows; None after a break, until the next row of the kind.
-        self._capture: int | None = 0
-        self._seq: int | None = 0
-        self._observation = 0
-        if self._anchor is not None:
-            self._hash = self._anchor.hash
-            self._capture, self._observation = self._anchor.capture, self._anchor.observation
-            self._seq = self._anchor.seq
+        self._capture: int | None = start.capture
+        self._seq: int | None = start.seq
+        # In a whole journal no row may be before its start.
+        low = Head(-_NO_END, start.observation, -_NO_END, b"") if part is None else start
+        high = self._end or Head(_NO_END, _NO_END, _NO_END, b"")
+        after = -_NO_END if part is None else low.observation
+        self._spans = {
+            "observation": (low.observation, high.observation),
+            "event": (low.seq, high.seq),
+            "checkpoint": (after, high.observation),
+            "capture": (low.capture, high.capture),
+        }
         self._last_seq = self._seq
         self._last_event: _EventBody | None = None
         self._found_at = "start" if self._hash == find else None
@@ -225,6 +239,10 @@ class _Walk:
                 self._valid[kind] += 1
             if kind == "observation" and row["id"] % _PROGRESS_EVERY == 0:
                 self._progress(row["id"], self._total)
+        end = self._end
+        if end is not None and not self._breaks and self._hash != end.hash:
+            what = f"its hash is {self._hash.hex()[:16]}…, expected {end.hash.hex()[:16]}…"
+            self._breaks, self._break_count = [JournalFault(f"event {end.seq}", what)], 1
         return replace(
             before_break or self._verdict(),
             breaks=tuple(self._breaks),
@@ -234,8 +252,8 @@ class _Walk:
 
     def _rows(self, kind: str) -> Iterator[tuple[int, str, sqlite3.Row]]:
         """Yield the rows of a table, each with its place in the order of writing."""
-        after = (self._observation,) if kind == "observation" else ()
-        for row in self._connection.execute(_QUERIES[kind].format(salt=self._salt), after):
+        query = _QUERIES[kind].format(salt=self._salt)
+        for row in self._connection.execute(query, self._spans[kind]):
             yield row["place"], kind, row
 
     def _verdict(self) -> ChainVerdict:

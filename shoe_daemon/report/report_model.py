@@ -184,6 +184,22 @@ class ProofSignature(Struct, frozen=True):
     signature: str
 
 
+class Verified(Struct, frozen=True):
+    """
+    The events whose chain was verified for a report.
+
+    Attributes:
+        of: The last event of the journal.
+        after: What they follow: the start of the journal, a signature, or the checkpoint of a
+            shoe, which proves nothing about what is before it.
+    """
+
+    first: int
+    last: int
+    of: int
+    after: Literal["start", "signature", "shoe"]
+
+
 class Proof(Struct, frozen=True):
     """
     Data for comparing a printed report with its journal.
@@ -194,11 +210,12 @@ class Proof(Struct, frozen=True):
         head: The chain's hash after the last event, in hex.
         published: The head in the shoe's `shoe_finished`; None if it has none.
         published_at: The journal's row with that hash; None if not found or not verified.
-        chain: The result of verifying the whole chain.
+        chain: The result of verifying a part of the chain, which contains these events.
         broken: The first fault; None otherwise.
         written_by: The program versions that wrote the shoe; None for an unrecorded version.
         reported_by: The version that made the report.
         signature: The first signature that covers the shoe; None if none does.
+        verified: That part; None if it was not verified, or is broken.
     """
 
     first_event: int
@@ -211,6 +228,7 @@ class Proof(Struct, frozen=True):
     written_by: tuple[str | None, ...]
     reported_by: str
     signature: ProofSignature | None = None
+    verified: Verified | None = None
 
     @property
     def refuted(self) -> bool:

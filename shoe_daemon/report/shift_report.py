@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
+from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.report.fold_shift_events import FoldedTable, fold_table_events, report_on_shift
 from shoe_daemon.report.journal_events_and_commands import (
     NO_END,
@@ -25,8 +29,10 @@ from shoe_daemon.report.shoe_report import Progress, prove
 from shoe_daemon.table import (
     Command,
     DealerChanged,
-    ReaderStatus,
+    EventData,
+    Table,
     decode_observation,
+    reader_status,
     to_microseconds,
 )
 
@@ -104,13 +110,7 @@ def _read(reader: JournalReader, period: Period, progress: Progress | None) -> F
     # A shoe that was under way is read from its start, as its decks and cards are needed.
     before = [span.first for span in shoe_spans(reader) if span.first < first]
     start = before[-1] if before else first
-    states = (
-        each
-        for (seq,) in connection.execute(_STATES_BEFORE, (start,)).fetchall()
-        for each in events_in(
-            reader, ShoeSpan(0, seq, seq + 1), (DealerChanged.type, ReaderStatus.type)
-        )
-    )
+    states = _states_at(reader, before[-1]) if before else _states_before(reader, first)
     silences = list(_silences(connection))
     identity = reader.identity
     return fold_table_events(
@@ -120,7 +120,7 @@ def _read(reader: JournalReader, period: Period, progress: Progress | None) -> F
             chain(states, events_in(reader, ShoeSpan(0, start, end))),
             silences,
             starts=sum(period.start <= at < period.end for _, at in silences[:-1]),
-            proof=_proof(reader, first, end, progress),
+            proof=_proof(reader, start, first, end, progress),
             commands=list(_commands(reader, start, end)),
         ),
         period,
@@ -138,10 +138,38 @@ def _commands(reader: JournalReader, first: int, end: int) -> Iterator[Journaled
             yield JournaledCommand(number, observation)
 
 
-def _proof(reader: JournalReader, first: int, end: int, progress: Progress | None) -> Proof | None:
+def _states_at(reader: JournalReader, start: int) -> Iterator[CausedEvent]:
+    """Yield the dealer and the readers at the start of a shoe, from its checkpoint, as events."""
+    first = next(events_in(reader, ShoeSpan(0, start, start + 1)))
+    checkpoint = reader.last_checkpoint(before=first.observation + 1)
+    state = None
+    if checkpoint is not None and checkpoint.observation == first.observation:
+        with suppress(UserError):  # of another version
+            state = Table.restore(checkpoint.body).state
+    if state is None:
+        yield from _states_before(reader, start)
+        return
+    states: list[EventData] = [reader_status(*each) for each in state.readers.items()]
+    if state.dealer is not None:
+        states.append(DealerChanged(None, state.dealer, None, None))
+    for data in states:
+        yield first._replace(event=replace(first.event, data=data, type=data.type))
+
+
+def _states_before(reader: JournalReader, first: int) -> Iterator[CausedEvent]:
+    """Yield the last events about the dealer and each reader; this reads all events before."""
+    for (seq,) in reader.connection.execute(_STATES_BEFORE, (first,)).fetchall():
+        yield from events_in(reader, ShoeSpan(0, seq, seq + 1))
+
+
+def _proof(
+    reader: JournalReader, start: int, first: int, end: int, progress: Progress | None
+) -> Proof | None:
     found = reader.connection.execute(_LAST_SHOE, (end,)).fetchone()
+    if found is None:
+        return None
     # The first signature of that shoe or a later one covers the whole shift.
-    return None if found is None else prove(reader, ShoeSpan(found[0], first, end), progress)
+    return prove(reader, ShoeSpan(found[0], first, end), progress, since=start)
 
 
 def _first_from(connection: sqlite3.Connection, at: int) -> int:

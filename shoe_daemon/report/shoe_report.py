@@ -13,6 +13,7 @@ from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
+from shoe_daemon.journal.part import part_around
 from shoe_daemon.journal.signatures import last_signature
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.report.cards_in_drawn_order import CardFold, DrawnCard
@@ -32,6 +33,7 @@ from shoe_daemon.report.report_model import (
     ShoeReport,
     ShoeStatus,
     Tempo,
+    Verified,
 )
 from shoe_daemon.report.rounds_and_incidents import (
     ChangeFold,
@@ -48,6 +50,9 @@ Progress = Callable[[int, int], None]
 
 _SECOND: Final = 1_000_000
 _HASH_BYTES: Final = 32
+
+_NEAR: Final = 10_000
+"""More events than a table causes between two signatures."""
 
 _LAST_EVENT: Final = (
     "SELECT seq, hash, observation FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1"
@@ -69,8 +74,8 @@ def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None)
     """
     Report on one shoe of a journal; on the last one for None. A daemon may be writing the journal.
 
-    With `progress` the whole chain is verified, and `progress` is called with the observations
-    done and their total.
+    With `progress` the chain of the shoe is verified, and `progress` is called with the
+    observations done and their total.
 
     Raises:
         UserError: The shoe does not exist, or the file is no journal.
@@ -159,20 +164,33 @@ def _longest_pause(cards: list[DrawnCard], moments: list[int]) -> Pause | None:
     return Pause(cards[place].at, gaps[place] / _SECOND, cards[place + 1].round)
 
 
-def prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> Proof:
+def prove(
+    reader: JournalReader, span: ShoeSpan, progress: Progress | None, *, since: int | None = None
+) -> Proof:
     """
     Collect the proof of some events. Without `progress` the chain is not verified.
 
-    The journal holds at least one event before the span's end.
+    It is verified from the last signature or shoe before them, or before event `since`, up to the
+    signature that covers them. The journal holds at least one event before the span's end.
     """
     connection = reader.connection
     last, digest, observation = connection.execute(_LAST_EVENT, (span.end,)).fetchone()
     found = connection.execute(_PUBLISHED_HEAD, (span.first, last)).fetchone()
     published = found[0] if found else None
     sessions = connection.execute(_PROGRAMS, {"first": span.first, "last": observation})
-    verdict = progress and verify(reader, find=_hash(published), progress=progress)
-    fault = verdict.broken if verdict else None
     signed = last_signature(connection, shoe=span.shoe)
+    until = signed.seq if signed is not None and 0 < signed.seq - last < _NEAR else last
+    verdict = verified = None
+    if progress is not None:
+        with reader.snapshot():
+            of = reader.head().seq
+            part = part_around(
+                connection, reader.identity, since or span.first, until if until < of else None
+            )
+            verdict = verify(reader, find=_hash(published), part=part, progress=progress)
+        end = of if part.end is None else part.end.seq
+        verified = Verified(part.start.seq + 1, end, of, part.basis)
+    fault = verdict.broken if verdict else None
     return Proof(
         first_event=span.first,
         last_event=last,
@@ -186,6 +204,7 @@ def prove(reader: JournalReader, span: ShoeSpan, progress: Progress | None) -> P
         signature=None
         if signed is None
         else ProofSignature(signed.seq, signed.key.hex(), signed.signature.hex()),
+        verified=None if fault else verified,
     )
 
 

@@ -69,10 +69,10 @@ _CHANGES: Final = {
     "result": "result changed",
     "entered": "result entered by hand",
 }
-_CHAIN: Final = {
-    "good": "good: the whole journal was verified for this report",
-    "broken": "BROKEN at {broken}",
-    "not verified": "not verified for this report",
+_AFTER: Final = {
+    "start": "from the start of the journal",
+    "signature": "from a signed head, to be compared by `journal verify --key`",
+    "shoe": "from the start of a shoe without a signature: their beginning is not proved",
 }
 _MINUTE: Final = 60
 _HOUR: Final = 3600
@@ -303,7 +303,7 @@ def proof_rows(proof: Proof, of: str = "shoe") -> list[tuple[str, str]]:
         numbers = "none"
     rows = [
         ("Events", numbers),
-        ("Chain", _CHAIN[proof.chain].format(broken=proof.broken)),
+        ("Chain", _chain(proof)),
         ("Head", f"after the last event of this {of}: {proof.head}"),
     ]
     if proof.published is not None:
@@ -313,6 +313,20 @@ def proof_rows(proof: Proof, of: str = "shoe") -> list[tuple[str, str]]:
     written = ", ".join(each or "not recorded" for each in proof.written_by) or "not recorded"
     rows.append(("Program", f"written by version {written}; report by {proof.reported_by}"))
     return rows
+
+
+def _chain(proof: Proof) -> str:
+    done = proof.verified
+    if proof.chain == "broken":
+        return f"BROKEN at {proof.broken}"
+    if done is None:
+        return "not verified for this report"
+    if done.after == "start" and done.last == done.of:
+        return "good: the whole journal was verified for this report"
+    return (
+        f"good: events {done.first:,} to {done.last:,} of {done.of:,} were verified for this"
+        f" report, {_AFTER[done.after]}"
+    )
 
 
 def _signed(signed: ProofSignature) -> str:

@@ -26,6 +26,7 @@ from shoe_daemon.service import guard
 from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.input_queue import InputQueue
+from shoe_daemon.service.journal_check import JournalCheck
 from shoe_daemon.service.journal_retention import JournalRetention
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
 from shoe_daemon.service.processing_core import CURSOR, Core
@@ -138,6 +139,7 @@ class Daemon:
         )
         self._certificates = CertificateWatch(setup.config.mqtt, self.publisher)
         self._retention = JournalRetention(self.core, setup.config.journal.days)
+        self._journal_check = JournalCheck(self.core)
         self._watchdog = Watchdog(self.readers, self.publisher)
         self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
         self._lamps = _make_lamps(setup, self._session)
@@ -315,6 +317,7 @@ class Daemon:
         self._state.publish_devices(blocked=self._is_blocked())
         self._certificates.check()
         self._retention.check()
+        self._journal_check.check()
         self._commands.check()
         self._show_lamps()
         self._follow_hold()  # a button's order
@@ -469,6 +472,7 @@ class Daemon:
 
     def _end(self) -> None:
         self._commands.close()
+        self._journal_check.stop()
         if self._lamps is not None:
             self._lamps.stop()
         self._state.publish_if_changed()

@@ -175,6 +175,7 @@ from shoe_daemon.table.timestamp_conversion import (
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.authority import Authority, Needs
     from shoe_daemon.table.commands.dispatch import COMMANDS
+    from shoe_daemon.table.readers.reader_status import reader_status
     from shoe_daemon.table.table import (
         PreviewedCommand,
         Table,
@@ -291,6 +292,7 @@ __all__ = [
     "is_staff",
     "make_detail",
     "moment_to_microseconds",
+    "reader_status",
     "replay",
     "to_microseconds",
     "uncoded_detail",
@@ -306,6 +308,7 @@ _LAZY: Final = {
     "decode_log": "table",
     "fold": "table",
     "was_applied": "table",
+    "reader_status": "readers.reader_status",
     "replay": "table",
     "PreviewedCommand": "table",
     "Table": "table",

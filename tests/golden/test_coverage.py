@@ -46,6 +46,7 @@ NOT_IN_EVENTS = {
     "clock_behind",
     "foreign_session",
     "internal_error",
+    "journal_damaged",
     "journal_went_back",
     "keyboard_layout",
     "message_too_large",

@@ -102,7 +102,10 @@ def lines(path: Path, shoe: int) -> list[bytes]:
 
 
 def report(path: Path, shoe: int) -> Any:  # noqa: ANN401 - JSON
-    return json.loads(journal("shoe", path, shoe, "--json").stdout)
+    found = json.loads(journal("shoe", path, shoe, "--json").stdout)
+    # The last signature before the first kept shoe covers rows that are removed.
+    assert found["proof"].pop("verified")
+    return found
 
 
 def test_the_rest_is_unchanged_and_proved(hall: Hall) -> None:

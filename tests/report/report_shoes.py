@@ -15,6 +15,7 @@ from shoe_daemon import __version__
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.game.irregularity_rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
+from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.table.observations import Command, Observation, Session
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
@@ -38,8 +39,15 @@ class Writer:
         rounds: The rounds dealt by the simulator.
     """
 
-    def __init__(self, path: Path, *, site: str = SITE, supervisor: str | None = "ann") -> None:
-        self.journal = Journal.open(path, site, TABLE, durable=False)
+    def __init__(
+        self,
+        path: Path,
+        *,
+        site: str = SITE,
+        supervisor: str | None = "ann",
+        signer: Signer | None = None,
+    ) -> None:
+        self.journal = Journal.open(path, site, TABLE, durable=False, signer=signer)
         self.site, self.supervisor = site, supervisor
         self.table = Table()
         self.now = START

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,11 +16,16 @@ from click.testing import CliRunner, Result
 from drivers.simulators.angel_eye_with_mistakes import Settings
 from shoe_daemon import __version__
 from shoe_daemon.cli import main
+from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.html_report import shoe_page
+from shoe_daemon.report.journal_events_and_commands import shoe_spans
 from shoe_daemon.report.shoe_report import read_shoe
 from shoe_daemon.table import events
 from shoe_daemon.table.observations import Session
+from tests.journal.signing_keys import signing_key
 from tests.report.report_shoes import SITE, TABLE, Writer
+
+SHOES = 4
 
 
 @pytest.fixture
@@ -29,6 +35,22 @@ def path(tmp_path: Path) -> Path:
         writer.session()
         writer.deal(Settings(shoes=2, seed=3))
     return tmp_path / "journal"
+
+
+@pytest.fixture(params=[True, False], ids=["signed", "unsigned"])
+def long(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """The journal of some short shoes, with a key or without one."""
+    with Writer(tmp_path / "journal", signer=signing_key() if request.param else None) as writer:
+        writer.session()
+        for seed in range(SHOES):
+            writer.deal(Settings(shoes=1, rounds=3, seed=seed))
+        writer.order("new_shoe", after=1)
+    return tmp_path / "journal"
+
+
+def starts(path: Path) -> list[int]:
+    with JournalReader(path) as reader:
+        return [span.first for span in shoe_spans(reader)]
 
 
 def run(*arguments: str | Path) -> Result:
@@ -63,7 +85,8 @@ def test_the_text_and_the_page_print_them(path: Path, tmp_path: Path) -> None:
     for each in (page, text):
         assert found["head"] in each
         assert found["published"] in each
-        assert "the whole journal was verified for this report" in each
+        assert f"good: events 1 to {found['last_event']:,} of " in each
+        assert "were verified for this report, from the start of the journal" in each
         assert f"written by version {__version__}; report by {__version__}" in each
         assert all(signer in each for signer in ("Dealer", "Supervisor", "Auditor"))
     assert '"Page " counter(page) " of " counter(pages)' in page
@@ -100,6 +123,58 @@ def test_a_published_head_that_the_journal_lacks_ends_with_1(
     result = run("shoe", tmp_path / "journal")
     assert result.exit_code == 1
     assert "in shoe_finished, NOT FOUND in the journal" in " ".join(result.stdout.split())
+
+
+def changed(path: Path, event: int) -> Path:
+    """Copy a journal with one changed event."""
+    copy = path.with_name("changed")
+    shutil.copy(path, copy)
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        connection.execute("UPDATE event SET body = body || ' ' WHERE seq = ?", (event,))
+    return copy
+
+
+def test_a_shoe_is_verified_from_the_last_proof_before_it(long: Path) -> None:
+    firsts = starts(long)
+    is_signed = proof(long, "2")["signature"] is not None
+    for shoe in range(3, SHOES + 1):
+        found = proof(long, str(shoe))
+        done = found["verified"]
+        assert firsts[shoe - 2] < done["first"] <= found["first_event"] == firsts[shoe - 1]
+        # A shoe that was replaced is signed with the start of the next one.
+        assert 0 <= done["last"] - found["last_event"] < 5
+        assert done["after"] == ("signature" if is_signed else "shoe")
+        for event in (1, done["first"] - 1, done["first"], done["last"], done["last"] + 1):
+            broken = proof(changed(long, event), str(shoe))["chain"] == "broken"
+            assert broken is (done["first"] <= event <= done["last"])
+    text = " ".join(run("shoe", long, str(SHOES)).stdout.split())
+    done = proof(long, str(SHOES))["verified"]
+    assert f"good: events {done['first']:,} to {done['last']:,} of {done['of']:,} were" in text
+    said = "from a signed head" if is_signed else "their beginning is not proved"
+    assert said in text
+
+
+def test_a_shift_is_verified_from_the_last_proof_before_it(long: Path) -> None:
+    firsts = starts(long)
+    with JournalReader(long) as reader:
+        at = json.loads(next(reader.event_lines(SHOES - 1)))["at"]
+
+    def shift(path: Path) -> dict[str, Any]:
+        done = CliRunner().invoke(main, ["report", "shift", str(path), "--from", at, "--json"])
+        found: dict[str, Any] = json.loads(done.stdout)["tables"][0]["proof"]
+        assert (done.exit_code == 1) is (found["chain"] == "broken")
+        return found
+
+    found = shift(long)
+    done = found["verified"]
+    # The shoe that was under way is read from its start.
+    assert firsts[0] < done["first"] <= firsts[SHOES - 3]
+    assert found["first_event"] == firsts[SHOES - 2]
+    assert done["last"] == done["of"] == found["last_event"]
+    for event in (1, done["first"] - 1):
+        assert shift(changed(long, event))["verified"] == done
+    for event in (done["first"], found["last_event"]):
+        assert shift(changed(long, event))["chain"] == "broken"
 
 
 def test_without_verifying_it_says_so(path: Path) -> None:

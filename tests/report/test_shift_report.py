@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from drivers.simulators.angel_eye_with_mistakes import Mode
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.cli import main
+from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.irregularities import IrregularityKind
@@ -33,6 +34,7 @@ from shoe_daemon.report.text_report import COLUMNS
 from shoe_daemon.report.wording import csv_cell
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Lock
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.table import Table
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
 from tests.report import report_shoes
 from tests.report.report_shoes import DECISION, SITE, START, TABLE, Writer, shoe
@@ -207,6 +209,29 @@ def test_dealers_have_their_own_figures(by_hand: Writer) -> None:
     # A later shift knows who had signed on before it.
     later = shift(by_hand.journal.path, 13.6, 100)
     assert [each.dealer for each in later.dealers] == ["Bo"]
+
+
+def test_the_checkpoint_of_a_shoe_has_the_same_dealer_and_readers_as_all_events_before(
+    by_hand: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand.say(Link(up=True, source="shoe"), Link(up=False, source="spare"), after=10)
+    by_hand.order("dealer", dealer="Ann")
+    deal(by_hand, after=100)
+    by_hand.say(Lock(locked=True, source="shoe"), after=10)
+    by_hand.order("new_shoe", after=100)
+    deal(by_hand, after=100)
+    by_hand.say(Lock(locked=False, source="shoe"), after=10)
+    path = by_hand.journal.path
+    found = [shift(path, start, 400) for start in (140, 250, 345)]
+
+    def refuse(body: bytes) -> Table:
+        raise UserError(f"{len(body)} bytes of another version")
+
+    monkeypatch.setattr(Table, "restore", refuse)
+    assert [shift(path, start, 400) for start in (140, 250, 345)] == found
+    for report in found[:2]:
+        assert [each.dealer for each in report.dealers] == ["Ann"]
+        assert report.availability.outages[0].cause == "locked"
 
 
 def test_without_dealers_there_is_no_table_of_them(by_hand: Writer) -> None:
