@@ -208,7 +208,7 @@ class Core:
         self.fault: Detail | None = None
         self.repeats: Counter[str] = Counter()
         self._careful = False
-        self._clock_left_us = 0
+        self._clock_left_us = self._clock_set_us = 0
         self.outbox = EventOutbox(self.journal.reader(), self.table.state.withheld)
         self.write_times = WriteTimes()
         self._floods = Floods()
@@ -407,13 +407,17 @@ class Core:
         )
 
     def _adopt_clock(self) -> list[Event]:
-        """Correct the clock; a correction that the times of the log show is journaled before."""
-        by_us, events = self.clock.difference_us() - self._clock_left_us, list[Event]()
-        if abs(by_us) > _CLOCK_SET_US:
-            _log.warning("clock_set", seconds=by_us / 1_000_000)
-            events = self.observe(ClockSet(by=by_us // 1000))
+        """Correct the clock; a correction that the times of the log show is journaled."""
+        by_us = self.clock.difference_us() - self._clock_left_us
         self.clock.set()
         self._clock_left_us = self.clock.difference_us()
+        if abs(by_us) > _CLOCK_SET_US:
+            _log.warning("clock_set", seconds=by_us / 1_000_000)
+            self._clock_set_us += by_us
+        if not self._clock_set_us:
+            return []
+        events = self.observe(ClockSet(by=self._clock_set_us // 1000))
+        self._clock_set_us = 0
         return events
 
     @property

@@ -290,7 +290,7 @@ class Gap(Observation, frozen=True, tag="gap"):
 
 class ClockSet(Observation, frozen=True, tag="clock_set"):
     """
-    The daemon's clock is corrected after this, by more than 5 s.
+    The daemon's clock was corrected before this, by more than 5 s.
 
     Attributes:
         by: Milliseconds. Negative: the computer's clock was set back, and the times of the next
