@@ -418,6 +418,8 @@ def _pass_unread(stage: _Stage, tablet: _Tablet) -> None:
     stage.wait(20)
     first, _, *others = BOTH_DRAW
     stage.deal(first, "B1:??", *others)
+    tablet.order("rule", action="manual_entry", reason="it lies face up")
+    stage.note("alert/active", "What was ordered waits for the card.", after="ruling_given")
     tablet.order("enter-card", card="2D", reason="read aloud by the dealer")
     stage.call(Outcome.PLAYER)
 

@@ -510,7 +510,11 @@ window.Shoe = Shoe;
   /* The steps. */
 
   function next() {
-    var missing = (CHOICES[now.verb] || []).filter(function (name) {
+    // A proposal may need a field that its order does not always have.
+    var asked = Object.keys(now.fields).filter(function (name) {
+      return Array.isArray(now.fields[name]);
+    });
+    var missing = (CHOICES[now.verb] || []).concat(asked).filter(function (name) {
       var value = now.fields[name];
       return value === undefined || value === null || Array.isArray(value);
     });
