@@ -111,13 +111,11 @@ class AnsweredOrder(Struct, frozen=True):
         order: The command.
         about: Id of the irregularity.
         refused: Reason of a refusal.
-        waits: The command takes effect when the table moves on.
     """
 
     order: Order
     about: int
     refused: str | None = None
-    waits: bool = False
 
 
 class SupervisorClient(DemoClient):
@@ -237,7 +235,7 @@ class SupervisorClient(DemoClient):
             return
         self._decisions.answered(case, order, reply.refused)
         if reply.refused is None or not case.rests:  # otherwise it is retried later
-            self._on_answer(AnsweredOrder(order, case.found.id, reply.refused, case.rests))
+            self._on_answer(AnsweredOrder(order, case.found.id, reply.refused))
         if case.found.id in self._decisions.cases and not case.rests:
             self._due[case.found.id] = time.monotonic() + self._decision_s * _NEXT_STEP
         del self._asked[reply.id or ""]
