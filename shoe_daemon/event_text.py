@@ -25,6 +25,7 @@ from shoe_daemon.table import (
     RoundReleased,
     RoundView,
     RoundVoided,
+    RulingGiven,
     ShoeFinished,
     ShoeStarted,
 )
@@ -169,8 +170,10 @@ def _minor_event_line(event: Event) -> str | None:  # noqa: PLR0911 - one for ea
     match data:
         case Irregularity():
             return f"   !  {data.kind.replace('_', ' ')}: {data.detail}"
-        case IrregularityClosed(operator=str() as operator):
-            return f"   ·  {operator}: {action_text(data.action)} (irregularity {data.id})"
+        case IrregularityClosed(operator=str() as operator) | RulingGiven(operator=operator):
+            waits = ", ordered" if isinstance(data, RulingGiven) else ""
+            by = operator or "a ruling"
+            return f"   ·  {by}: {action_text(data.action)}{waits} (irregularity {data.id})"
         case CardCorrected():
             return f"   ·  {_correction_text(data)}"
         case IrregularityClosed():

@@ -89,7 +89,8 @@ def _notice(view: DemoView, width: int, room: int) -> Notice:
 
 def _open(view: DemoView, width: int, room: int) -> Notice:
     alerts = view.table.alerts
-    newest, older = alerts[-1].data, len(alerts) - 1
+    newest, older, ordered = alerts[-1].data, len(alerts) - 1, alerts[-1].ordered
+    waiting = f"{ordered.operator}: {action_text(ordered.action)}" if ordered else _UNDECIDED
     badge = f"severity {newest.severity} of {_MAX_SEVERITY}"
     rows = _wrapped(newest.detail, width)
     rows += _procedure(newest, width, room - len(rows))
@@ -100,7 +101,7 @@ def _open(view: DemoView, width: int, room: int) -> Notice:
         title=f"⚠  {name_of(newest.kind).upper()}",
         badge=f"{older} more open, {badge}" if older else badge,
         authority=_authority(newest),
-        decision=view.orders.get(newest.id, _UNDECIDED),
+        decision=view.orders.get(newest.id, waiting),
     )
 
 

@@ -27,6 +27,9 @@ from shoe_daemon.table import Event, decode_event
 
 _REPLY_TIMEOUT_S: Final = 10.0
 _POLL_S: Final = 0.5
+_OBEY_S: Final = 1.0
+"""Seconds in which the dealer carries out a ruling."""
+
 _NEXT_STEP: Final = 0.4
 """Share of the decision time that the next step of the same decision takes."""
 
@@ -108,13 +111,11 @@ class AnsweredOrder(Struct, frozen=True):
         order: The command.
         about: Id of the irregularity.
         refused: Reason of a refusal.
-        waits: The command takes effect when the table moves on.
     """
 
     order: Order
     about: int
     refused: str | None = None
-    waits: bool = False
 
 
 class SupervisorClient(DemoClient):
@@ -202,9 +203,13 @@ class SupervisorClient(DemoClient):
         elif mail is not None and mail.seq > self.processed:  # a repeated event has an old `seq`
             for case in self._decisions.receive(mail):
                 if not case.rests and not self._asks_about(case):
-                    self._due.setdefault(case.found.id, time.monotonic() + self._decision_s)
-            for number in self._due.keys() - self._decisions.cases.keys():
-                del self._due[number]
+                    delay = self._decision_s if case.ordered is None else _OBEY_S
+                    due = time.monotonic() + delay
+                    self._due[case.found.id] = min(due, self._due.get(case.found.id, due))
+            cases = self._decisions.cases
+            for number in list(self._due):
+                if number not in cases or cases[number].rests:
+                    del self._due[number]
             self.processed = mail.seq
 
     def _asks_about(self, case: Case) -> bool:
@@ -230,7 +235,7 @@ class SupervisorClient(DemoClient):
             return
         self._decisions.answered(case, order, reply.refused)
         if reply.refused is None or not case.rests:  # otherwise it is retried later
-            self._on_answer(AnsweredOrder(order, case.found.id, reply.refused, case.rests))
+            self._on_answer(AnsweredOrder(order, case.found.id, reply.refused))
         if case.found.id in self._decisions.cases and not case.rests:
             self._due[case.found.id] = time.monotonic() + self._decision_s * _NEXT_STEP
         del self._asked[reply.id or ""]

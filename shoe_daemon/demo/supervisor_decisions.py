@@ -54,6 +54,7 @@ class Case(Struct, eq=False):
         round: Its round; None between two rounds.
         slot: Slot of an unreadable card.
         rests: Nothing can be done until the table moves on.
+        ordered: A ruling that waits, which the dealer carries out.
         held: It holds a result back.
         over: Its round has ended without a held result.
         tried: Commands given so far.
@@ -63,6 +64,7 @@ class Case(Struct, eq=False):
     round: int | None = None
     slot: Slot | None = None
     rests: bool = False
+    ordered: Action | None = None
     held: bool = False
     over: bool = False
     tried: list[Order] = []
@@ -92,6 +94,8 @@ class AutoSupervisor:
         match event.data:
             case IrregularityData() as found:
                 return [] if found.id in self.cases else [self._open(found, event.round)]
+            case events.RulingGiven(id=number, action=action) if number in self.cases:
+                return [self._obey(self.cases[number], Action(action))]
             case events.ClosedData(id=number):
                 self.cases.pop(number, None)
             case events.RoundFinished() | events.RoundAborted():
@@ -126,6 +130,12 @@ class AutoSupervisor:
             case.slot = found.slot or next(places, None)
         if _is_excess(found) and dealt is not None:
             case.rests = dealt.carried  # the round itself is called first
+        return case
+
+    @staticmethod
+    def _obey(case: Case, action: Action) -> Case:
+        # The dealer draws the card; an unread card is entered, because the reader fails again.
+        case.ordered, case.rests = action, action is Action.DRAW_NOW
         return case
 
     def _hold(self, ids: tuple[int, ...]) -> list[Case]:

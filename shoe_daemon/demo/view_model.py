@@ -255,10 +255,10 @@ def _bead(finished: RoundFinished) -> Result | None:
 
 
 def order_line(said: AnsweredOrder) -> str | None:
-    """Write a command without an event: refused, or waiting for the table."""
-    if said.refused is not None:
-        return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
-    return f"   ·  {OPERATOR}: {said.order.words}" if said.waits else None
+    """Write a refused command, which has no event; None for any other."""
+    if said.refused is None:
+        return None
+    return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
 
 
 def seconds_between(since: str, until: str) -> float:

@@ -20,6 +20,7 @@ DECISIONS: Final = (
     "round_held",
     "round_released",
     "round_voided",
+    "ruling_given",
 )
 """Types of events that are entries of the log by themselves."""
 
@@ -277,6 +278,7 @@ def summarise_decision(event: LoggedEvent) -> LogEntry:
         severity=0,
         source=event.seq,
         closed=event.at,
+        action=event.data.get("action"),
         operator=event.data.get("operator"),
         reason=event.data.get("reason"),
     )

@@ -67,12 +67,26 @@ class RoundLine(Struct):
     irregularities: list[int] = []
 
 
+class IncidentOrder(Struct, frozen=True):
+    """
+    A ruling that waited until it was carried out.
+
+    Attributes:
+        seconds: From opening to the ruling.
+    """
+
+    action: str
+    seconds: float
+    by: Person
+
+
 class Incident(Struct):
     """
     An irregularity and its ruling.
 
     Attributes:
         seconds: From opening to closing; None while open.
+        orders: The rulings that waited until they were carried out.
         action: The ruling; None while open.
         by: The operator; None while open, or if equipment or game closed it.
     """
@@ -85,6 +99,7 @@ class Incident(Struct):
     slot: Slot | None
     card: Card | None
     detail: str
+    orders: list[IncidentOrder] = []
     action: str | None = None
     closed_at: str | None = None
     seconds: float | None = None

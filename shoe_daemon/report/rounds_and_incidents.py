@@ -12,7 +12,14 @@ from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind, Outcome
 from shoe_daemon.report.cards_in_drawn_order import DrawnCard
 from shoe_daemon.report.caused_event import CausedEvent
 from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
-from shoe_daemon.report.report_model import Change, Incident, Person, RoundCounts, RoundLine
+from shoe_daemon.report.report_model import (
+    Change,
+    Incident,
+    IncidentOrder,
+    Person,
+    RoundCounts,
+    RoundLine,
+)
 from shoe_daemon.table import Event, HandResult, RoundFinished, events, to_microseconds
 
 _NO_HAND: Final = HandResult((), None, None, None)
@@ -214,6 +221,11 @@ class IncidentFold:
                 self._known[data.id].detail = data.detail  # known to staff before it became public
             case events.IrregularityData() as data:
                 self._open_incident(event, data)
+            case events.StaffRulingGiven() as data if data.id in self._open:
+                incident = self._open[data.id]
+                by = Person(data.operator, data.operator in self._claimed, data.reason)
+                order_ = IncidentOrder(data.action, _seconds(incident, event), by)
+                incident.orders.append(order_)
             case events.ClosedData() as data if data.id in self._open:
                 self._close(self._open.pop(data.id), caused, data)
 
@@ -226,12 +238,15 @@ class IncidentFold:
     def _close(self, incident: Incident, caused: CausedEvent, data: events.ClosedData) -> None:
         incident.action, incident.why = data.action, data.reason
         incident.closed_at = caused.event.at
-        span = to_microseconds(caused.event.at) - to_microseconds(incident.at)
-        incident.seconds = span / 1_000_000
+        incident.seconds = _seconds(incident, caused.event)
         if data.operator is not None:
             reason = caused.order.reason if caused.order is not None else None
             claimed = data.operator in self._claimed
             incident.by = Person(data.operator, claimed, reason or data.reason)
+
+
+def _seconds(incident: Incident, event: Event) -> float:
+    return (to_microseconds(event.at) - to_microseconds(incident.at)) / 1_000_000
 
 
 class _DecisionTimes(TypedDict):

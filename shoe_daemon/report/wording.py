@@ -198,15 +198,25 @@ def incident_title(incident: Incident) -> str:
 
 
 def decision(incident: Incident) -> str:
-    """Format the ruling on an irregularity, its operator and its delay."""
+    """Format the rulings on an irregularity, their operators and their delays."""
+    orders = [
+        f"{each.action.replace('_', ' ')} ordered after {_by_whom(each.seconds, each.by)}"
+        for each in incident.orders
+    ]
+    return "; ".join([*orders, _end(incident)])
+
+
+def _by_whom(seconds: float, by: Person) -> str:
+    return f"{span(seconds)}, by {person(by)}{f': “{by.reason}”' if by.reason else ''}"
+
+
+def _end(incident: Incident) -> str:
     if incident.action is None or incident.seconds is None:
         return "still open"
     action = incident.action.replace("_", " ")
-    after = f"{action} after {span(incident.seconds)}"
     if incident.by is None:
-        return f"{after}, by itself: {incident.why}"
-    why = f": “{incident.by.reason}”" if incident.by.reason else ""
-    return f"{after}, by {person(incident.by)}{why}"
+        return f"{action} after {span(incident.seconds)}, by itself: {incident.why}"
+    return f"{action} after {_by_whom(incident.seconds, incident.by)}"
 
 
 def change(each: Change) -> str:

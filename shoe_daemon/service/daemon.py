@@ -42,6 +42,7 @@ from shoe_daemon.table import (
     ResultRevised,
     RoundHeld,
     RoundVoided,
+    RulingGiven,
     StaffIrregularity,
     make_detail,
 )
@@ -411,7 +412,10 @@ class Daemon:
 
     def _show(self, events: list[Event]) -> None:
         # A lawful card changes no lamp, and the publisher waits for this thread.
-        if any(isinstance(each.data, Irregularity | IrregularityClosed) for each in events):
+        if any(
+            isinstance(each.data, Irregularity | IrregularityClosed | RulingGiven)
+            for each in events
+        ):
             self._show_lamps()
         if self._witnesses is not None:
             self._follow_disputes([_cause(each) for each in events if _is_dispute(each)])

@@ -109,6 +109,7 @@ from shoe_daemon.table.events import (
     RoundReleased,
     RoundStarted,
     RoundVoided,
+    RulingGiven,
     ShoeCounts,
     ShoeFinished,
     ShoePassed,
@@ -117,6 +118,7 @@ from shoe_daemon.table.events import (
     StaffComposition,
     StaffIrregularity,
     StaffIrregularityClosed,
+    StaffRulingGiven,
     WagerResult,
 )
 from shoe_daemon.table.observations import (
@@ -261,6 +263,7 @@ __all__ = [
     "RoundStarted",
     "RoundView",
     "RoundVoided",
+    "RulingGiven",
     "Session",
     "ShoeCounts",
     "ShoeFinished",
@@ -272,6 +275,7 @@ __all__ = [
     "StaffComposition",
     "StaffIrregularity",
     "StaffIrregularityClosed",
+    "StaffRulingGiven",
     "Standby",
     "Table",
     "TableCleared",

@@ -18,8 +18,10 @@ from shoe_daemon.table.events import (
     Irregularity,
     IrregularityClosed,
     Proposal,
+    RulingGiven,
     StaffIrregularity,
     StaffIrregularityClosed,
+    StaffRulingGiven,
 )
 from shoe_daemon.table.shoe_state import DrawnCard
 from shoe_daemon.table.shoes import player_holding_shoe
@@ -197,7 +199,20 @@ def publish_alert(
     context.state.alerts.remove(alert)
     context.state.alerts.append(alert)
     context.emit(alert.data, alert.round)
+    if (ordered := ruling_event(alert)) is not None:
+        context.emit(ordered, alert.round)
     player_holding_shoe.apply_false_draw(context, kind)
+
+
+def order_ruling(context: TableContext, alert: OpenAlert, action: str) -> None:
+    """Store and publish a ruling that waits until it is carried out; a repeat changes nothing."""
+    if alert.ordered is not None and alert.chosen == action:
+        return
+    alert.chosen, alert.operator, alert.ordered_at = action, context.operator, context.at
+    if not alert.staff_only:
+        context.emit(RulingGiven(action, alert.data.id, alert.operator), alert.round)
+    reason = StaffRulingGiven(action, alert.data.id, alert.operator, context.reason)
+    context.emit(reason, alert.round)
 
 
 def close_alert(context: TableContext, alert: OpenAlert, action: str, reason: str) -> None:
@@ -228,6 +243,16 @@ def alert_raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:
     if not alert.staff_only:
         return alert.data
     return StaffIrregularity(**structs.asdict(alert.data))
+
+
+def ruling_event(alert: OpenAlert) -> RulingGiven | StaffRulingGiven | None:
+    """Return the event of the ruling that waits on an irregularity; None if there is none."""
+    ordered, number = alert.ordered, alert.data.id
+    if ordered is None:
+        return None
+    if alert.staff_only:
+        return StaffRulingGiven(ordered.action, number, ordered.operator, None)
+    return RulingGiven(ordered.action, number, ordered.operator)
 
 
 def alert_closed_type(alert: OpenAlert) -> type[IrregularityClosed | StaffIrregularityClosed]:

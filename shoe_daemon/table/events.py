@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from shoe_daemon.game import Card, Hand, Kind, Outcome, Slot
 
@@ -153,13 +153,16 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """
     What an authority says about an irregularity.
 
-    `detail_code` identifies the text: policy, situation and action, with dots between.
+    `detail_code` identifies the text: policy, situation and action, with dots between. `needs`
+    names the fields of `rule` that a person has to give besides the action; it is absent if
+    there are none, and in events.
     """
 
     action: str
     authority: str
     detail_code: str = ""
     detail_values: dict[str, str | int | None] = {}
+    needs: tuple[Literal["card"], ...] | UnsetType = UNSET
     section: str
     text: str
     verified: bool
@@ -227,6 +230,31 @@ class StaffIrregularityClosed(EventData, ClosedData, frozen=True):
     """An irregularity is dealt with that the players had not been told of."""
 
     type = "staff_irregularity_closed"
+
+
+class RulingGiven(EventData, frozen=True):
+    """
+    A person gave a ruling that waits until it is carried out: the irregularity stays open.
+
+    `action` is `draw_now`, `rescan` or `manual_entry`.
+    """
+
+    type = "ruling_given"
+    action: str
+    id: int
+    operator: str | None
+
+
+class StaffRulingGiven(EventData, frozen=True):
+    """
+    The reason of a `ruling_given`, or a ruling on an irregularity that is for staff only.
+    """
+
+    type = "staff_ruling_given"
+    action: str
+    id: int
+    operator: str | None
+    reason: str | None
 
 
 class RoundHeld(EventData, frozen=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from shoe_daemon.game import Card, Kind, Outcome, Slot
 from shoe_daemon.table.events import AbortCause, DrawDue, Irregularity, ReaderStatus, RoundFinished
@@ -75,11 +75,24 @@ class LastResult(Struct, frozen=True):
     shoe: int
 
 
-class Alert(Struct, frozen=True):
-    """An open irregularity, and when and where it arose."""
+class Ordered(Struct, frozen=True):
+    """The ruling that waits to be carried out: what was ordered, when, and by whom."""
+
+    action: str
+    at: str
+    operator: str | None
+
+
+class Alert(Struct, frozen=True, kw_only=True):
+    """
+    An open irregularity, and when and where it arose.
+
+    `ordered` is the ruling that waits; it is absent if there is none.
+    """
 
     at: str
     data: Irregularity
+    ordered: Ordered | UnsetType = UNSET
     round: int | None
     shoe: int | None
 

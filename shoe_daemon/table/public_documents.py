@@ -58,11 +58,13 @@ _EMPTY_ROUND: Final = PastRound(
 )
 
 
-def public_table(state: TableState, context: TableContext) -> PublicTable:
+def public_table(
+    state: TableState, context: TableContext, alerts: tuple[Alert, ...]
+) -> PublicTable:
     """Return the public facts of a table."""
     session, house = state.session, context.house
     return PublicTable(
-        alerts=open_alerts(state, staff_only=False),
+        alerts=alerts,
         alerts_omitted=state.alerts_omitted,
         at=state.now,
         betting=state.betting,  # type: ignore[arg-type]
@@ -88,15 +90,6 @@ def public_table(state: TableState, context: TableContext) -> PublicTable:
         shoe=_shoe_view(state),
         site=session.site,
         table=session.table,
-    )
-
-
-def open_alerts(state: TableState, *, staff_only: bool) -> tuple[Alert, ...]:
-    """Return the open irregularities: the public ones, or those for staff only."""
-    return tuple(
-        Alert(each.at, each.data, each.round, each.shoe)
-        for each in state.alerts
-        if each.staff_only is staff_only
     )
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DealingStyle, Result
 from shoe_daemon.table import observations
-from shoe_daemon.table.commands import authority, corrections, dispatch, undo
+from shoe_daemon.table.commands import authority, corrections, dispatch, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, uncoded_detail
 from shoe_daemon.table.event_envelope import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
@@ -24,7 +24,6 @@ from shoe_daemon.table.public_document_types import (
 )
 from shoe_daemon.table.public_documents import (
     changed_round,
-    open_alerts,
     public_history,
     public_table,
     road_results,
@@ -255,11 +254,12 @@ class Table:
 
     def public(self) -> PublicTable:
         """Return the public table, complete for a display."""
-        return public_table(self.state, self._context)
+        alerts = rulings.open_alerts(self._context, staff_only=False)
+        return public_table(self.state, self._context, alerts)
 
     def staff_alerts(self) -> tuple[Alert, ...]:
         """Return the open irregularities that are for staff only."""
-        return open_alerts(self.state, staff_only=True)
+        return rulings.open_alerts(self._context, staff_only=True)
 
     def results(self) -> list[Result]:
         """Return the results on the roads, oldest first."""

@@ -10,7 +10,7 @@ from shoe_daemon.game import DEALING_ORDER, Card, Kind, Rotation
 from shoe_daemon.table.events import Irregularity
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.public_document_types import LastResult, PastShoe
+from shoe_daemon.table.public_document_types import LastResult, Ordered, PastShoe
 from shoe_daemon.table.shoe_state import DrawnCard, HeldResult, RoundState, ShoeState
 
 
@@ -42,6 +42,8 @@ class OpenAlert(Struct):
         evidence: ``card``, ``device``: each is accepted once, so that a second
             card or a second error is a second irregularity; for a device
             fault, the error.
+        chosen: The action by which it ends.
+        ordered_at: When a person chose it, if it waits to be carried out.
         staff_only: It follows from faces that the players have not seen.
     """
 
@@ -53,7 +55,15 @@ class OpenAlert(Struct):
     evidence: list[str] = []
     chosen: str | None = None
     operator: str | None = None
+    ordered_at: str | None = None
     staff_only: bool = False
+
+    @property
+    def ordered(self) -> Ordered | None:
+        """The ruling that waits to be carried out."""
+        if self.chosen is None or self.ordered_at is None:
+            return None
+        return Ordered(self.chosen, self.ordered_at, self.operator)
 
 
 class ReaderState(Struct):

@@ -180,6 +180,27 @@ def test_a_misdeal_is_resolved_in_three_taps_and_the_pin_is_nowhere_on_the_page(
     phone.assert_clean()
 
 
+def test_a_proposal_that_needs_the_card_asks_for_it(stage: Stage, phone: Watched) -> None:
+    with stage.table(configuration(stage, "us_nj_pa")) as table:
+        table.deal(*NATURAL)
+        table.shoe.say("E", 0x82)
+        wait_for(lambda: alerts(table), "an alert")
+        hand = Hand(phone, stage, table)
+        hand.tap('.proposal[data-action="burn_card_plus_value"] .order-button')
+        assert hand.step("choose") == "choose"
+        hand.tap('[data-choice="7H"]')
+        hand.log_in()
+        hand.step("preview")
+        hand.tap("#sheet-do")
+        hand.step("done")
+        wait_for(lambda: not alerts(table), "no alert")
+        (command,) = commands(table)
+        assert (command.action, command.card, command.refused) == (
+            *("burn_card_plus_value", "7H"),
+            None,
+        )
+
+
 def test_an_answer_from_before_the_log_in_does_not_log_out(
     stage: Stage, table: Table, phone: Watched
 ) -> None:
@@ -780,6 +801,38 @@ class TestDealer:
         assert "Leave everything as it lies." in screen.page.inner_text("#more")
         table.order("acknowledge", operator="Maria", pin=PIN)
         say(':not([data-say="stop"])')
+
+    def test_a_ruling_that_waits_takes_the_place_of_the_misdeal_until_it_is_carried_out(
+        self, table: Table, screen: Watched, say: Callable[[str], str]
+    ) -> None:
+        table.deal("P1:6S", "B1:2H", "P2:KD", "B2:3C")
+        table.shoe.call(Outcome.BANKER)
+        say('[data-say="stop"]')
+        table.order("rule", action="draw_now", operator="Maria", pin=PIN, reason="as ruled")
+        assert say('[data-say="ordered"]') == "Draw the card now."
+        told = screen.page.inner_text("#more")
+        assert "Maria, since " in told
+        assert "Leave everything" not in told
+        assert "as ruled" not in screen.page.content()
+        table.deal("B3:9D")
+        say(':not([data-say="ordered"])')
+        screen.assert_clean()
+
+    @pytest.mark.parametrize(
+        ("action", "told"),
+        [
+            ("rescan", "Let the reader read the card again."),
+            ("manual_entry", "The card is entered by hand. Leave it where it is."),
+        ],
+    )
+    def test_an_unread_card_is_read_again_or_entered(
+        self, table: Table, say: Callable[[str], str], action: str, told: str
+    ) -> None:
+        table.deal("P1:6S")
+        table.shoe.say("E", 0x81)
+        say('[data-say="stop"]')
+        table.order("rule", action=action, operator="Maria", pin=PIN)
+        assert say('[data-say="ordered"]') == told
 
     def test_a_reader_that_is_lost_takes_the_place_of_the_due_card(
         self, table: Table, screen: Watched, say: Callable[[str], str]

@@ -29,6 +29,7 @@ __all__ = [
 
 DECISIONS = (
     *("card_corrected", "result_revised", "round_held", "round_released", "round_voided"),
+    "ruling_given",
 )
 """Events that have a row of their own in the log."""
 
@@ -189,7 +190,7 @@ class JournalAccount:
             elif event["type"] in DECISIONS:
                 yield Entry(
                     *(event["shoe"], event["round"], event["type"], 0),
-                    *(data.get("slot"), None, None, data["operator"]),
+                    *(data.get("slot"), None, data.get("action"), data["operator"]),
                 )
 
     def rounds(self) -> list[RoundRow]:

@@ -138,9 +138,7 @@ class SampleTable:
                 yield from self._apply(replace(order.command, refused=refused))
                 self.mind.answered(case, order, refused)
                 if refused is None or not case.rests:
-                    self._recent.note_order(
-                        AnsweredOrder(order, case.found.id, refused, case.rests)
-                    )
+                    self._recent.note_order(AnsweredOrder(order, case.found.id, refused))
                     yield self._board()
 
     def _board(self) -> DemoView:

@@ -491,4 +491,4 @@ def _alert(identifier: int, detail: str = EXCESS) -> Alert:
         severity=3,
         slot=None,
     )
-    return Alert("2026-01-01T00:00:00.000Z", found, 1, 1)
+    return Alert(at="2026-01-01T00:00:00.000Z", data=found, round=1, shoe=1)

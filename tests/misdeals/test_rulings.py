@@ -65,11 +65,12 @@ def test_an_action_is_taken_or_refused_with_a_reason(log: IrregularityLog, actio
 
 
 _UNSEEN = "the card too many has not been seen by the reader, or is in play already"
+_UNREAD = "the value of the card is not known"
 _DEALT = "the card is dealt to a hand: void the round if it is taken away"
 REFUSED = {
-    IrregularityKind.DOUBLE_FEED: {_UNSEEN},
-    IrregularityKind.EXCESS_CARD: {_UNSEEN},
-    IrregularityKind.FACE_UP_IN_SHOE: {_UNSEEN, _DEALT},
+    IrregularityKind.DOUBLE_FEED: {_UNSEEN, _DEALT},
+    IrregularityKind.EXCESS_CARD: {_UNSEEN, _UNREAD},
+    IrregularityKind.FACE_UP_IN_SHOE: {_DEALT},
     IrregularityKind.PREMATURE_DRAW: {_DEALT},
 }
 """Why a proposal may be refused: what it needs depends on more than the kind."""

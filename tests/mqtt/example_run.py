@@ -122,6 +122,9 @@ class _ScriptsClock(Clock):
     def wall_us(self) -> int:
         return self.moment
 
+    def difference_us(self) -> int:
+        return 0
+
     def until(self, moment: int) -> float:
         return max(0.0, (moment - self.moment) / 1_000_000)
 
@@ -418,6 +421,8 @@ def _pass_unread(stage: _Stage, tablet: _Tablet) -> None:
     stage.wait(20)
     first, _, *others = BOTH_DRAW
     stage.deal(first, "B1:??", *others)
+    tablet.order("rule", action="manual_entry", reason="it lies face up")
+    stage.note("alert/active", "What was ordered waits for the card.", after="ruling_given")
     tablet.order("enter-card", card="2D", reason="read aloud by the dealer")
     stage.call(Outcome.PLAYER)
 

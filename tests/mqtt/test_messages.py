@@ -61,7 +61,7 @@ def alert(number: int, proposals: int = 8) -> Alert:
         severity=4,
         slot=None,
     )
-    return Alert("2026-11-21T09:34:46.120Z", data, 31, 7)
+    return Alert(at="2026-11-21T09:34:46.120Z", data=data, round=31, shoe=7)
 
 
 def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:

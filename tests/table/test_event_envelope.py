@@ -28,6 +28,7 @@ RANK = {
     "staff_card_dealt": 1,
     "irregularity": 2,
     "irregularity_closed": 2,
+    "ruling_given": 2,
     "draw_due": 3,
     "round_finished": 4,
     "last_round": 5,

@@ -38,12 +38,14 @@ CONTRACT = {
     "round_aborted": "cause",
     "irregularity": "id kind severity slot card detail detail_code detail_values proposals",
     "irregularity_closed": "id action operator reason",
+    "ruling_given": "id action operator",
     "cut_card": "rounds player banker tie",
     "last_round": "rounds player banker tie",
     "shoe_finished": "rounds player banker tie head",
     "reader_status": "source link state",
     "staff_card_dealt": "slot card",
     "staff_composition": "read unread",
+    "staff_ruling_given": "id action operator reason",
 }
 
 
@@ -58,6 +60,9 @@ def busy() -> Dealer:
     dealer.outside("AC")
     dealer.say(seen.Withdrawn(card=card("AC")))
     dealer.deal("P1 2S, B1 3S")
+    dealer.say(seen.Unreadable(slot=Slot.P2))
+    number = dealer.table.state.alerts[-1].data.id
+    dealer.say(seen.Command(name="rule", action="rescan", irregularity=number, operator="ann"))
     dealer.say(seen.Booted())
     dealer.say(seen.CutCardSeen())
     dealer.deal(SIX)
@@ -131,6 +136,7 @@ def test_staff_is_told_apart_by_the_name() -> None:
         "staff_composition",
         "staff_irregularity",
         "staff_irregularity_closed",
+        "staff_ruling_given",
     }
 
 

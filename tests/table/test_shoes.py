@@ -6,7 +6,6 @@ import pytest
 
 from shoe_daemon.table import decode_event, events
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.options import RoundEnd
 from tests.table.dealer import (
     NATURAL,
     SIX,
@@ -62,27 +61,6 @@ class TestStart:
         dealer = Dealer()
         dealer.deal("P1 2S, B1 3S")
         assert "shoe_started" not in types(dealer.burn("4C"))
-
-    @pytest.mark.parametrize("mode", [each for each in RoundEnd if each is not RoundEnd.AUTO])
-    @pytest.mark.parametrize("dealt", [2, 4, 5])
-    def test_a_first_card_long_after_the_last_one_starts_one(
-        self, mode: RoundEnd, dealt: int
-    ) -> None:
-        """A round that lacks a card does not take the burn of the next shoe."""
-        dealer = Dealer(round_end=mode, draw_within=20.0)
-        play(dealer)
-        dealer.wait(11)
-        dealer.deal(",".join(SIX.split(",")[:dealt]))
-        dealer.wait(21)
-        said = dealer.burn("2S 4C 5C")
-        assert types(said) == [
-            "irregularity",
-            "round_aborted",
-            "irregularity_closed",
-            "shoe_started",
-            *["card_burned"] * 3,
-        ]
-        assert said[0].data.kind == "missing_draw"  # type: ignore[attr-defined]
 
     def test_an_order_and_the_first_card_after_it_are_one_start(self) -> None:
         dealer = Dealer()

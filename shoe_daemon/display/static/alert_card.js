@@ -10,7 +10,8 @@
  *     .update(row)      shows the alerts of a row
  *     .close()          shows that no alert is open any more
  * Shoe.alertHeader(alert)   severity, mark for staff only, kind, place and card, age
- * Shoe.alertIds(alerts)     a text that changes with the open alerts, or when one becomes public
+ * Shoe.createOrdered(alert) what was ordered, by whom, since when; null if no ruling waits
+ * Shoe.alertIds(alerts)     a text that changes with the open alerts, and what is shown of them
  * Shoe.bySeverity(alerts)   the highest severity first, then the oldest
  */
 var Shoe = window.Shoe || {};
@@ -29,7 +30,10 @@ window.Shoe = Shoe;
 
   Shoe.alertIds = function (alerts) {
     return alerts.map(function (alert) {
-      return alert.data.id + (alert.staff_only ? "s" : "");
+      return alert.data.id + (alert.staff_only ? "s" : "") +
+        (alert.ordered ? alert.ordered.action : "") + (alert.data.proposals || []).map(function (each) {
+          return each.action.slice(0, 2) + (each.needs || "");
+        });
     }).join();
   };
 
@@ -72,6 +76,12 @@ window.Shoe = Shoe;
     ];
   };
 
+  Shoe.createOrdered = function (alert) {
+    return !alert.ordered ? null : Shoe.el("p", { "class": "ordered",
+      text: Shoe.word("alert_ordered", { action: Shoe.format.action(alert.ordered.action),
+        operator: alert.ordered.operator || "–", time: Shoe.formatClock(alert.ordered.at) }) });
+  };
+
   function createProposal(alert) {
     var first = alert.data.proposals && alert.data.proposals[0];
     if (!first) {
@@ -101,6 +111,7 @@ window.Shoe = Shoe;
     }, [
       Shoe.alertHeader(alert),
       Shoe.sentenceElement("div", "detail", Shoe.format.alert(alert)),
+      Shoe.createOrdered(alert),
       createProposal(alert)
     ]);
   }

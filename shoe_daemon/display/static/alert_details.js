@@ -88,7 +88,11 @@ window.Shoe = Shoe;
     if (givesOrders() && proposal.action === "manual_entry" && alert.data.kind === "unreadable_card") {
       return createCommand("enter-card", cardFields(alert, alert.data.slot), title);
     }
-    return createCommand("rule", { irregularity: alert.data.id, action: proposal.action }, title);
+    var fields = { irregularity: alert.data.id, action: proposal.action };
+    (proposal.needs || []).forEach(function (name) {
+      fields[name] = givesOrders() ? [] : name.toUpperCase();
+    });
+    return createCommand("rule", fields, title);
   }
 
   function createProposal(alert, proposal) {
@@ -238,7 +242,8 @@ window.Shoe = Shoe;
         Shoe.alertHeader(alert),
         Shoe.sentenceElement("div", "detail", Shoe.format.alert(alert)),
         alert.staff_only
-          ? Shoe.el("p", { "class": "discreet", text: Shoe.word("alert_staff_only_hint") }) : null
+          ? Shoe.el("p", { "class": "discreet", text: Shoe.word("alert_staff_only_hint") }) : null,
+        Shoe.createOrdered(alert)
       ]),
       Shoe.el("div", { "class": "answers" }, [
         proposals.length ? Shoe.el("ol", { "class": "proposals" }, proposals.map(function (each) {

@@ -5,7 +5,7 @@
  *
  * For tests:
  *     body      data-key, data-fresh
- *     #say      data-say = stop (an irregularity), wait (held or on hold), draw, result, burn,
+ *     #say      data-say = stop (an irregularity), ordered (a ruling that waits), wait (held or on hold), draw, result, burn,
  *               betting, idle or stale; data-hand = player, banker, tie or none
  *     #main, #more   the sentence and its reason
  *     #betting  data-betting = open, closed or none
@@ -21,6 +21,8 @@
   /* Alarms at which no card is recorded. */
   var STANDS_STILL = ["not_recorded", "cards_too_fast"];
   var WORDS = { hold: "dealer_call" };
+  var ORDERED = { draw_now: "dealer_draw_now", manual_entry: "dealer_manual_entry",
+    rescan: "dealer_rescan" };
 
   var byId = Shoe.byId;
   var row = null;
@@ -50,6 +52,19 @@
     return Shoe.bySeverity(alerts).filter(function (alert) {
       return alert.data.severity >= STOPS;
     })[0];
+  }
+
+  /* What a person has ordered, as long as the dealer can do it: the round is still on the table. */
+  function waiting(alert, state) {
+    var ordered = alert.ordered;
+    var round = state.round && state.round.number;
+    var isPast = alert.round && alert.round !== round ||
+      ordered && ordered.action === "draw_now" && (!round || state.round.finished);
+    return !ordered || isPast || !ORDERED[ordered.action] ? null : {
+      say: "ordered", main: Shoe.word(ORDERED[ordered.action]),
+      more: Shoe.format.alert(alert).text + " " + Shoe.word("dealer_ordered_by",
+        { operator: ordered.operator || "–", time: Shoe.formatClock(ordered.at) })
+    };
   }
 
   function resultOf(state) {
@@ -82,7 +97,7 @@
         more: Shoe.sentence(state, state.alarm).text };
     }
     if (alert) {
-      return { say: "stop", main: Shoe.format.kind(alert.data.kind),
+      return waiting(alert, state) || { say: "stop", main: Shoe.format.kind(alert.data.kind),
         more: Shoe.format.alert(alert).text + " " + Shoe.word("dealer_leave") };
     }
     if (dead.length && dead.length === state.readers.length) {

@@ -24,6 +24,8 @@ window.Shoe = Shoe;
     round_released: "closed",
     round_voided: "held",
     round_aborted: "held",
+    ruling_given: "held",
+    staff_ruling_given: "held",
     card_corrected: "held",
     result_revised: "held",
     round_finished: "finished",

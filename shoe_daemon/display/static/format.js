@@ -215,6 +215,11 @@ window.Shoe = Shoe;
     };
   }
 
+  function formatRuling(data) {
+    return { text: Shoe.word("event_ruling_given",
+      { id: data.id, action: format.action(data.action) }) };
+  }
+
   format.reader = function (status) {
     return status.link === "up" ? wordOrName("reader_", status.state)
       : wordOrName("link_", status.link);
@@ -241,6 +246,8 @@ window.Shoe = Shoe;
       return { text: Shoe.word("event_irregularity_closed",
         { id: data.id, action: format.action(data.action) }) };
     },
+    ruling_given: formatRuling,
+    staff_ruling_given: formatRuling,
     round_aborted: function (data, round) {
       return { text: Shoe.word("event_round_aborted",
         { round: round, cause: wordOrName("cause_", data.cause) }) };

@@ -104,7 +104,7 @@ def _rule_refusal(context: TableContext, command: Command) -> Detail | None:
         return _alert_refusal(context, command)
     if command.action not in set(Action):
         return uncoded_detail(f"no action {command.action!r}; there are: {', '.join(Action)}")
-    return rulings.ruling_refusal(context, alert, Action(command.action))
+    return rulings.ruling_refusal(context, alert, Action(command.action), command.card)
 
 
 def _may_rule_show_face(context: TableContext, command: Command) -> bool:
@@ -119,7 +119,7 @@ def _may_rule_show_face(context: TableContext, command: Command) -> bool:
 def _apply_rule(context: TableContext, command: Command) -> None:
     alert = _chosen_alert(context, command)
     if alert is not None and command.action is not None:
-        rulings.apply_ruling(context, alert, Action(command.action))
+        rulings.apply_ruling(context, alert, Action(command.action), command.card)
 
 
 def _are_faces_hidden(context: TableContext, _command: Command) -> bool:

@@ -10,9 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from shoe_daemon.game import Action, IrregularityKind, Kind
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from shoe_daemon.game import Action, Card, IrregularityKind, Kind
 from shoe_daemon.table import alerts, events
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.events import Proposal
+from shoe_daemon.table.public_document_types import Alert
 from shoe_daemon.table.readers import tags
 from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
 from shoe_daemon.table.shoe_state import DrawnCard, RoundState
@@ -59,16 +64,50 @@ ACTION_KINDS: Final[dict[Action, set[IrregularityKind] | None]] = {
 _MOOT_KINDS: Final = {IrregularityKind.RESULT_MISMATCH, IrregularityKind.MISSING_DRAW}
 """The irregularities that end with the result of their round, before it is published as void."""
 
-_CARD_ACTIONS: Final = {
-    Action.CARRY_TO_NEXT_HAND,
-    Action.CARRY_AS_DUMMY_HAND,
-    Action.BURN_CARD_PLUS_VALUE,
-}
+_CARRY_ACTIONS: Final = {Action.CARRY_TO_NEXT_HAND, Action.CARRY_AS_DUMMY_HAND}
+_BURN_ACTIONS: Final = {Action.BURN_CARD, Action.BURN_CARD_PLUS_VALUE}
+_VALUE_UNKNOWN: Final = "refused_value_unknown"
 _PENDING_ACTIONS: Final = {Action.DRAW_NOW, Action.RESCAN, Action.MANUAL_ENTRY}
 
 
-def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> Detail | None:
-    """Return the reason why an action cannot be chosen now; None if it can."""
+def open_alerts(context: TableContext, *, staff_only: bool) -> tuple[Alert, ...]:
+    """
+    Return the open irregularities: the public ones, or those for staff only.
+
+    Their proposals are those that can be carried out now.
+    """
+    return tuple(
+        Alert(
+            at=each.at,
+            data=replace(each.data, proposals=_possible_proposals(context, each)),
+            ordered=each.ordered or UNSET,
+            round=each.round,
+            shoe=each.shoe,
+        )
+        for each in context.state.alerts
+        if each.staff_only is staff_only
+    )
+
+
+def _possible_proposals(context: TableContext, alert: OpenAlert) -> tuple[Proposal, ...]:
+    found = []
+    for each in alert.data.proposals:
+        refused = ruling_refusal(context, alert, Action(each.action))
+        if refused is not None and refused.code == _VALUE_UNKNOWN:
+            found.append(replace(each, needs=("card",)))
+        elif refused is None:
+            found.append(each)
+    return tuple(found)
+
+
+def ruling_refusal(
+    context: TableContext, alert: OpenAlert, action: Action, card: Card | None = None
+) -> Detail | None:
+    """
+    Return the reason why an action cannot be chosen now; None if it can.
+
+    `card` is the face of an excess card, if the person gives it.
+    """
     kinds = ACTION_KINDS[action]
     if kinds is not None and alert.data.kind not in kinds:
         return make_detail("refused_no_answer", action=action, kind=alert.data.kind)
@@ -76,17 +115,27 @@ def ruling_refusal(context: TableContext, alert: OpenAlert, action: Action) -> D
         return make_detail("refused_belongs_to_no_round")
     if action is Action.DRAW_NOW and _round_of_missing_draw(context, alert) is None:
         return make_detail("refused_round_over")
-    if action is Action.BURN_CARD:
-        return _burn_refusal(context, alert)
-    return _card_refusal(context, alert, action) if action in _CARD_ACTIONS else None
+    if action in _BURN_ACTIONS:
+        return _burn_refusal(context, alert, action, card)
+    return _carry_refusal(context, alert) if action in _CARRY_ACTIONS else None
 
 
-def _burn_refusal(context: TableContext, alert: OpenAlert) -> Detail | None:
+def _burn_refusal(
+    context: TableContext, alert: OpenAlert, action: Action, card: Card | None
+) -> Detail | None:
     # The reader may report an excess card that it has not read.
     is_excess = alert.data.kind == IrregularityKind.EXCESS_CARD
-    if is_excess or _excess_card(context, alert) or _is_in_shoe(context, alert):
+    if not (is_excess or _excess_card(context, alert) or _is_in_shoe(context, alert)):
+        return make_detail("refused_card_in_hand")
+    if action is Action.BURN_CARD or _face_to_burn(context, alert, card) is not None:
         return None
-    return make_detail("refused_card_in_hand")
+    return make_detail(_VALUE_UNKNOWN)
+
+
+def _face_to_burn(context: TableContext, alert: OpenAlert, card: Card | None) -> Card | None:
+    """Return the face of an excess card: as it was read, or else as the person gives it."""
+    excess = _excess_card(context, alert)
+    return card if excess is None or excess.face is None else excess.face
 
 
 def _is_in_shoe(context: TableContext, alert: OpenAlert) -> bool:
@@ -95,12 +144,10 @@ def _is_in_shoe(context: TableContext, alert: OpenAlert) -> bool:
     return is_seen and next_card.round_in_progress(context) is None
 
 
-def _card_refusal(context: TableContext, alert: OpenAlert, action: Action) -> Detail | None:
+def _carry_refusal(context: TableContext, alert: OpenAlert) -> Detail | None:
     card, shoe = _excess_card(context, alert), context.state.shoe
     if card is None or shoe is None:
         return make_detail("refused_excess_not_seen")
-    if action is Action.BURN_CARD_PLUS_VALUE:
-        return make_detail("refused_value_unknown") if card.face is None else None
     if context.state.seed is not None:
         return make_detail("refused_another_carried")
     return make_detail("refused_last_hand") if shoe_lifecycle.is_last_round(shoe) else None
@@ -112,11 +159,18 @@ def is_excess_card_hidden(context: TableContext, alert: OpenAlert) -> bool:
     return card is not None and not card.public
 
 
-def apply_ruling(context: TableContext, alert: OpenAlert, action: Action) -> None:
+def apply_ruling(
+    context: TableContext, alert: OpenAlert, action: Action, card: Card | None = None
+) -> None:
     """Apply the chosen action, and close the irregularity unless the action is pending."""
-    alert.chosen, alert.operator = action, context.operator
+    if action in _PENDING_ACTIONS:
+        alerts.order_ruling(context, alert, action)
+    else:
+        alert.chosen, alert.operator, alert.ordered_at = action, context.operator, None
     act = _RULING_ACTIONS.get(action)
-    if act is not None:
+    if action is Action.BURN_CARD_PLUS_VALUE:
+        _burn_plus_value(context, alert, card)
+    elif act is not None:
         act(context, alert)
     if action not in _PENDING_ACTIONS and alert in context.state.alerts:
         alerts.close_alert(context, alert, action, context.reason or "a supervisor decided")
@@ -157,14 +211,17 @@ def _burn(context: TableContext, alert: OpenAlert) -> None:
         context.state.burn_due += 1
 
 
-def _burn_plus_value(context: TableContext, alert: OpenAlert) -> None:
-    card = _excess_card(context, alert)
-    if card is not None and card.face is not None:
-        if not card.public:  # the card is turned over to see its value
-            card.public = True
-            shoe_lifecycle.mark_card_public(context, card)
-            context.emit(events.CardDisclosed(None, card.face, None, None))
-        context.state.burn_due += card.face.points or context.house.burn.face_value
+def _burn_plus_value(context: TableContext, alert: OpenAlert, given: Card | None) -> None:
+    card, face = _excess_card(context, alert), _face_to_burn(context, alert, given)
+    if face is None:
+        return
+    if card is not None and card.face is not None and not card.public:
+        card.public = True  # the card is turned over to see its value
+        shoe_lifecycle.mark_card_public(context, card)
+        context.emit(events.CardDisclosed(None, card.face, None, None))
+    if card is None:
+        _burn(context, alert)
+    context.state.burn_due += face.points or context.house.burn.face_value
 
 
 def _void_alert_round(context: TableContext, alert: OpenAlert) -> None:
@@ -248,7 +305,6 @@ _RULING_ACTIONS: Final[dict[Action, Callable[[TableContext, OpenAlert], None]]] 
     Action.BURN_CARD: _burn,
     Action.CARRY_TO_NEXT_HAND: _carry_card,
     Action.CARRY_AS_DUMMY_HAND: _carry_as_dummy,
-    Action.BURN_CARD_PLUS_VALUE: _burn_plus_value,
     Action.RESTORE_ORDER: _restore_order,
     Action.VOID_ROUND: _void_alert_round,
     Action.STOP_SHOE: _stop_shoe,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, Action, Card, Slot
 from shoe_daemon.table import events
-from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event
+from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event, ruling_event
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import next_card, result_publication
@@ -251,6 +251,8 @@ def _publish_alerts(context: TableContext, before: TableState, seq: int) -> None
             ids[alert.data.id] = context.state.seq + 1
             alert.data = replace(alert.data, id=context.state.seq + 1)
         _emit(context, alert_raised_event(alert), alert.round)
+        if (ordered := ruling_event(alert)) is not None:
+            _emit(context, ordered, alert.round)
     for card in _alerted_cards(context.state):
         card.alert = ids.get(card.alert or 0, card.alert)
 

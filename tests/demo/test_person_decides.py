@@ -1,0 +1,133 @@
+"""
+A person decides in the demo, each fault by each ruling that is offered, as on the pit's page:
+every round comes to its end, and the demo waits for no one who has decided.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drivers.simulators.simulated_shoe import Fault
+from shoe_daemon.demo.demo_parts import SITE, TABLE, DemoRunner
+from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.paho_connection import create_client
+from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.table import Event
+from tests import volume
+from tests.brokers import free_port
+
+ROUNDS = 8
+STALLS_S = 60.0
+"""Seconds for all rounds: ten times what they take, a tenth of what a stall took."""
+
+CARD = "7H"
+WAIT = [
+    (Fault.MISSED_DRAW, "us_nj_pa", 0),
+    (Fault.UNREADABLE, "live_studio", 0),
+    (Fault.UNREADABLE, "live_studio", 1),
+]
+"""Rulings that wait: draw now, read again, enter by hand."""
+
+POLICIES = ("us_nj_pa", "fr_2007", "live_studio", "management")
+
+
+class Person:
+    """Decides each irregularity once: by the proposal of that number, or else by the last."""
+
+    def __init__(self, runner: DemoRunner, choice: int) -> None:
+        self.given: list[tuple[str, str]] = []
+        self.refused: list[Any] = []
+        self._topics, self._choice = Topics(SITE, TABLE), choice
+        self._runner, self._decided, self._numbers = runner, set[int](), count(1)
+        addresses = runner.addresses
+        settings = MqttSettings(host=addresses.host, port=addresses.port, protocol="3.1.1")
+        self._client = create_client(settings, "person", reconnect=True)
+        self._client.on_connect = lambda client, *_: client.subscribe(
+            [(f"{self._topics.root}/alert/active", 1), (f"{self._topics.root}/reply/#", 1)]
+        )
+        self._client.on_message = lambda _client, _data, message: self._receive(message)
+        self._client.connect(addresses.host, addresses.port)
+        self._client.loop_start()
+
+    def leave(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def _receive(self, message: Any) -> None:  # noqa: ANN401 - of paho
+        content = json.loads(message.payload)
+        if "/reply/" in message.topic:
+            if str(content.get("id")).startswith("person-") and not content["ok"]:
+                self.refused.append(content)
+            return
+        for alert in content["alerts"]:
+            if alert["data"]["id"] not in self._decided:
+                self._decided.add(alert["data"]["id"])
+                self._decide(alert)
+
+    def _decide(self, alert: dict[str, Any]) -> None:
+        data = alert["data"]
+        if not data["proposals"]:
+            self._send("acknowledge", irregularity=data["id"])
+            return
+        chosen = data["proposals"][: self._choice + 1][-1]
+        self.given.append((data["kind"], chosen["action"]))
+        fields = dict.fromkeys(chosen.get("needs", ()), CARD)
+        self._send("rule", irregularity=data["id"], action=chosen["action"], **fields)
+
+    def _send(self, verb: str, **fields: object) -> None:
+        order = {"id": f"person-{next(self._numbers)}", "operator": "ann", **fields}
+        self._client.publish(self._topics.command(verb), json.dumps(order).encode(), qos=1)
+
+
+@contextmanager
+def playing(settings: DemoSettings, folder: Path) -> Iterator[DemoRunner]:
+    with DemoRunner(settings, house_of(settings), folder) as runner:
+        yield runner
+
+
+@pytest.mark.parametrize(
+    ("fault", "policy", "choice"),
+    dict.fromkeys([*WAIT, *volume.sample(product(Fault, POLICIES, range(3)), 13)]),
+)
+def test_every_round_ends_without_a_stall(
+    fault: Fault, policy: str, choice: int, tmp_path: Path
+) -> None:
+    settings = DemoSettings(
+        rounds=ROUNDS,
+        speed=0,
+        seed=12,
+        faults=(fault,),
+        fault_rate=0.6,
+        policy=policy,
+        port=free_port(),
+        board=False,
+        decide=True,
+    )
+    events: list[Event] = []
+    began = time.monotonic()
+    with playing(settings, tmp_path) as runner:
+        person = Person(runner, choice)
+        try:
+            while not (runner.dealer.over and runner.settled):
+                for news in runner.news(0.05):
+                    events += news.events
+                assert time.monotonic() - began < STALLS_S, (person.given, events[-3:])
+        finally:
+            person.leave()
+    assert person.refused == []
+    begun = {(each.shoe, each.round) for each in events if each.type == "round_started"}
+    ends = ("round_finished", "round_aborted", "round_voided", "result_revised")
+    ended = {(each.shoe, each.round) for each in events if each.type in ends}
+    assert begun <= ended
+    closed = {each.data.id for each in events if each.type == "irregularity_closed"}  # type: ignore[attr-defined]
+    raised = {each.data.id for each in events if each.type == "irregularity"}  # type: ignore[attr-defined]
+    assert raised == closed
