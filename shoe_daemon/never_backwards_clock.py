@@ -37,19 +37,19 @@ class Clock:
         self._offset = self._last - int(monotonic() * 1_000_000)
         self.set()
 
-    def set(self) -> None:
+    def set(self, after: int = 0) -> None:
         """
         Adjust to the wall clock if it differs by more than a second.
 
         Call it where no span is being measured: no deadline is pending, and no card waits for the
         next one. Where the wall clock was set back, the
         time advances by at most five seconds from one reading to the next, until the
-        wall clock has caught up.
+        wall clock has caught up; it does not return to `after`, in microseconds since 1970.
         """
         monotonic = int(self._monotonic() * 1_000_000)
         ahead = self._wall() - monotonic
         if abs(ahead - self._offset) > _MAX_OFFSET_US:
-            latest = self._last + _MAX_ADVANCE_US - monotonic
+            latest = max(self._last + _MAX_ADVANCE_US, after + 1000) - monotonic
             self._offset = max(ahead, min(self._offset, latest))
 
     def at(self, received: float | None = None) -> str:

@@ -151,11 +151,11 @@ def _explain(part: dict[str, Any]) -> None:
 
 
 def _complete(part: dict[str, Any]) -> None:
-    """Require every field: our own messages have them all."""
+    """Require every field but those that may be unset: our own messages have them all."""
     if part.get("type") == "object" and "properties" in part:
-        part["required"] = sorted(part["properties"])
-        for field in part["properties"].values():
-            field.pop("default", None)
+        fields = part["properties"].items()
+        has_default = {name for name, field in fields if field.pop("default", part) is not part}
+        part["required"] = sorted(has_default.union(part.get("required", ())))
 
 
 def _split(doc: str) -> tuple[str, str]:

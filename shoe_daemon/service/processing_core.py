@@ -395,10 +395,7 @@ class Core:
             events = self._write_gaps()
             deadline = self.table.deadline
         if deadline is None:
-            exact_until = self.table.exact_until
-            if exact_until is None or self.clock.until(exact_until) <= 0:
-                events += self._adopt_clock()
-            return events
+            return events + self._adopt_clock()
         now = self.clock.at()
         if deadline[0] > to_microseconds(now):
             return events
@@ -407,9 +404,12 @@ class Core:
         )
 
     def _adopt_clock(self) -> list[Event]:
-        """Correct the clock; a correction that the times of the log show is journaled."""
+        """Correct the clock where no span has to be exact; journal a correction of over 5 s."""
+        exact_until = self.table.exact_until
+        if exact_until is not None and self.clock.until(exact_until) > 0:
+            return []
         by_us = self.clock.difference_us() - self._clock_left_us
-        self.clock.set()
+        self.clock.set(exact_until or 0)
         self._clock_left_us = self.clock.difference_us()
         if abs(by_us) > _CLOCK_SET_US:
             _log.warning("clock_set", seconds=by_us / 1_000_000)

@@ -225,9 +225,9 @@ class Table:
     def exact_until(self) -> int | None:
         """
         Until when spans have to be exact, in microseconds since 1970: the wall clock is not
-        adopted before. None where no card of the round on the table waits for another one.
+        adopted before. None between rounds.
         """
-        round_ = self.state.round
+        round_ = next_card.round_in_progress(self._context)
         card_at = None if round_ is None else round_.card_at
         return None if card_at is None else card_at + self._context.draw_within_us
 

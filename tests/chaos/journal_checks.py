@@ -20,7 +20,6 @@ from tests.service.daemon_process import ROOT, cli
 
 PUBLICATION = (
     "alarm",
-    "alerts_omitted",
     "detail_code",
     "detail_values",
     "heartbeat",

@@ -178,7 +178,9 @@ def test_times_to_decide_are_those_from_irregularity_to_its_end(by_hand: Writer)
         by_hand.order("acknowledge", after=wait, operator=who, reason=f"seen {number}")
         waits[who].append(wait)
         by_hand.order("resume", after=1)
-    deal(by_hand)
+    deal(by_hand)  # nothing was burned: an irregularity at its first card
+    by_hand.order("acknowledge", after=2, operator="ann", reason="burned before")
+    waits["ann"].append(5.0)
     by_hand.order("void_round", after=200, operator="bob", reason="fell")
     report = shift(by_hand.journal.path, 0, 9999)
     for person in report.people:

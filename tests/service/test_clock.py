@@ -123,3 +123,15 @@ def test_it_gives_a_time_that_can_be_journaled_whatever_the_wall_clock_says(
     times.wall = wall
     assert times.clock().at() == at
     assert times.clock(after=at).at() == at
+
+
+def test_a_time_that_has_passed_does_not_return(times: Times) -> None:
+    """Else a card that comes too late would not be late any more."""
+    clock = times.clock()
+    due = to_microseconds(clock.at()) + 20 * SECOND
+    times.wall -= HOUR
+    times.pass_by(21)
+    clock.set(due)
+    times.pass_by(0.25)
+    clock.set(due)
+    assert to_microseconds(clock.at()) > due

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.config import load_config
@@ -27,11 +31,13 @@ from shoe_daemon.table.observations import (
     CutCardSeen,
     Observation,
     Result,
+    TableCleared,
 )
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.chaos import journal_checks
 from tests.service.daemon_process import configure
+from tests.volume import volume
 
 NOON = to_microseconds("2026-11-21T12:00:00Z")
 
@@ -165,26 +171,97 @@ def test_a_clock_that_is_put_changes_no_deadline(tmp_path: Path, jump: int) -> N
 FIRST, SECOND = ("9S", "2H", "KD", "5C"), ("2S", "KH", "3D", "KC", "2C", "2D")
 
 
-@pytest.mark.parametrize("mode", [each for each in RoundEnd if each is not RoundEnd.AUTO])
+END_OF_ROUND = {
+    RoundEnd.DEVICE: Result(outcome="player"),
+    RoundEnd.BUTTON: Result(outcome="player"),
+    RoundEnd.QUIET: None,
+    RoundEnd.RULES: None,
+}
+SIX_CARDS = ("P1:2S", "B1:2H", "P2:3D", "B2:QC", "P3:4S", "B3:5D")
+
+
+def play_with_jumps(folder: Path, mode: RoundEnd, jumps: dict[int, int], coups: int = 2) -> Bench:
+    """Deal coups of six cards; `jumps` are seconds by the number of the card before which."""
+    bench = Bench(configure(folder, f'round_end = "{mode}"\nhouse = "chickasaw"'))
+    bench.see(TableCleared())
+    for number, card in enumerate(SIX_CARDS * coups):
+        bench.wall += jumps.get(number, 0) * 1_000_000
+        slot, _, face = card.partition(":")
+        named = Slot(slot) if mode is RoundEnd.DEVICE else None
+        bench.see(CardDrawn(slot=named, card=Card(face)))
+        bench.pass_by(0.25)
+        bench.pass_by(1.75)
+        if slot == "B3":
+            if (end := END_OF_ROUND[mode]) is not None:
+                bench.see(end)
+            for _ in range(26):
+                bench.pass_by(0.5)
+    bench.close()
+    return bench
+
+
+def played(bench: Bench) -> list[Any]:
+    """Return the type, round and data of each event; its time depends on the clock."""
+    events = journal_checks.stored_events(bench.journal)
+    return [(event["type"], event["round"], event["data"]) for event in events]
+
+
+@pytest.mark.parametrize("mode", END_OF_ROUND)
+@given(
+    jumps=st.dictionaries(
+        st.integers(0, 11), st.sampled_from([-86_400, -3600, -90, -6, 6, 90, 3600, 86_400])
+    )
+)
+@settings(max_examples=volume(3, 60))
+def test_a_clock_that_jumps_changes_no_round(mode: RoundEnd, jumps: dict[int, int]) -> None:
+    with TemporaryDirectory() as folder:
+        bench = play_with_jumps(Path(folder) / "jumping", mode, jumps)
+        assert played(bench) == exact_rounds(mode, 2)
+        journal_checks.check_replay(bench.journal, Path(folder))
+
+
+@cache
+def exact_rounds(mode: RoundEnd, coups: int) -> list[Any]:
+    """Return what is played while no clock jumps."""
+    with TemporaryDirectory() as folder:
+        rounds = played(play_with_jumps(Path(folder) / "table", mode, {}, coups))
+    assert sum(kind == "round_finished" for kind, _, _ in rounds) == coups
+    return rounds
+
+
+@pytest.mark.parametrize("mode", END_OF_ROUND)
 @pytest.mark.parametrize("jump", [-3600, 3600])
-def test_a_clock_that_is_set_loses_no_round(tmp_path: Path, mode: RoundEnd, jump: int) -> None:
-    """A computer without a battery gets its time after the boot, which may be in mid-round."""
-    for place in range(len(SECOND) + 1):
-        bench = Bench(configure(tmp_path / f"table-{place}", f'round_end = "{mode}"'))
-        said: list[str] = []
-        for cards in (FIRST, SECOND):
-            for number, card in enumerate(cards):
-                if cards is SECOND and number == place:
-                    bench.wall += jump * 1_000_000
-                said += bench.see(CardDrawn(card=Card(card)))
-                for _ in range(6):
-                    said += bench.pass_by(1)
-            said += bench.see(Result(outcome="player"))
-            for _ in range(15):
-                said += bench.pass_by(1)
-        assert said.count("round_finished") == 2, place
-        assert "irregularity" not in said, place
-        bench.close()
+def test_a_clock_that_jumps_at_any_place_of_a_round_is_recorded_once(
+    tmp_path: Path, mode: RoundEnd, jump: int
+) -> None:
+    for place in range(6):
+        bench = play_with_jumps(tmp_path / f"table-{place}", mode, {place: jump}, 1)
+        assert played(bench) == exact_rounds(mode, 1), place
+        (recorded,) = [line for line in bench.log() if line["type"] == "clock_set"]
+        assert recorded["by"] == pytest.approx(jump * 1000, abs=2)
+
+
+def test_a_correction_that_cannot_be_written_is_owed(bench: Bench) -> None:
+    bench.wall += 3_600_000_000
+    away = bench.journal.rename(bench.journal.with_name("away"))
+    with pytest.raises(JournalUnwritable):
+        bench.pass_by(1)
+    away.rename(bench.journal)
+    assert bench.pass_by(1) == []
+    assert [line["by"] for line in bench.log() if line["type"] == "clock_set"] == [3_600_000]
+
+
+@pytest.mark.parametrize("jump", [-3600, 0, 3600])
+def test_a_late_card_is_late_whatever_the_clock_does(tmp_path: Path, jump: int) -> None:
+    bench = Bench(configure(tmp_path / "table", 'round_end = "quiet"'))
+    bench.see(TableCleared())
+    for face in ("2S", "KH", "3D"):
+        bench.see(CardDrawn(card=Card(face)))
+    bench.wall += jump * 1_000_000
+    for _ in range(84):
+        bench.pass_by(0.25)
+    assert "irregularity" in bench.see(CardDrawn(card=Card("9S")))
+    bench.close()
 
 
 @pytest.mark.parametrize("jump", [-3600, 3600])

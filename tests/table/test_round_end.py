@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from shoe_daemon.game.cards import DECK
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from tests.each_case import each_case
+from tests.table import reference_rules
 from tests.table.dealer import (
     BANKER_DRAWS,
     BANKER_STANDS,
@@ -26,8 +31,10 @@ from tests.table.dealer import (
     one,
     types,
 )
+from tests.volume import volume
 
 WHOLE = [NATURAL, BOTH_STAND, BANKER_STANDS, BANKER_DRAWS, SIX, TIE]
+FACES = [str(card) for card in DECK]
 CONFIRMED = ResultOn.CONFIRMED
 BOUNDARIES = [
     seen.BettingOpen(),
@@ -233,6 +240,54 @@ class TestQuiet:
         dealer.wait(90)
         dealer.deal(NATURAL, slots=False)
         assert [data.player.cards for data in dealer.finished()] == [("9S", "KD")]
+
+    def test_the_first_card_of_the_next_coup_completes_no_round(self) -> None:
+        """The Banker's third card was not read; the next coup begins 25 seconds later."""
+        dealer = Dealer(round_end=RoundEnd.QUIET, draw_within=20)
+        dealer.deal("P1 2S, B1 2H, P2 5D, B2 3C", slots=False)
+        said = dealer.draw("2D", after=25)
+        assert kinds(said) == ["missing_draw"]
+        for face in ("2C", "QD", "KC"):
+            dealer.draw(face)
+        dealer.wait(90)
+        assert [data for data in dealer.finished() if not data.partial] == []
+
+    @given(
+        coups=st.lists(
+            st.tuples(
+                st.lists(st.sampled_from(FACES), min_size=6, max_size=6),
+                st.sets(st.integers(0, 5)),
+                st.lists(st.integers(1, 19_000), min_size=6, max_size=6),
+                st.integers(20_001, 90_000),
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    @settings(max_examples=volume(100, 2000))
+    def test_no_whole_round_has_cards_of_two_coups(
+        self, coups: list[tuple[list[str], set[int], list[int], int]]
+    ) -> None:
+        """Coups are further apart than `draw_within`; any of their cards may be missed."""
+        dealer = Dealer(round_end=RoundEnd.QUIET, draw_within=20)
+        coup_of: dict[str, int] = {}
+        for number, (faces, missed, pauses, pause) in enumerate(coups):
+            for place, face in enumerate(reference_rules.deal(faces).cards):
+                after = (pauses[place] if place else pause) / 1000
+                if place in missed:
+                    dealer.wait(after)
+                else:
+                    dealer.draw(face, after=after)
+                    coup_of[from_microseconds(dealer.now)] = number
+        dealer.wait(90)
+        found: list[int] = []
+        for event in dealer.events:
+            if event.type == "round_started":
+                found = []
+            elif event.type == "card_dealt":
+                found.append(coup_of[event.at])
+            elif isinstance(event.data, RoundFinished) and not event.data.partial:
+                assert len(set(found)) == 1, dealer.log
 
     def test_a_result_does_not_end_it_but_is_compared(self) -> None:
         dealer = Dealer(round_end=RoundEnd.QUIET)
