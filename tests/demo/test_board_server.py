@@ -211,8 +211,9 @@ def test_a_person_may_decide_on_the_page_and_a_used_port_is_left_alone(tmp_path:
         alert = _misdeal(url)
         assert facts_of(f"{url}/pit/table/table-1")["operators"] == ["You"]
         hand = Hand(url, "You", "123456")
-        action = next(each["action"] for each in alert["proposals"] if "needs" not in each)
-        fields = {"irregularity": alert["id"], "action": action, "reason": "seen"}
+        proposal = alert["proposals"][0]
+        fields = {"irregularity": alert["id"], "action": proposal["action"], "reason": "seen"}
+        fields |= dict.fromkeys(proposal.get("needs", ()), "KD")
         answer = hand.order("demo.table-1", "rule", **fields, pin="123456")
         assert answer["ok"], answer
         assert process.stdout is not None
