@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.languages import PLAYER_SENTENCES
@@ -206,7 +206,9 @@ def _open_alerts(table: Table) -> list[Any]:
     public_ids = {each.data.id for each in alerts}
     hidden = () if staff is None else staff.alerts
     marked = [
-        {**asdict(each), "staff_only": True} for each in hidden if each.data.id not in public_ids
+        {**msgspec.to_builtins(each), "staff_only": True}
+        for each in hidden
+        if each.data.id not in public_ids
     ]
     return alerts + marked
 
