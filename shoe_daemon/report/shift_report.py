@@ -42,6 +42,8 @@ _STATES_BEFORE: Final = """
     GROUP BY type, body ->> '$.data.source'
 """
 _EVENT_FROM: Final = "SELECT seq, at FROM event WHERE seq >= ? ORDER BY seq LIMIT 1"
+_BOUNDS: Final = "SELECT (SELECT min(seq) FROM event), (SELECT max(seq) + 1 FROM event)"
+"""Both in one SELECT would read the whole table."""
 _LAST_SHOE: Final = "SELECT ifnull(shoe, 0) FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1"
 _COMMANDS: Final = """
     SELECT id, CAST(body AS BLOB) FROM observation
@@ -179,7 +181,7 @@ def _first_from(connection: sqlite3.Connection, at: int) -> int:
         row = connection.execute(_EVENT_FROM, (seq,)).fetchone()
         return None if row is None else (row[0], to_microseconds(row[1]))
 
-    low, high = connection.execute("SELECT min(seq), max(seq) + 1 FROM event").fetchone()
+    low, high = connection.execute(_BOUNDS).fetchone()
     return first_event_at(event_from, low or 0, high or 0, at)
 
 
