@@ -127,28 +127,34 @@ class _JournalLog:
 
 class _NonBlockingLog:
     """
-    Writes log lines and drops them while the output is blocked; the number of dropped
-    lines is logged when it accepts lines again.
+    Writes log lines and drops them while the output is blocked, full or gone; the number of
+    dropped lines is logged when it accepts lines again. No log ends what it tells of.
     """
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
+        # Unbuffered: what a full disk refuses would be kept and refused again at each line.
+        self._raw = getattr(file.buffer, "raw", file.buffer)
         self._dropped = 0
+        self._is_cut = False
 
     def write(self, line: str) -> None:
         """Write a line, or drop it."""
-        if not _has_room(self._file):
+        dropped = {"event": "log_lines_dropped", "count": self._dropped, "level": "warning"}
+        told = f"{json.dumps(dropped)}\n{line}" if self._dropped else line
+        data = ("\n" * self._is_cut + told).encode()
+        try:
+            written = self._raw.write(data) if _has_room(self._file) else 0
+        except OSError:
+            written = 0
+        if written == len(data):
+            self._dropped, self._is_cut = 0, False
+        else:
             self._dropped += 1
-            return
-        if self._dropped:
-            dropped = {"event": "log_lines_dropped", "count": self._dropped, "level": "warning"}
-            line = f"{json.dumps(dropped)}\n{line}"
-            self._dropped = 0
-        self._file.write(line)
+            self._is_cut = self._is_cut or bool(written)
 
     def flush(self) -> None:
-        """Flush the output."""
-        self._file.flush()
+        """Do nothing: a line is written at once."""
 
 
 def _has_room(file: TextIO) -> bool:

@@ -8,6 +8,7 @@ import os
 import select
 import subprocess
 import sys
+from typing import TextIO
 
 import pytest
 import structlog
@@ -92,6 +93,21 @@ def test_a_log_that_nobody_takes_holds_nobody_up_and_what_was_dropped_is_told() 
     dropped, told = map(json.loads, last)
     assert (dropped["event"], dropped["count"]) == ("log_lines_dropped", 60 - len(lines))
     assert told["event"] == "last"
+
+
+def test_a_full_disk_or_a_closed_pipe_under_the_log_ends_nothing() -> None:
+    for output in (open("/dev/full", "w"), _closed_pipe()):  # noqa: SIM115, PTH123
+        with output:
+            program = subprocess.run(
+                [sys.executable, "-c", TALKING], input=b"\n", stderr=output, check=False
+            )
+        assert program.returncode == 0
+
+
+def _closed_pipe() -> TextIO:
+    taken, said = os.pipe()
+    os.close(taken)
+    return open(said, "w")  # noqa: SIM115, PTH123
 
 
 def test_an_entry_of_the_journal_has_its_table_and_round() -> None:
