@@ -107,7 +107,7 @@ def test_a_full_disk_or_a_closed_pipe_under_the_log_ends_nothing() -> None:
 def _closed_pipe() -> TextIO:
     taken, said = os.pipe()
     os.close(taken)
-    return open(said, "w")  # noqa: SIM115, PTH123
+    return open(said, "w")  # noqa: PTH123
 
 
 def test_an_entry_of_the_journal_has_its_table_and_round() -> None:
