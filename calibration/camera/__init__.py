@@ -5,7 +5,7 @@ Calibration of a camera: the wizard, the check at the start of a shoe, printed m
     wizard_web_page                              state of the wizard, its page for browsers
     frame_source camera_control_locks            frames of a camera or a recording, its controls
     plane_fitting table_plane_and_places         plane of the table and places on it
-    printed_markers                              markers: printed, and found in an image
+    printed_markers sheets                       markers: found in an image, and printed
     image_measures reading_settings_from_shown_cards  sharpness, cards, threshold, index window
     calibration_output html_report               results, files written together, report
     shoe_start_check comparison_with_reference_image  changes since the calibration

@@ -38,7 +38,7 @@ _DECK: Final = {
 
 @click.command(name="print-markers", short_help="Writes the markers to be printed.")
 @click.option(
-    "--out", type=FILE, default=Path("markers.pdf"), help="A name ending in .pdf, .svg or .html."
+    "--out", type=FILE, default=Path("markers.html"), help="A name ending in .html or .svg."
 )
 @click.option(
     "--size", type=Number(15, 250), default=120.0, help="Of the black edge of each, in mm."
@@ -54,8 +54,8 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     They are sheets to be printed at true size, 100 %, with a scale to check that.
     """
     with camera_extra():
-        from calibration.camera.printed_markers import draw_sheets, write_sheets
-    for file in write_sheets(draw_sheets(count, size, paper), out):
+        from calibration.camera.sheets import write_sheets
+    for file in write_sheets(out, count, size, paper):
         click.echo(f"{file}: print at 100 %, then measure the scale: 100 mm")
 
 
