@@ -19,8 +19,7 @@ import numpy as np
 
 from drivers.camera.camera_as_line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
-from drivers.camera.preview.previewed_station import PreviewedStation
+from drivers.camera.preview import PlaceOverlay, PreviewedStation, PreviewServer, draw_places
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.simulators.camera.scene_renderer import Scene

@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.simulators.camera.live_picture_sender import JpegStream
+from drivers.simulators.camera.live_picture_sender import HttpSender
 from shoe_daemon.errors import UserError
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
 
@@ -62,7 +62,7 @@ class _Mjpeg:
     """The simulator's MJPEG server with a feed."""
 
     def __init__(self) -> None:
-        self._stream = JpegStream("127.0.0.1", 0)
+        self._stream = HttpSender("127.0.0.1", 0)
         self._port = int(self._stream.address.rstrip("/").rpartition(":")[2])
         self._silent = threading.Event()
         self._over = threading.Event()
@@ -76,7 +76,7 @@ class _Mjpeg:
     def start(self) -> None:
         self._silent.clear()
         with contextlib.suppress(UserError):
-            self._stream = JpegStream("127.0.0.1", self._port)
+            self._stream = HttpSender("127.0.0.1", self._port)
 
     def kill(self) -> None:
         self._stream.close()

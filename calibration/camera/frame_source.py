@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from drivers import EndOfCaptureError, LineError
-from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
+from drivers.camera.options import LOOPBACK_NAMES
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_capture_and_checks import Image, Source
 from drivers.camera.sources.open_source import open_source
@@ -211,7 +211,7 @@ def is_preview_stream(address: Address) -> bool:
     if not address.is_stream:
         return False
     parts = urlsplit(address.location)
-    return parts.hostname in LOOPBACK_HOSTS and parts.path == "/plain"
+    return parts.hostname in LOOPBACK_NAMES and parts.path == "/plain"
 
 
 def take_frames(

@@ -1,17 +1,13 @@
 """
-Live page of a calibration: state of the wizard, and its server for a browser of this machine.
+Live page of a calibration: state of the wizard, served to a browser of this machine.
 
 The wizard sets a step and waits for the answer; the page shows the camera's image, the layout
 over it and the buttons, and sends commands. Each runs in a thread of its own.
-
-Everything is below a secret path; a command is sent with the secret in a header, which no page
-of another site can send.
 """
 
 from __future__ import annotations
 
 import json
-import secrets
 import threading
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -33,9 +29,9 @@ from calibration.camera.table_plane_and_places import (
     LayoutShift,
     Plane,
 )
-from drivers.camera.preview.loopback_server import LoopbackHandler, LoopbackServer
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.web import LocalServer, Reply, page_routes
 
 _MAX_LINES: Final = 14
 """Number of lines that the page shows."""
@@ -231,87 +227,32 @@ class WizardState:
 
 
 _STATIC_FOLDER: Final = Path(__file__).parent / "static"
-_PAGE_FILES: Final = {
-    "": ("live.html", "text/html; charset=utf-8"),
-    "live.js": ("live.js", "text/javascript; charset=utf-8"),
-    "icon.svg": ("icon.svg", "image/svg+xml"),
-    "live.css": ("live.css", "text/css; charset=utf-8"),
-}
-_MAX_COMMAND_BYTES: Final = 4096
 
 
-class LivePage(LoopbackServer):
-    """
-    Serves the page on loopback, at a free port.
+def serve_page(state: WizardState) -> LocalServer:
+    """Serve the page on loopback, at a free port and a secret path."""
 
-    Attributes:
-        state: State that the page shows and changes.
-        secret: Path of the page.
-        hosts: Accepted hosts of a request.
-        url: Address of the page.
-    """
+    def answer() -> Reply:
+        snapshot = state.snapshot()
+        body = json.dumps(snapshot).encode()
+        return Reply(body, "application/json", sent=lambda: state.snapshot_sent(snapshot))
 
-    def __init__(self, state: WizardState) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.state = state
-        self.secret = secrets.token_urlsafe(18)
-        self.hosts = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
-        self.url = f"http://127.0.0.1:{self.port}/{self.secret}/"
-        self.start("calibration-page")
-
-
-class _Handler(LoopbackHandler):
-    server: LivePage
-    content_security_policy = (
-        "default-src 'none'; img-src 'self'; script-src 'self'; style-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-
-    def do_GET(self) -> None:  # noqa: N802 - as http.server calls it
-        """Send the page, one of its files, the image or the state."""
-        name = self._requested_name()
-        if name == "picture.jpg":
-            self.respond(HTTPStatus.OK, self.server.state.jpeg(), "image/jpeg")
-        elif name == "state":
-            state = self.server.state.snapshot()
-            self.respond(HTTPStatus.OK, json.dumps(state).encode(), "application/json")
-            self.server.state.snapshot_sent(state)
-        elif name in _PAGE_FILES:
-            file, content_type = _PAGE_FILES[name]
-            self.respond(HTTPStatus.OK, (_STATIC_FOLDER / file).read_bytes(), content_type)
-        else:
-            self._refuse(HTTPStatus.NOT_FOUND)
-
-    def _requested_name(self) -> str | None:
-        """Return the path below the secret one; None for another host or path."""
-        if self.headers.get("Host") not in self.server.hosts:
-            return None
-        _, secret, *rest = [*self.path.partition("?")[0].split("/", 2), ""][:3]
-        return rest[0] if self._is_secret(secret) else None
-
-    def _is_secret(self, text: str) -> bool:
-        return secrets.compare_digest(text.encode(), self.server.secret.encode())
-
-    def do_POST(self) -> None:  # noqa: N802 - as above
-        """Execute a command, if the page itself sends it."""
-        is_authentic = self._is_secret(self.headers.get("X-Calibration", ""))
-        is_json = self.headers.get("Content-Type", "") == "application/json"
-        if self._requested_name() != "do" or not (is_authentic and is_json):
-            self._refuse(HTTPStatus.FORBIDDEN)
-            return
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > _MAX_COMMAND_BYTES:
-            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-            return
+    def execute(body: bytes) -> Reply:
         try:
-            command = msgspec.json.decode(self.rfile.read(int(length)), type=Command)
+            state.execute(msgspec.json.decode(body, type=Command))
         except msgspec.DecodeError:
-            self._refuse(HTTPStatus.BAD_REQUEST)
-            return
-        self.server.state.execute(command)
-        state = json.dumps(self.server.state.snapshot()).encode()
-        self.respond(HTTPStatus.OK, state, "application/json")
+            return Reply(status=HTTPStatus.BAD_REQUEST)
+        return answer()
 
-    def _refuse(self, status: HTTPStatus) -> None:
-        self.close_connection = True
-        self.respond(status, content_type="text/plain; charset=utf-8")
+    server = LocalServer(
+        ("127.0.0.1", 0),
+        {
+            **page_routes(_STATIC_FOLDER, "live.html", "live.js", "live.css", "icon.svg"),
+            "GET picture.jpg": lambda _: Reply(state.jpeg(), "image/jpeg"),
+            "GET state": lambda _: answer(),
+            "POST do": execute,
+        },
+        secret=True,
+    )
+    server.start("calibration-page")
+    return server

@@ -16,7 +16,7 @@ the places are in the frame.
     profile                                     the calibrated profile and its validation
     recognition                                 geometry, card outlines, the recogniser
     stations                                    overhead and throat: tracking, order, checks
-    preview                                     browser preview, frames for other programs
+    preview web                                 browser preview, frames for others; web server
 
 OpenCV is imported when a line is opened, not before. Nothing of ours is imported here.
 """

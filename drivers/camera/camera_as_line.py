@@ -109,8 +109,7 @@ def _previewed(station: Station, profile: Profile, options: CameraOptions) -> St
     """Wrap a station in a preview, where the options ask for one."""
     if options.view is None:
         return station
-    from drivers.camera.preview.preview_server import PreviewServer  # noqa: PLC0415 - most tables have none
-    from drivers.camera.preview.previewed_station import PreviewedStation  # noqa: PLC0415 - as above
+    from drivers.camera.preview import PreviewedStation, PreviewServer  # noqa: PLC0415 - most tables have none
 
     return PreviewedStation(station, profile, PreviewServer(options.view))
 

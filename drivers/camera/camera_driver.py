@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.camera.line_messages import CameraDecoder
-from drivers.camera.options import CameraOptions
+from drivers.camera.options import CameraOptions, parse_listen_address
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address_and_open_failures import (
@@ -92,8 +92,6 @@ class CameraDriver:
         """Check the port, the options and the installed packages, as `OpensLine.check_url`."""
         self._address(url)
         if self.options.view is not None:
-            from drivers.camera.preview.loopback_server import parse_listen_address  # noqa: PLC0415 - most tables have no preview
-
             parse_listen_address(self.options.view)
         for module in ("cv2", "numpy"):
             if find_spec(module) is None:

@@ -254,10 +254,10 @@ def _asker(
         raise UserError("nobody can answer: no terminal; expected one, or --script")
     from calibration.camera.person_dialogue import PromptDialogue
     from calibration.camera.reading_settings_from_shown_cards import min_index_pixels
-    from calibration.camera.wizard_web_page import LivePage, WizardState
+    from calibration.camera.wizard_web_page import WizardState, serve_page
 
     state = WizardState(pictures.newest, min_index_pixels())
-    page = LivePage(state)
+    page = serve_page(state)
     click.echo(f"live page: {page.url}")
     if options["browser"]:
         webbrowser.open(page.url)

@@ -10,28 +10,24 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from functools import partial
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import Final
 
 import cv2
 
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.sources.open_source import RAW_HEADER, RAW_MAGIC, RAW_TIMEOUT_S
+from drivers.camera.web import Feed, LocalServer
 from drivers.simulators.camera.scene_renderer import Scene, Shot
 from shoe_daemon.errors import UserError, one_line
 
 _POLL_INTERVAL_S: Final = 0.02
 _PORT_COUNT: Final = 65536
 _QUALITY: Final = 88
-_BOUNDARY: Final = "picture"
-_WAIT_S: Final = 1.0
+_MAX_READERS: Final = 16
 
 
 class RawSender:
@@ -93,89 +89,40 @@ class RawSender:
             self._connection = None
 
 
-class JpegStream:
+class HttpSender:
     """Sends the newest picture to each client over HTTP, as a network camera does."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._newest = b""
-        self._count = 0
-        self._watchers = 0
-        self._closed = False
-        self._changed = threading.Condition()
+        self._feed = Feed((cv2.IMWRITE_JPEG_QUALITY, _QUALITY), _MAX_READERS)
         try:
-            self._server = ThreadingHTTPServer((host, port), partial(_Handler, self))
+            self._server = LocalServer((host, port), {"GET ": lambda _: self._feed}, hosts=None)
         except OSError as error:
             raise UserError(f"{host}:{port}: {one_line(error)}") from error
-        self._where = self._server.server_address
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server.start("simulated-camera")
 
     @property
     def address(self) -> str:
         """The `port` of a configuration."""
-        return f"camera:http://{self._where[0]!s}:{self._where[1]}/"
+        return f"camera:{self._server.url}"
 
     @property
     def watched(self) -> bool:
         """True while a client is connected."""
-        return self._watchers > 0
+        return self._feed.has_readers
 
     def send(self, image: Image, seconds: float) -> bool:
         """Send a picture to all clients. `seconds` is ignored: MJPEG has no timestamps."""
         del seconds
-        if not self.watched:
-            return False
-        done, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
-        with self._changed:
-            self._newest, self._count = data.tobytes(), self._count + 1
-            self._changed.notify_all()
-        return bool(done)
+        self._feed.publish(image)
+        return self.watched
 
     def close(self) -> None:
         """Close the server."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        self._server.shutdown()
-        self._server.server_close()
-
-    def pictures(self, handler: BaseHTTPRequestHandler) -> None:
-        """Write pictures to one client."""
-        with self._changed:
-            self._watchers += 1
-        seen = 0
-        try:
-            while (found := self._next(seen)) is not None:
-                data, seen = found
-                head = f"--{_BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(data)}"
-                handler.wfile.write(head.encode() + b"\r\n\r\n" + data + b"\r\n")
-        finally:
-            with self._changed:
-                self._watchers -= 1
-
-    def _next(self, seen: int) -> tuple[bytes, int] | None:
-        with self._changed:
-            while self._count == seen and not self._closed:
-                self._changed.wait(_WAIT_S)
-            return None if self._closed else (self._newest, self._count)
+        self._feed.close()
+        self._server.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    def __init__(self, stream: JpegStream, *request: Any) -> None:  # noqa: ANN401 - as below
-        self._stream = stream
-        super().__init__(*request)
-
-    def do_GET(self) -> None:
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Type", f"multipart/x-mixed-replace; boundary={_BOUNDARY}")
-        self.end_headers()
-        with contextlib.suppress(OSError):
-            self._stream.pictures(self)
-
-    def log_message(self, *_: Any) -> None:  # noqa: ANN401 - as http.server gives it
-        """Suppress the access log."""
-
-
-Sender = RawSender | JpegStream
+Sender = RawSender | HttpSender
 
 
 def open_sender(where: str) -> Sender:
@@ -189,7 +136,7 @@ def open_sender(where: str) -> Sender:
         return RawSender(Path(where.removeprefix("raw:")))
     host, colon, port = where.rpartition(":")
     if colon and port.isdecimal() and int(port) < _PORT_COUNT:
-        return JpegStream(host.strip("[]") or "127.0.0.1", int(port))
+        return HttpSender(host.strip("[]") or "127.0.0.1", int(port))
     raise UserError(f"--live {where}: expected raw:PATH, or HOST:PORT such as 127.0.0.1:8090")
 
 

@@ -10,27 +10,26 @@ thousandths; PNGs would take ten times as long.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
-from urllib.parse import urlsplit
+from typing import Final, Protocol, runtime_checkable
 
 import cv2
 import numpy as np
 import structlog
 from msgspec import Struct
 
-from drivers.camera.preview.loopback_server import (
-    LOOPBACK_HOSTS,
-    LoopbackHandler,
-    LoopbackServer,
-    parse_listen_address,
-)
-from drivers.camera.sources.frame_capture_and_checks import Image
-from shoe_daemon.game import Card
+from drivers.camera.line_messages import Say, Statement, Station
+from drivers.camera.options import parse_listen_address
+from drivers.camera.profile.camera_profile import Place, Profile
+from drivers.camera.recognition.table_projection import TableProjection
+from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
+from drivers.camera.web import Feed, LocalServer, Reply, page_routes
+from shoe_daemon.game import Card, Slot
 
 Corner = tuple[float, float]
 Colour = tuple[int, int, int]
@@ -110,14 +109,9 @@ def _draw_place(image: Image, place: PlaceOverlay) -> None:
     cv2.putText(image, place.label, at, _FONT, font_scale, _BLACK, 1, cv2.LINE_AA)
 
 
-MULTIPART_BOUNDARY: Final = "picture"
 _MAX_FEED_READERS: Final = 2
-"""Each reader takes 5 ms of a core for a frame of 1280x720."""
 
-_FEED_TIMEOUT_S: Final = 5.0
-"""Time without a frame after which a stream is ended, so that a closed connection is noticed."""
-
-_FEED_JPEG_OPTIONS: Final = (
+FEED_JPEG_OPTIONS: Final = (
     cv2.IMWRITE_JPEG_QUALITY,
     98,
     cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
@@ -137,70 +131,12 @@ _LISTEN_RETRY_S: Final = 10.0
 """Time until listening is tried again on a port that another program uses."""
 
 _JPEG_QUALITY: Final = 82
-_PAGE_FILES: Final = {
-    "/": ("preview.html", "text/html; charset=utf-8"),
-    "/preview.js": ("preview.js", "text/javascript; charset=utf-8"),
-    "/preview.css": ("preview.css", "text/css; charset=utf-8"),
-}
+_PAGE_FOLDER: Final = Path(__file__).parent / "pages"
 
+_THROAT_CARD_SHOWN_S: Final = 1.5
+"""Time for which a card that left the shoe is still shown at the throat."""
 
 _log = structlog.get_logger(__name__)
-
-
-class FrameFeed:
-    """Passes the newest frame to the readers of ``/plain``; keeps none while there is none."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._newest: Image | None = None
-        self._count = 0
-        self._readers = 0
-        self._closed = False
-
-    def publish(self, image: Image) -> None:
-        """Pass on the newest frame."""
-        if not self._readers:
-            return
-        with self._changed:
-            self._newest, self._count = image, self._count + 1
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        """End all streams."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-
-    def add_reader(self) -> bool:
-        """Add a reader; False where the feed is closed or has as many as it may have."""
-        with self._changed:
-            if self._closed or self._readers >= _MAX_FEED_READERS:
-                return False
-            self._readers += 1
-            return True
-
-    def remove_reader(self) -> None:
-        """Remove a reader."""
-        with self._changed:
-            self._readers -= 1
-            if not self._readers:
-                self._newest = None
-
-    def jpegs(self) -> Iterator[bytes]:
-        """Yield each new frame as a JPEG, until no frame comes in time."""
-        count = self._count
-        while (found := self._next(count)) is not None:
-            image, count = found
-            done, data = cv2.imencode(".jpg", image, _FEED_JPEG_OPTIONS)
-            if done:
-                yield data.tobytes()
-
-    def _next(self, count: int) -> tuple[Image, int] | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._count != count or self._closed, _FEED_TIMEOUT_S)
-            if self._closed or self._newest is None or self._count == count:
-                return None
-            return self._newest, self._count
 
 
 class PreviewServer:
@@ -218,12 +154,12 @@ class PreviewServer:
 
     def __init__(self, listen: str) -> None:
         self._address = parse_listen_address(listen)
-        self.feed = FrameFeed()
+        self.feed = Feed(FEED_JPEG_OPTIONS, _MAX_FEED_READERS)
         self._requested = float("-inf")
         self._shown: tuple[Image, list[PlaceOverlay]] | None = None
         self._shown_at = float("-inf")
         self._changed = threading.Condition()
-        self._server: _Server | None = None
+        self._server: LocalServer | None = None
         self._listen_tried = float("-inf")
         self._listen_logged = False
         self._listen()
@@ -231,7 +167,14 @@ class PreviewServer:
     def _listen(self) -> None:
         self._listen_tried = time.monotonic()
         try:
-            self._server = _Server(self._address, self)
+            self._server = LocalServer(
+                self._address,
+                {
+                    **page_routes(_PAGE_FOLDER, "preview.html", "preview.js", "preview.css"),
+                    "GET picture.jpg": lambda _: self._picture(),
+                    "GET plain": lambda _: self.feed,
+                },
+            )
         except OSError as error:
             if not self._listen_logged:
                 self._listen_logged = True
@@ -264,18 +207,17 @@ class PreviewServer:
                 self._shown, self._shown_at = (image, places), time.monotonic()
                 self._changed.notify_all()
 
-    def jpeg(self) -> bytes | None:
-        """Return the current frame, drawn over, as a JPEG; None where no frame comes."""
+    def _picture(self) -> Reply:
+        """Return the current frame, drawn over, as a JPEG; 503 where no frame comes."""
         self._requested = time.monotonic()
         with self._changed:
-            if not self._changed.wait_for(self._is_current, _FRAME_TIMEOUT_S):
-                return None
+            is_current = self._changed.wait_for(self._is_current, _FRAME_TIMEOUT_S)
             shown = self._shown
-        if shown is None:
-            return None
+        if not is_current or shown is None:
+            return Reply(status=HTTPStatus.SERVICE_UNAVAILABLE)
         options = [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY]
-        done, data = cv2.imencode(".jpg", draw_places(*shown), options)
-        return data.tobytes() if done else None
+        _, data = cv2.imencode(".jpg", draw_places(*shown), options)
+        return Reply(data.tobytes(), "image/jpeg")
 
     def _is_current(self) -> bool:
         return time.monotonic() - self._shown_at < _MAX_FRAME_AGE_S
@@ -288,60 +230,81 @@ class PreviewServer:
             self._server = None
 
 
-class _Server(LoopbackServer):
-    def __init__(self, address: tuple[str, int], preview: PreviewServer) -> None:
-        self.preview = preview
-        super().__init__(address, _Handler)
+@runtime_checkable
+class HasPlaceStates(Protocol):
+    """A station that knows the state of each place."""
+
+    def states(self) -> dict[Slot, tuple[str, Card | None]]:
+        """Return the state of each place and the card that was read there."""
 
 
-class _Handler(LoopbackHandler):
-    server: _Server
-    content_security_policy = (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
+class PreviewedStation:
+    """Passes frames to a station, and shows them with its readings."""
 
-    def do_GET(self) -> None:  # noqa: N802 - as http.server calls it
-        path = urlsplit(self.path).path
-        if not self._is_local_host():
-            self.respond(HTTPStatus.BAD_REQUEST)
-        elif path == "/picture.jpg":
-            self._send_image()
-        elif path == "/plain":
-            self._send_feed()
-        elif path in _PAGE_FILES:
-            name, content_type = _PAGE_FILES[path]
-            page = (Path(__file__).parent / "pages" / name).read_bytes()
-            self.respond(HTTPStatus.OK, page, content_type)
-        else:
-            self.respond(HTTPStatus.NOT_FOUND)
+    def __init__(self, station: Station, profile: Profile, preview: PreviewServer) -> None:
+        self._station = station
+        self._preview = preview
+        self._projection = TableProjection(profile)
+        self._profile = profile
+        self._statements: dict[Slot | None, tuple[float, Statement]] = {}
+        self._now = 0.0
 
-    def _is_local_host(self) -> bool:
-        # A page of another site, whose name resolves to this machine, gets nothing.
-        host = self.headers.get("Host", "").rpartition(":")[0].strip("[]")
-        return host in LOOPBACK_HOSTS
+    def process(self, frame: VideoFrame) -> list[Statement]:
+        """Process the next frame."""
+        statements = self._station.process(frame)
+        self._now = frame.at
+        for each in statements:
+            if each.say is Say.CLEARED:
+                self._statements.clear()
+            elif each.say in {Say.PLACED, Say.CARD, Say.UNREADABLE}:
+                self._statements[each.slot] = frame.at, each
+        self._preview.show(frame.image, self.overlays)
+        return statements
 
-    def _send_image(self) -> None:
-        jpeg = self.server.preview.jpeg()
-        if jpeg is None:
-            self.respond(HTTPStatus.SERVICE_UNAVAILABLE)
-        else:
-            self.respond(HTTPStatus.OK, jpeg, "image/jpeg")
+    def finish(self) -> list[Statement]:
+        """Return the last statements; there are no more frames."""
+        return self._station.finish()
 
-    def _send_feed(self) -> None:
-        feed = self.server.preview.feed
-        if not feed.add_reader():
-            self.respond(HTTPStatus.SERVICE_UNAVAILABLE)
-            return
-        try:
-            content_type = f"multipart/x-mixed-replace; boundary={MULTIPART_BOUNDARY}"
-            self.send_response(HTTPStatus.OK)
-            self.send_headers({"Content-Type": content_type, "Connection": "close"})
-            for jpeg in feed.jpegs():
-                self._send_part(jpeg)
-        finally:
-            feed.remove_reader()
+    def close(self) -> None:
+        """Close the preview and the station."""
+        with contextlib.suppress(Exception):
+            self._preview.close()
+        self._station.close()
 
-    def _send_part(self, jpeg: bytes) -> None:
-        head = f"--{MULTIPART_BOUNDARY}\r\nContent-Type: image/jpeg\r\nContent-Length: {len(jpeg)}"
-        self.wfile.write(head.encode() + b"\r\n\r\n" + jpeg + b"\r\n")
+    def overlays(self) -> list[PlaceOverlay]:
+        """Return every place with its state and card."""
+        throat = self._profile.throat
+        if throat is not None:
+            return [self._throat_overlay(throat.window)]
+        states = self._station.states() if isinstance(self._station, HasPlaceStates) else {}
+        return [
+            self._place_overlay(place, place.slot, *states.get(place.slot, ("", None)))
+            for place in self._profile.place
+            if place.slot is not None
+        ]
+
+    def _place_overlay(
+        self, place: Place, slot: Slot, state: str, card: Card | None
+    ) -> PlaceOverlay:
+        _, statement = self._statements.get(slot, (0.0, None))
+        confidence = None
+        if statement is not None and statement.say is Say.PLACED and statement.card is card:
+            confidence = statement.confidence
+        elif statement is not None and statement.say is Say.UNREADABLE and card is None:
+            state = "unreadable"
+        polygon = self._to_pixels(place.polygon)
+        return PlaceOverlay(slot.value, polygon, state, card, confidence)
+
+    def _throat_overlay(self, window: tuple[tuple[float, float], ...]) -> PlaceOverlay:
+        corners = self._to_pixels(window)
+        at, statement = self._statements.get(None, (0.0, None))
+        if statement is None or self._now - at > _THROAT_CARD_SHOWN_S:
+            return PlaceOverlay("throat", corners, "empty")
+        state = "unreadable" if statement.card is None else "read"
+        # The next card may be in the window already.
+        return PlaceOverlay("last", corners, state, statement.card, statement.confidence)
+
+    def _to_pixels(
+        self, polygon: tuple[tuple[float, float], ...]
+    ) -> tuple[tuple[float, float], ...]:
+        return tuple((float(x), float(y)) for x, y in self._projection.to_pixels(polygon))
