@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import Queue
-from threading import Event, Thread
+from threading import Event
 from typing import Final, NamedTuple
 
 import cv2
@@ -16,6 +15,7 @@ import numpy as np
 from calibration.camera.calibration_output import check_writable, write_together
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, marker_corners
 from calibration.camera.table_plane_and_places import rectangle_corners
+from calibration.terminal import Terminal
 from drivers.simulators.camera.live_picture_sender import open_sender
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.camera.simulation_files import check_whole
@@ -131,24 +131,24 @@ def layout_position(table: SimulatedTable) -> tuple[float, float, float]:
     return float(x), float(y), -math.degrees(turn)
 
 
-def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears what
+def play_live(
     table: SimulatedTable,
     where: str,
-    lines: Iterable[str],
-    echo: Callable[[str], None],
+    terminal: Terminal,
     stopping: Event,
     *,
     opened: Callable[[str], None],
 ) -> None:
-    """Play live until the lines of commands end; `opened` gets the port once there are frames."""
+    """
+    Play live, with commands from the terminal, until it is closed; `opened` gets the port once
+    there are frames.
+    """
     sender = open_sender(where)
-    lines_queue: Queue[str | None] = Queue()
-    Thread(target=_listen, args=(lines, lines_queue), daemon=True).start()
     try:
         table.picture()  # the first takes long: who looks should not wait for it
         opened(sender.address)
         began = time.monotonic()
-        while not stopping.is_set() and _execute_lines(table, lines_queue, echo):
+        while not stopping.is_set() and _execute_commands(table, terminal):
             now = time.monotonic() - began
             if sender.watched:
                 sender.send(table.picture(at=now), now)
@@ -157,23 +157,13 @@ def play_live(  # noqa: PLR0913 - what is played, where, and who says and hears 
         sender.close()
 
 
-def _listen(lines: Iterable[str], lines_queue: Queue[str | None]) -> None:
-    for line in lines:
-        lines_queue.put(line.strip())
-    lines_queue.put(None)
-
-
-def _execute_lines(
-    table: SimulatedTable, lines_queue: Queue[str | None], echo: Callable[[str], None]
-) -> bool:
+def _execute_commands(table: SimulatedTable, terminal: Terminal) -> bool:
     """Execute the typed commands so far; return False after the last one."""
-    while not lines_queue.empty():
-        line = lines_queue.get()
-        if line is None:
-            return False
+    is_last = terminal.is_closed
+    for line in terminal.typed():
         try:
             table.execute(line)
-            echo(f"done: {line}")
+            terminal.show(f"done: {line}")
         except UserError as error:
-            echo(str(error))
-    return True
+            terminal.show(str(error))
+    return not is_last

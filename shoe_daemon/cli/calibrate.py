@@ -112,6 +112,7 @@ def _check_layout(port: str, driver: TypesCodes, seconds: float) -> None:
     """Ask for an ace and a queen, which another layout of the keyboard exchanges."""
     from calibration.deck_learning import LayoutCheck
     from calibration.deck_scanning import Scan, scan_deck
+    from calibration.terminal import Terminal
 
     with stop_on_signals() as stopping:
         scan = Scan(
@@ -119,7 +120,7 @@ def _check_layout(port: str, driver: TypesCodes, seconds: float) -> None:
             driver=driver,
             line=driver.line,
             stopping=stopping,
-            echo=echo_wrapped,
+            terminal=Terminal(echo_wrapped, ()),
             seconds=seconds,
         )
         is_checked = scan_deck(scan, LayoutCheck(driver.typed_codes))
@@ -322,6 +323,7 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     with camera_extra():
         from calibration.camera.practice_videos_and_live_pictures import play_live, record_video
         from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable
+        from calibration.terminal import Terminal
         from drivers.simulators.camera.scene_settings import Settings, Station
 
     table = SimulatedTable(Settings(seed=seed, fps=fps, station=Station(station)))
@@ -339,4 +341,4 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
             echo_wrapped(f"type here what is done at the table: {COMMAND_FORMS}")
 
         with stop_on_signals() as stopping:
-            play_live(table, live, typed_lines(), echo_wrapped, stopping, opened=opened)
+            play_live(table, live, Terminal(echo_wrapped, typed_lines()), stopping, opened=opened)

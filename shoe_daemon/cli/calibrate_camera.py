@@ -255,6 +255,7 @@ def _asker(
     from calibration.camera.person_dialogue import PromptDialogue
     from calibration.camera.reading_settings_from_shown_cards import min_index_pixels
     from calibration.camera.wizard_web_page import WizardState, serve_page
+    from calibration.terminal import Terminal
 
     state = WizardState(pictures.newest, min_index_pixels())
     page = serve_page(state)
@@ -263,8 +264,8 @@ def _asker(
         webbrowser.open(page.url)
     throat = options["station"] == "throat"
     try:
-        size, preset = options["size"], options["preset"]
-        yield PromptDialogue(state, echo_wrapped, size, preset, throat=throat, lines=typed_lines())
+        terminal = Terminal(echo_wrapped, typed_lines(), state.answers)
+        yield PromptDialogue(state, terminal, options["size"], options["preset"], throat=throat)
     finally:
         page.close()
 

@@ -21,6 +21,7 @@ from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.scripted_dialogue import ThroatStep
 from calibration.camera.table_plane_and_places import layout_named, projection_of
 from calibration.camera.wizard_web_page import Command, WizardState, serve_page
+from calibration.terminal import Terminal
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.web import LocalServer
 from shoe_daemon.errors import UserError
@@ -150,7 +151,8 @@ def person(
     desk: WizardState, lines: list[str], *, throat: bool = False
 ) -> tuple[PromptDialogue, list[str]]:
     said: list[str] = []
-    return PromptDialogue(desk, said.append, 90.0, None, throat=throat, lines=lines), said
+    terminal = Terminal(said.append, lines, desk.answers)
+    return PromptDialogue(desk, terminal, 90.0, None, throat=throat), said
 
 
 def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:

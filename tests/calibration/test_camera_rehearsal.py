@@ -26,6 +26,7 @@ from calibration.camera.practice_videos_and_live_pictures import (
 from calibration.camera.printed_markers import find_markers
 from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
 from calibration.camera.table_plane_and_places import projection_of
+from calibration.terminal import Terminal
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.source_address_and_open_failures import parse_source
@@ -144,7 +145,7 @@ def test_commands_are_played_live(table: SimulatedTable, tmp_path: Path) -> None
 
     playing = threading.Thread(
         target=play_live,
-        args=(table, f"raw:{path}", typed(), said.append, stopping),
+        args=(table, f"raw:{path}", Terminal(said.append, typed()), stopping),
         kwargs={"opened": opened.put},
         daemon=True,
     )
