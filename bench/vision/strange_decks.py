@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from bench.vision.strange_card_drawing import (
+from bench.vision.strange_cards import (
     EMBLEMS,
     FOREIGN_RANKS,
     Chance,

@@ -2,7 +2,7 @@
 Comparison of the deck on the table with the deck of the profile, by the print of its cards.
 
 One card proves little, because figures of many makers are alike. Each further card adds
-certainty, and a back most of all. `bench.vision.calibration_benchmarks` measures how often
+certainty, and a back most of all. `bench.vision.calibration` measures how often
 another deck passes.
 """
 

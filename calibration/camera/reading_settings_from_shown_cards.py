@@ -277,7 +277,7 @@ Logarithms of the odds (0.88 and 0.993) between which a window is judged.
 
 A card that no window reads must not decide: the window with the best probability of it reads the
 others worse. Nor a card that is certain with both: up to odds of 7.0, 216 of 312 cards of
-`python -m bench.vision.calibration_benchmarks window --decks 12` were accepted with the chosen
+`python -m bench.vision.calibration window --decks 12` were accepted with the chosen
 windows, up to 5.0 219, and 183 with the usual one.
 """
 

@@ -121,14 +121,12 @@ def test(folder: Path, cards: int, workers: int) -> None:
 @click.option("--weights", type=click.Path(exists=True, path_type=Path), help="Any weights.")
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Instead of the one that fits.")
 @click.option("--ship", is_flag=True, help="Also write what lies beside the weights.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Also draw the curves, an SVG.")
 @click.option("--workers", default=2, show_default=True)
-def score(  # noqa: PLR0913, PLR0917 - click passes every option
+def score(
     folder: Path,
     weights: Path | None,
     threshold: float | None,
     ship: bool,  # noqa: FBT001 - click passes every option by its name
-    picture: Path | None,
     workers: int,
 ) -> None:
     """Reads both sets of cards with weights and prints what those are worth."""
@@ -140,7 +138,7 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
         rendered_test.score(folder / name, chosen, workers) for name in ("choice", "test")
     )
     if ship:
-        figures = shipping.ship(choice, test, chosen, picture)
+        figures = shipping.ship(choice, test, chosen)
     else:
         figures = shipping.measure(choice, test, threshold)
     click.echo(json.dumps(msgspec.to_builtins(figures), indent=2))
@@ -149,10 +147,10 @@ def score(  # noqa: PLR0913, PLR0917 - click passes every option
 @main.command()
 @_FOLDER
 def publish(folder: Path) -> None:
-    """Puts what `all` made into the package: weights, figures, curve, picture."""
+    """Puts what `all` made into the package: weights, figures, curve."""
     from calibration.training import measure_and_publish_weights as shipping
 
-    shipping.publish(folder, WEIGHTS_FILE.parent, Path("docs/pictures/recogniser.svg"))
+    shipping.publish(folder, WEIGHTS_FILE.parent)
 
 
 @main.command(name="all")
@@ -176,8 +174,7 @@ def everything(  # noqa: PLR0913, PLR0917 - click passes every option
         context.invoke(train, folder=folder, samples=samples, seed=seed, workers=workers)
     context.invoke(pack, folder=folder, samples=samples)
     context.invoke(test, folder=folder, cards=cards, workers=workers)
-    picture = folder / "recogniser.svg"
-    context.invoke(score, folder=folder, workers=workers, ship=True, picture=picture)
+    context.invoke(score, folder=folder, workers=workers, ship=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from calibration.training.accuracy_chart import picture
 from calibration.training.confidence_threshold import (
     LEAST_THRESHOLD,
     accepted,
@@ -93,9 +92,9 @@ def _share(chosen: Any) -> float:  # noqa: ANN401 - an array of truths
     return round(float(np.mean(chosen)), 5)
 
 
-def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None) -> Figures:
+def ship(choice: Results, test: Results, weights: Path) -> Figures:
     """
-    Write ``index.json`` and ``curve.json`` beside the weights, and the chart.
+    Write ``index.json`` and ``curve.json`` beside the weights.
 
     The curve uses only cards that were not used for choosing.
     """
@@ -111,16 +110,13 @@ def ship(choice: Results, test: Results, weights: Path, svg: Path | None = None)
     }
     _write(weights.with_name("index.json"), known)
     _write(weights.with_name("curve.json"), {"curve": msgspec.to_builtins(curve)})
-    if svg:
-        svg.write_text(picture(test, figures.threshold))
     return figures
 
 
-def publish(folder: Path, weights: Path, svg: Path) -> None:
-    """Copy weights, figures and chart into the package, and update the model card."""
+def publish(folder: Path, weights: Path) -> None:
+    """Copy weights and figures into the package, and update the model card."""
     for name in (WEIGHTS_FILE.name, "index.json", "curve.json"):
         shutil.copyfile(folder / name, weights / name)
-    shutil.copyfile(folder / svg.name, svg)
     known = json.loads((folder / "index.json").read_text())
     figures = msgspec.convert(known["test"], Figures)
     card = weights / "README.md"

@@ -1,4 +1,4 @@
-"""Simulated tables for `bench.vision.calibration_benchmarks`, and their calibration."""
+"""Simulated tables for `bench.vision.calibration`, and their calibration."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 Cards reported, missed and invented at a shoe's exit, with every kind of disturbance.
 
-    python -m bench.vision.throat_card_counts --passages 3000
+    python -m bench.vision.throat --passages 3000
 
 For each disturbance: the number of acts and cards; and of the acts, the share *right* (each card
 is named, nothing else reported), *told* (cards are reported as unreadable, or a fault is
@@ -23,9 +23,8 @@ from typing import Final
 import cv2
 from msgspec import Struct
 
-from bench.vision.throat_acts import Act, Acts, Stage, stage_settings
+from bench.vision.throat_acts import PASSAGES, Act, Acts, Stage, stage_settings
 from bench.vision.throat_disturbances import DISTURBANCES
-from bench.vision.throat_kinds_of_passages import PASSAGES
 from drivers import LineError
 from drivers.camera.camera_as_line import load_recogniser, make_station
 from drivers.camera.line_messages import Say, Statement, Station
@@ -155,7 +154,7 @@ def _shift(settings: Settings, troubles: list[str], many: int) -> Iterator[tuple
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.vision.throat_card_counts")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.throat")
     parser.add_argument("--passages", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--width", type=int, default=_WIDTH, help="of the pictures")

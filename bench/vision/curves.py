@@ -1,5 +1,5 @@
 """
-`python -m bench.vision.reading_curves`: cards accepted, and cards with a wrong name, as one
+`python -m bench.vision.curves`: cards accepted, and cards with a wrong name, as one
 condition after another becomes worse: pixels, blur, motion, light, colour of the light, glare,
 cover, errors of the corners, noise. All other conditions are good. Prints a table, and draws the
 curves with `--picture FILE.svg`.
@@ -8,7 +8,7 @@ curves with `--picture FILE.svg`.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.training.accuracy_chart import Panel, Point, draw_chart
 from calibration.training.photo_effects import trail_kernel
 from calibration.training.process_pool import together
 from drivers.camera.profile.camera_profile import IndexWindow
@@ -34,6 +33,11 @@ _MARGIN: Final = 0.35
 _UNIT: Final = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
 _FELT: Final = (60.0, 105.0, 25.0)
 _HAND: Final = (120.0, 150.0, 200.0)
+
+_WIDE, _TALL = 300, 190
+_LEFT, _TOP, _GAP, _BELOW = 60, 84, 64, 90
+_COLUMNS = 3
+_INK, _GOOD, _BAD, _RULE = "#1c2733", "#1f6f54", "#b3261e", "#d5dbe1"
 
 Lamp = tuple[float, float, float]
 _LAMPS: Final[dict[str, Lamp]] = {
@@ -249,6 +253,92 @@ def main() -> None:
     if given.picture:
         title = f"{52 * given.decks} cards of {given.decks} unseen decks for each point"
         given.picture.write_text(draw_chart(title, Recogniser().threshold, panels))
+
+
+class Point(NamedTuple):
+    """
+    Results under one condition.
+
+    Attributes:
+        at: Place on the axis, from 0 to 1.
+        accepted: Share of the cards that were accepted.
+        wrong: Number of wrong cards among them.
+    """
+
+    at: float
+    accepted: float
+    wrong: int
+
+
+class Panel(NamedTuple):
+    """
+    One curve.
+
+    Attributes:
+        title: The condition.
+        unit: Of its values.
+        labels: Places on the axis, from 0 to 1, and their texts.
+        points: The curve, from left to right.
+    """
+
+    title: str
+    unit: str
+    labels: Sequence[tuple[float, str]]
+    points: Sequence[Point]
+
+
+def draw_chart(title: str, threshold: float, panels: Sequence[Panel]) -> str:
+    """Draw curves as SVG, three in a row."""
+    rows = -(-len(panels) // _COLUMNS)
+    width = _LEFT + _COLUMNS * (_WIDE + _GAP) - 30
+    height = _TOP + rows * (_TALL + _BELOW) - 36
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
+        f'<g font-family="DejaVu Sans, Arial, sans-serif" font-size="12" fill="{_INK}">',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
+        *_legend(title, threshold),
+    ]
+    for place, panel in enumerate(panels):
+        row, column = divmod(place, _COLUMNS)
+        at = _LEFT + column * (_WIDE + _GAP), _TOP + row * (_TALL + _BELOW)
+        lines.append(f'<g transform="translate({at[0]} {at[1]})">')
+        lines.extend((*_grid(panel), *_curve(panel.points), "</g>"))
+    return "\n".join([*lines, "</g>", "</svg>", ""])
+
+
+def _text(x: float, y: float, words: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{words}</text>'
+
+
+_MIDDLE: Final = 'text-anchor="middle"'
+
+
+def _legend(title: str, threshold: float) -> Iterator[str]:
+    yield _text(_LEFT, 24, title, 'font-size="15"')
+    yield _text(_LEFT, 44, f"accepted at the threshold {threshold:g}", f'fill="{_GOOD}"')
+    beside = _LEFT + 215
+    yield _text(beside, 44, "wrong cards among those accepted, in number", f'fill="{_BAD}"')
+
+
+def _grid(panel: Panel) -> Iterator[str]:
+    yield _text(0, -10, panel.title, 'font-size="13"')
+    for share in (0, 25, 50, 75, 100):
+        y = _TALL * (1 - share / 100)
+        yield f'<path d="M0 {y:.1f}h{_WIDE}" stroke="{_RULE}"/>'
+        yield _text(-6, y + 4, f"{share} %", 'text-anchor="end"')
+    for at, label in panel.labels:
+        yield _text(at * _WIDE, _TALL + 16, label, _MIDDLE)
+    yield _text(_WIDE / 2, _TALL + 34, panel.unit, _MIDDLE)
+
+
+def _curve(points: Sequence[Point]) -> Iterator[str]:
+    path = []
+    for point in points:
+        x, y = point.at * _WIDE, _TALL * (1 - point.accepted)
+        path.append(f"{x:.1f},{y:.1f}")
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_GOOD}"/>'
+        yield _text(x, _TALL - 6, str(point.wrong), f'{_MIDDLE} fill="{_BAD}"')
+    yield f'<polyline points="{" ".join(path)}" fill="none" stroke="{_GOOD}" stroke-width="2"/>'
 
 
 if __name__ == "__main__":

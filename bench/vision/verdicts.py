@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.vision.pushed_camera_detection import Pushed
 from drivers.simulators.simulated_shoe import DealtRound, coup_of
 from shoe_daemon.table import (
     Event,
@@ -77,7 +76,6 @@ class Verdict(Struct):
         why: Explanation of each round that is not exact.
         cards, events, pictures: Counts.
         seconds: Processor time.
-        pushed: Findings of the check for pushed cameras.
         failed: The error that ended the shoe early.
     """
 
@@ -96,7 +94,6 @@ class Verdict(Struct):
     events: int = 0
     pictures: int = 0
     seconds: float = 0.0
-    pushed: list[Pushed] = []
     failed: str = ""
 
 

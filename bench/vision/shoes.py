@@ -1,9 +1,9 @@
 """
 Rounds published wrong without an alert, in whole simulated shoes read by a camera.
 
-    python -m bench.vision.wrong_rounds_in_whole_shoes --shoes 200 --jobs 2 --out shoes.jsonl
-    python -m bench.vision.wrong_rounds_in_whole_shoes --station throat --shoes 200 --jobs 2
-    python -m bench.vision.wrong_rounds_in_whole_shoes --seed 17 --shoes 1 --why    # again
+    python -m bench.vision.shoes --shoes 200 --jobs 2 --out shoes.jsonl
+    python -m bench.vision.shoes --station throat --shoes 200 --jobs 2
+    python -m bench.vision.shoes --seed 17 --shoes 1 --why    # again
 
 Each shoe has its own table, lamps, camera and deck, none of them seen in training, and faults:
 hands on cards, lamps that go out, a pushed camera. A round is *exact* if its result was published
@@ -36,10 +36,9 @@ import msgspec
 import structlog
 
 from bench.harness import mosquitto
-from bench.vision.daemon_in_picture_time import play_shoe
-from bench.vision.pushed_camera_detection import print_pushed, push
-from bench.vision.round_verdicts import Verdict, judge
-from bench.vision.simulated_camera_and_clock import BEGIN
+from bench.vision.shoe_camera import BEGIN
+from bench.vision.shoe_table import play_shoe
+from bench.vision.verdicts import Verdict, judge
 from drivers.simulators.camera.scene_settings import (
     OVERHEAD_FAULTS,
     THROAT_FAULTS,
@@ -66,8 +65,6 @@ def play(settings: Settings, wishes: str, port: int) -> Verdict:
             table = play_shoe(settings, Path(place), port)
             judge(verdict, table.rounds, table.events, BEGIN)
             verdict.pictures = table.film.pictures
-            if settings.station is Station.OVERHEAD:
-                verdict.pushed = push(settings, Path(place))
     except Exception:  # noqa: BLE001 - one shoe must not end the others
         verdict.failed = traceback.format_exc()
     verdict.seconds = time.process_time() - began
@@ -120,7 +117,7 @@ def main() -> int:
 
 
 def _wishes() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.vision.wrong_rounds_in_whole_shoes")
+    parser = argparse.ArgumentParser(prog="python -m bench.vision.shoes")
     parser.add_argument("--station", choices=["overhead", "throat"], default="overhead")
     parser.add_argument("--shoes", type=int, default=2)
     parser.add_argument("--rounds", type=int, help="of each shoe; all without it")
@@ -180,9 +177,6 @@ def _print(verdict: Verdict, *, why: bool) -> None:
     for line in verdict.why:
         if why or line.startswith(("told", "silent")):
             print(f"    {line}")
-    for each in verdict.pushed:
-        if each.is_wrong:
-            print(f"    {each}")
     if verdict.failed:
         print(verdict.failed)
 
@@ -207,7 +201,6 @@ def sum_up(station: str, done: list[Verdict]) -> int:
         print(f"  {kind:7}{count:7} {count / max(1, rounds):8.2%}")
     _print_reasons(done)
     _print_troubles(done)
-    print_pushed([push for each in done for push in each.pushed])
     return _print_bad(done)
 
 
@@ -233,19 +226,17 @@ def _print_troubles(done: Iterable[Verdict]) -> None:
 def _print_bad(done: Iterable[Verdict]) -> int:
     silent = [each.seed for each in done if each.silent]
     told = [each.seed for each in done if each.told]
-    pushed = [each.seed for each in done if any(one.is_wrong for one in each.pushed)]
     failed = [each.seed for each in done if each.failed]
     for what, seeds in (
         ("SILENTLY WRONG", silent),
         ("wrong, and told", told),
-        ("a push not told", pushed),
         ("not played to the end", failed),
     ):
         if seeds:
             print(f"  {what}: seeds {' '.join(map(str, seeds))}")
     if not silent:
         print("  silently wrong: none")
-    return 1 if silent or told or pushed or failed else 0
+    return 1 if silent or told or failed else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """
 An H.264 RTSP camera by GStreamer's server; each picture contains its time, as in
-`bench.vision.time_stamping_cameras`.
+`bench.vision.stream_cameras`.
 
 Runs in the system's Python, which has GStreamer's bindings, without modules of this project:
 
-    /usr/bin/python3 bench/vision/gstreamer_camera_server.py PORT WIDTH HEIGHT FPS BITS SQUARE
+    /usr/bin/python3 bench/vision/gstreamer_server.py PORT WIDTH HEIGHT FPS BITS SQUARE
 
 PORT 0 chooses a free port. The port is printed when the camera is ready.
 """

@@ -29,7 +29,7 @@ SQUARE: Final = 32
 """Bits of the time in milliseconds, and the size of the square for each bit."""
 
 _SYSTEM_PYTHON: Final = "/usr/bin/python3"
-_GSTREAMER: Final = Path(__file__).with_name("gstreamer_camera_server.py")
+_GSTREAMER: Final = Path(__file__).with_name("gstreamer_server.py")
 _NO_GSTREAMER: Final = "GStreamer's RTSP server is not installed: see `--help`"
 
 

@@ -1,5 +1,5 @@
 """
-Latency and recovery time of network cameras: `python -m bench.vision.stream_delay_and_recovery`.
+Latency and recovery time of network cameras: `python -m bench.vision.streams`.
 
 Each camera draws the moment at which it takes a picture into that picture, as black and white
 squares, and sends it over loopback to the driver's own thread; what is measured is the time
@@ -28,7 +28,7 @@ import cv2
 import numpy as np
 
 from bench.harness import percentile
-from bench.vision.time_stamping_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
+from bench.vision.stream_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
 from drivers import LineError
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_capture_and_checks import CapturePace, CaptureThread, FrameCheck
