@@ -18,8 +18,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.training.photo_effects import trail_kernel
-from calibration.training.process_pool import together
+from calibration.training.parallel import together
+from calibration.training.photo import trail_kernel
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
 from drivers.camera.sources.frame_capture_and_checks import Image

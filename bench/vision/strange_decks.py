@@ -28,7 +28,7 @@ from bench.vision.strange_cards import (
     make_deck,
     overlap,
 )
-from calibration.training.process_pool import together
+from calibration.training.parallel import together
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
 from drivers.camera.sources.frame_capture_and_checks import Image

@@ -9,7 +9,7 @@ from typing import Final
 import click
 import msgspec
 
-from calibration.training.training_card_faces import Source
+from calibration.training.faces import Source
 from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
 from shoe_daemon.errors import UserError
 
@@ -61,11 +61,11 @@ def fetch(folder: Path) -> None:
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, workers: int) -> None:
     """Renders the lessons, and one shard of unseen decks to watch the training with."""
-    from calibration.training import training_shards as lessons
+    from calibration.training import patches
 
     unseen, taught = (Source(decks=folder / "decks", held_out=held) for held in (True, False))
-    lessons.generate(folder / "watched", unseen, 1, workers=1)
-    lessons.generate(folder / "lessons", taught, shards, workers=workers)
+    patches.generate(folder / "watched", unseen, 1, workers=1)
+    patches.generate(folder / "lessons", taught, shards, workers=workers)
 
 
 @main.command()
@@ -130,27 +130,26 @@ def score(
     workers: int,
 ) -> None:
     """Reads both sets of cards with weights and prints what those are worth."""
-    from calibration.training import measure_and_publish_weights as shipping
-    from calibration.training import rendered_test
+    from calibration.training import figures, rendered_test
 
     chosen = weights or folder / WEIGHTS_FILE.name
     choice, test = (
         rendered_test.score(folder / name, chosen, workers) for name in ("choice", "test")
     )
     if ship:
-        figures = shipping.ship(choice, test, chosen)
+        measured = figures.ship(choice, test, chosen)
     else:
-        figures = shipping.measure(choice, test, threshold)
-    click.echo(json.dumps(msgspec.to_builtins(figures), indent=2))
+        measured = figures.measure(choice, test, threshold)
+    click.echo(json.dumps(msgspec.to_builtins(measured), indent=2))
 
 
 @main.command()
 @_FOLDER
 def publish(folder: Path) -> None:
     """Puts what `all` made into the package: weights, figures, curve."""
-    from calibration.training import measure_and_publish_weights as shipping
+    from calibration.training import figures
 
-    shipping.publish(folder, WEIGHTS_FILE.parent)
+    figures.publish(folder, WEIGHTS_FILE.parent)
 
 
 @main.command(name="all")

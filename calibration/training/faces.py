@@ -9,10 +9,10 @@ import numpy as np
 from msgspec import Struct, structs
 
 from calibration.training import deck_packages, system_fonts
-from calibration.training.nameless_signs import draw_emblem, draw_figure
-from calibration.training.plain_suits import plain_pip
-from calibration.training.random_choices import Chance
-from calibration.training.stroke_figures import stroke_figure
+from calibration.training.chance import Chance
+from calibration.training.signs import draw_emblem, draw_figure
+from calibration.training.strokes import stroke_figure
+from calibration.training.suits import plain_pip
 from drivers.simulators.card_artwork import (
     ASPECT,
     LAYOUTS,
@@ -30,8 +30,6 @@ from drivers.simulators.card_artwork.card_drawing import IndexMasks, Place
 from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
 from shoe_daemon.game import DECK, Card
-
-__all__ = ["Chance", "Face", "Source", "draw_back", "draw_face", "draw_nameless_face"]
 
 _ART, _OWN, _TRACED = 0.35, 0.4, 0.65
 """Shares: complete artwork; of the rest, own figures, and (cumulative) traced figures."""

@@ -10,19 +10,10 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from calibration.training.training_card_faces import Chance, Face
+from calibration.training.chance import Chance
+from calibration.training.faces import Face
 from drivers.simulators.card_artwork import ASPECT
 from drivers.simulators.card_artwork.drawing_tools import Image
-
-__all__ = [
-    "Conditions",
-    "Photo",
-    "chosen",
-    "enlarged",
-    "photograph",
-    "sharpness_limit",
-    "trail_kernel",
-]
 
 _Floats = NDArray[np.float32]
 _NOISE: Final[_Floats] = np.random.default_rng(7).standard_normal((700, 700, 3)).astype(np.float32)

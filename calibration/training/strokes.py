@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.random_choices import Chance, happens, near
+from calibration.training.chance import Chance, happens, near
 from drivers.simulators.card_artwork.drawing_tools import (
     Mask,
     Points,
@@ -25,8 +25,6 @@ from drivers.simulators.card_artwork.drawing_tools import (
     line,
     points,
 )
-
-__all__ = ["LETTERS", "stroke_figure"]
 
 _HEIGHT: Final = 150
 _Pair = tuple[float, float]

@@ -15,8 +15,6 @@ import click
 
 from shoe_daemon.errors import UserError
 
-__all__ = ["together"]
-
 Made = TypeVar("Made")
 
 _PROGRESS_INTERVAL_S: Final = 15.0

@@ -9,12 +9,10 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from calibration.training.random_choices import Chance, happens
-from calibration.training.training_card_faces import Face
+from calibration.training.chance import Chance, happens
+from calibration.training.faces import Face
 from drivers.simulators.card_artwork import ASPECT
 from drivers.simulators.card_artwork.drawing_tools import Image
-
-__all__ = ["Cover", "with_covers"]
 
 Cover = NDArray[np.float32]
 """Four corners in parts of the card's sides."""

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from calibration.training.random_choices import Chance, happens
+from calibration.training.chance import Chance, happens
 from drivers.simulators.card_artwork.drawing_tools import (
     Mask,
     Points,
@@ -17,8 +17,6 @@ from drivers.simulators.card_artwork.drawing_tools import (
     fill,
     points,
 )
-
-__all__ = ["plain_pip"]
 
 _SIZE: Final = 144
 

@@ -18,8 +18,8 @@ import numpy as np
 from PIL import ImageFont
 
 from calibration.training import system_fonts
-from calibration.training.random_choices import Chance, happens, one_of
-from calibration.training.stroke_figures import LETTERS, stroke_figure
+from calibration.training.chance import Chance, happens, one_of
+from calibration.training.strokes import LETTERS, stroke_figure
 from drivers.simulators.card_artwork.drawing_tools import (
     Mask,
     Points,
@@ -32,8 +32,6 @@ from drivers.simulators.card_artwork.drawing_tools import (
     points,
 )
 from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask
-
-__all__ = ["draw_emblem", "draw_figure"]
 
 _LIKELY: Final = (
     "V",

@@ -8,7 +8,10 @@ index or one outside the window, and pictures too blurred for the figures.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
 
 import cv2
 import numpy as np
@@ -16,29 +19,32 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from calibration.labelled_photo_reading import index_window
-from calibration.training.index_covers import Cover, with_covers
-from calibration.training.photo_effects import Photo, chosen, enlarged, photograph, sharpness_limit
-from calibration.training.training_card_faces import (
-    Chance,
+from calibration.training.chance import Chance
+from calibration.training.covers import Cover, with_covers
+from calibration.training.faces import (
     Face,
     Source,
     draw_back,
     draw_face,
     draw_nameless_face,
 )
+from calibration.training.parallel import together
+from calibration.training.photo import Photo, chosen, enlarged, photograph, sharpness_limit
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import (
     PATCH_SIZE_PX,
     Quad,
     crop_window,
+    normalise_patch,
     window_quads,
 )
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.card_artwork.card_drawing import Place
 from shoe_daemon.game import RANKS, SUITS
 
-__all__ = ["NO_INDEX", "Patch", "lesson", "patches"]
-
+SHARD: Final = 5_000
+"""Patches per file of lessons."""
+_STEPS: Final = 63.75
 NO_INDEX: Final = len(RANKS)
 """The network's fourteenth rank."""
 _LEGIBLE, _ILLEGIBLE = 0.095, 0.15
@@ -274,3 +280,57 @@ def _of_nothing(chance: Chance, source: Source) -> Iterator[Patch]:
         loose = chance.integers(2) > 0
         window = _loose(chance, photo, face, end) if loose else _fitted(chance, photo, end)
         yield lesson(chance, photo, face, window, (end, 0.0))
+
+
+class Lessons(Struct, frozen=True):
+    """Normalised patches as bytes, with rank, suit and legibility per row."""
+
+    images: NDArray[np.uint8]
+    answers: NDArray[np.float32]
+
+
+def generate(folder: Path, source: Source, shards: int, *, workers: int = 2) -> None:
+    """Render the missing shards of a folder; a shard of a number is always the same."""
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = [n for n in range(shards) if not (folder / f"{n:03}.npy").exists()]
+    make = partial(_make, folder, source)
+    if workers == 1:
+        list(map(make, numbers))
+        return
+    together(make, [(each,) for each in numbers], workers)
+
+
+def _make(folder: Path, source: Source, number: int) -> None:
+    cv2.setNumThreads(1)
+    chance = np.random.default_rng([0, number, int(source.held_out)])
+    images = np.empty((SHARD, 3, PATCH_SIZE_PX[1], PATCH_SIZE_PX[0]), np.uint8)
+    answers = np.empty((SHARD, 3), np.float32)
+    for place, patch in enumerate(islice(patches(chance, source), SHARD)):
+        images[place] = packed(patch)
+        answers[place] = patch.rank, patch.suit, patch.legible
+    np.save(_answers(folder / f"{number:03}.npy"), answers)
+    unfinished = folder / f"{number:03}.part"
+    with unfinished.open("wb") as file:
+        np.save(file, images)
+    unfinished.rename(folder / f"{number:03}.npy")
+
+
+def _answers(path: Path) -> Path:
+    folder = path.parent / "answers"
+    folder.mkdir(exist_ok=True)
+    return folder / path.name
+
+
+def packed(patch: Patch) -> NDArray[np.uint8]:
+    """Normalise a patch as the recogniser does, and convert it to bytes."""
+    return np.round((normalise_patch(patch.image) + 2.0) * _STEPS).astype(np.uint8)
+
+
+def restored(images: Any) -> Any:  # noqa: ANN401 - a tensor; torch is an extra, without types here
+    """Convert a tensor of bytes to the network's input."""
+    return images / _STEPS - 2.0
+
+
+def load(path: Path) -> Lessons:
+    """Open a shard; its patches are memory-mapped."""
+    return Lessons(np.load(path, mmap_mode="r"), np.load(_answers(path)))

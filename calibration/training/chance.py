@@ -7,8 +7,6 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["Chance", "happens", "near", "one_of"]
-
 Chance = np.random.Generator
 _Value = TypeVar("_Value")
 
