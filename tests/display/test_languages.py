@@ -21,7 +21,7 @@ from shoe_daemon.game.irregularity_rulings import Action, Ruling, load_policy
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.table import DETAIL_VALUES, EVENT_TYPES, is_staff
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
-from shoe_daemon.table.rounds import result_publication
+from shoe_daemon.table.rounds import results
 
 CHINESE = ("zh-hant", "zh-hans")
 POLICIES = FOLDER.parents[1] / "game" / "policies"
@@ -184,8 +184,8 @@ def proposals() -> Iterator[tuple[str, Ruling]]:
 
 def reasons() -> set[str]:
     """Return the reasons that the table itself gives for closing or holding something."""
-    told = {result_publication._ON_HOLD_REASON, result_publication._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
-    for path in Path(result_publication.__file__).parents[1].rglob("*.py"):
+    told = {results._ON_HOLD_REASON, results._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
+    for path in Path(results.__file__).parents[1].rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("close_alert"):
                 texts = (

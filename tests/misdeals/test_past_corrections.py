@@ -52,7 +52,7 @@ def test_a_card_is_missing() -> None:
     pit = two("P1 7H, B1 5H, P2 10C, B2 3H", "banker")
     (before, _) = pit.finished()
     said = correct(pit, "B1", "QS")
-    assert types(said) == ["card_corrected", "irregularity", "result_revised"]
+    assert types(said) == ["card_corrected", "result_revised", "irregularity"]
     assert one(said, "result_revised").after is None
     assert one(said, "irregularity").kind == "missing_draw"
     assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}

@@ -6,13 +6,12 @@ from bisect import insort
 from typing import Final
 
 from shoe_daemon.game import Kind, Outcome
-from shoe_daemon.table import alerts, events
+from shoe_daemon.table import events, ledger
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.public_document_types import LastResult
 from shoe_daemon.table.shoe_state import (
     HeldResult,
     PlayedRound,
-    RoundState,
     ShoeState,
     UnfinishedRound,
 )
@@ -43,11 +42,7 @@ def publish_or_hold(
     if holding is None:
         publish_result(context, number, data, entered=entered)
         return
-    held = HeldResult(number, data, entered, at=context.at)
-    before = find_lost_round(context, number)
-    if before is not None:  # it was published before a correction
-        held.dealt, held.excess = before.dealt, before.excess
-    context.state.held.append(held)
+    context.state.held.append(HeldResult(number, data, entered, at=context.at))
     reason = _IRREGULARITY_REASON if holding else _ON_HOLD_REASON
     context.emit(events.RoundHeld(public_ids(context, holding), None, reason), number)
 
@@ -66,7 +61,7 @@ def holding_alerts(context: TableContext, number: int) -> tuple[int, ...] | None
         for alert in context.state.alerts
         if threshold is not None
         and alert.data.severity >= threshold
-        and alerts.concerns_round(alert, number)
+        and ledger.concerns_round(alert, number)
     ]
     return tuple(grave) if grave or context.state.on_hold else None
 
@@ -81,7 +76,6 @@ def release_results(context: TableContext, *, at_once: bool = False) -> None:
                 _store_unpublished(context, held)
             else:
                 publish_result(context, held.number, held.data, entered=held.entered)
-                _store_dealt_cards(context, held)
 
 
 def publish_result(
@@ -117,40 +111,7 @@ def _store_unpublished(context: TableContext, held: HeldResult, *, voided: bool 
     if context.state.shoe is not None:
         played = PlayedRound(held.number, context.at, 0, held.data, entered=held.entered)
         played.voided, played.lost = voided, held.lost and not voided
-        played.dealt, played.excess = held.dealt, held.excess
         _store_played_round(context.state.shoe, played)
-
-
-def store_excess_cards(context: TableContext, round_: RoundState) -> None:
-    """Store the undecided excess cards of a round that has ended."""
-    undecided = {alert.data.id for alert in context.state.alerts}
-    faces = [card.face for card in round_.excess if card.alert in undecided]
-    record = find_result(context, round_.number) or find_lost_round(context, round_.number)
-    if record is not None and None not in faces:
-        record.excess = tuple(filter(None, faces))
-
-
-def store_cards(context: TableContext, round_: RoundState) -> None:
-    """
-    Store the cards of a round that are taken off the table, as corrections have left them.
-
-    A result that was removed still has the cards of before.
-    """
-    if round_.excess:
-        store_excess_cards(context, round_)  # some were drawn after its end
-    faces = [card.face for card in round_.cards]
-    record = find_result(context, round_.number) or find_lost_round(context, round_.number)
-    if record is None or round_.partial or not round_.relaid or None in faces:
-        return
-    record.dealt, record.excess = tuple(filter(None, faces)), ()
-    store_excess_cards(context, round_)
-
-
-def _store_dealt_cards(context: TableContext, held: HeldResult) -> None:
-    played = find_played_round(context, held.number)
-    if played is not None:
-        played.dealt = held.dealt or played.dealt
-        played.excess = held.excess or played.excess
 
 
 def _store_played_round(shoe: ShoeState, played: PlayedRound) -> None:

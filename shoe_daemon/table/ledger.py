@@ -1,8 +1,8 @@
 """
-The life cycle of an open irregularity: raise, join, publish, close, make room.
+The ledger of open irregularities: raise, join, publish, close, make room.
 
-An alert that follows from faces which the players have not seen is for staff only: a
-`staff_irregularity`. `publish_alert` emits the public event when those faces are public.
+`reconcile` opens and closes what the checks find in the views of a round. An irregularity that
+follows from faces which the players have not seen is for staff only: a `staff_irregularity`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from typing import Final
 from msgspec import structs
 
 from shoe_daemon.game import Card, IrregularityKind, Slot
+from shoe_daemon.table.checks import excess_card, wrong_hand
+from shoe_daemon.table.checks.finding import Finding
 from shoe_daemon.table.detail_texts import Detail
+from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import (
     Irregularity,
     IrregularityClosed,
@@ -23,10 +26,13 @@ from shoe_daemon.table.events import (
     StaffIrregularityClosed,
     StaffRulingGiven,
 )
-from shoe_daemon.table.shoe_state import DrawnCard
+from shoe_daemon.table.facts import PastRound, Round
 from shoe_daemon.table.shoes import player_holding_shoe
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.view import Odd
+
+_EXCESS: Final = IrregularityKind.EXCESS_CARD
 
 MAX_ALERTS: Final = 20
 """Open irregularities of a table; beyond it, the oldest that holds no result is closed."""
@@ -128,7 +134,7 @@ def _may_hold_result(context: TableContext, alert: OpenAlert) -> bool:
         return False
     numbers = {each.number for each in state.held}
     latest = context.latest_round
-    numbers.add(latest + 1 if state.round is None or state.round.ended else latest)
+    numbers.add(latest + 1 if state.round is None or state.round.is_settled else latest)
     return any(concerns_round(alert, number) for number in numbers)
 
 
@@ -171,12 +177,6 @@ def find_open_alert(
     return None
 
 
-def find_staff_alert(context: TableContext, card: DrawnCard) -> OpenAlert | None:
-    """Return the open irregularity of a card that is for staff only."""
-    staff_alerts = (each for each in context.state.alerts if each.staff_only)
-    return next((each for each in staff_alerts if each.data.id == card.alert), None)
-
-
 def publish_alert(
     context: TableContext,
     alert: OpenAlert,
@@ -215,27 +215,195 @@ def order_ruling(context: TableContext, alert: OpenAlert, action: str) -> None:
     context.emit(reason, alert.round)
 
 
-def close_alert(context: TableContext, alert: OpenAlert, action: str, reason: str) -> None:
-    """Close an irregularity: by the equipment, by the game, or by the current command."""
+def close_alert(
+    context: TableContext, alert: OpenAlert, action: str, reason: str, *, vanished: bool = False
+) -> None:
+    """
+    Close an irregularity: by the equipment, by the game, or by the current command.
+
+    Unless its finding has `vanished`, it stays dismissed: the same finding is not raised again.
+    """
+    if alert not in context.state.alerts:
+        return  # it gave way to a newer one
     context.state.alerts.remove(alert)
-    round_ = context.state.round
-    if (
-        alert.data.kind == IrregularityKind.EXCESS_CARD
-        and "card" not in alert.evidence
-        and context.operator
-        and round_ is not None
-        and alert.round == round_.number
-    ):
-        round_.excess_decided = True
+    round_ = None if vanished else find_round(context, _round_of(alert))
+    if round_ is not None:
+        if alert.key:
+            round_.dismissed[alert.key] = "" if alert.staff_only else alert.data.kind
+            keep_round(context, round_)
+        elif context.operator and alert.data.kind == _EXCESS and "card" not in alert.evidence:
+            round_.ruled += 1
     operator = context.operator or alert.operator
     context.emit(alert_closed_type(alert)(action, alert.data.id, operator, reason))
 
 
-def close_as_corrected(
-    context: TableContext, alert: OpenAlert, why: str = "nothing is wrong"
+def put_aside(context: TableContext, alert: OpenAlert) -> None:
+    """Keep the card of an excess card out of both hands from now on, whatever the faces say."""
+    round_ = find_round(context, _round_of(alert))
+    if alert.data.kind != _EXCESS or round_ is None:
+        return
+    for card in round_.drawn:
+        if card.key == alert.key:
+            card.out = True
+            round_.dismissed[card.key] = ""
+    round_.changed()
+    keep_round(context, round_)
+
+
+def _round_of(alert: OpenAlert) -> int | None:
+    # The reader may have reported an excess card after the end of its round.
+    return alert.after if alert.key and alert.round is None else alert.round
+
+
+def find_round(context: TableContext, number: int | None) -> Round | None:
+    """Return a round of this shoe; one that is not on the table is changed by `keep_round`."""
+    round_ = context.state.round
+    if round_ is not None and round_.number == number:
+        return round_
+    past = (each for each in context.state.past_rounds if each.number == number)
+    return next((each.round() for each in past), None)
+
+
+def keep_round(context: TableContext, round_: Round) -> None:
+    """Store the facts of a round that is not on the table, after they were edited."""
+    rounds = context.state.past_rounds
+    for place, each in enumerate(rounds):
+        if each.number == round_.number:
+            rounds[place] = PastRound.of(round_)
+
+
+def find_alert_of(
+    context: TableContext, round_: Round, kind: IrregularityKind
+) -> OpenAlert | None:
+    """Return the open irregularity of a kind in a round; None if there is none."""
+    for alert in context.state.alerts:
+        if alert.round == round_.number and alert.data.kind == kind:
+            return alert
+    return None
+
+
+def close_unread_card(context: TableContext, card: DrawnCard) -> None:
+    """Close the irregularity of an unread card whose face is known now."""
+    kind = IrregularityKind.UNREADABLE_CARD
+    alert = find_open_alert(context, kind, card.slot) or find_open_alert(context, kind, None)
+    if alert is not None:
+        by_hand = context.reason or "a person said what it is"
+        reason = by_hand if context.operator else "the card was read after all"
+        close_alert(context, alert, alert.chosen or "rescan", reason)
+
+
+# Findings
+
+
+def reconcile(context: TableContext, round_: Round, *, corrected: bool) -> None:
+    """
+    Open, publish and close what the checks find in the cards of a round.
+
+    Public is what the public view shows; what only the known faces show is for staff.
+    `corrected`: a person has just changed a face, which may disprove what was published.
+    """
+    known = round_.view if round_.doubts else round_.known
+    shown = _findings(round_, [each._replace(card=_masked(each.card)) for each in round_.view.odd])
+    found = shown
+    if known is not round_.view:
+        found = {**_findings(round_, known.odd), **shown}
+    mine = {
+        alert.key: alert
+        for alert in context.state.alerts
+        if alert.key and _round_of(alert) == round_.number
+    }
+    for key, finding in found.items():
+        _reconcile_finding(
+            context,
+            round_,
+            finding,
+            mine.pop(key, None),
+            public=key in shown,
+            corrected=corrected,
+        )
+    dealt = {card.key for card in round_.view.dealt} if mine else set()
+    for alert in mine.values():
+        # An excess card that is due after all was made so by a correction, now or before.
+        is_due = alert.data.kind == _EXCESS and alert.key in dealt
+        if alert.staff_only or corrected or is_due:
+            close_alert(context, alert, "continue", _why_vanished(alert), vanished=True)
+
+
+def _masked(card: DrawnCard) -> DrawnCard:
+    """Return a card as the players know it, so that no check can publish a hidden face."""
+    return card if card.public or card.face is None else structs.replace(card, face=None)
+
+
+def _findings(round_: Round, odd: Sequence[Odd]) -> dict[str, Finding]:
+    if not odd:
+        return {}
+    checks = (excess_card.check, wrong_hand.check)
+    return {each.key: each for check in checks for each in check(round_, odd)}
+
+
+def _reconcile_finding(  # noqa: PLR0913 - one finding in all its aspects
+    context: TableContext,
+    round_: Round,
+    finding: Finding,
+    alert: OpenAlert | None,
+    *,
+    public: bool,
+    corrected: bool,
 ) -> None:
-    """Close an irregularity that a correction of cards has disproved."""
-    close_alert(context, alert, "continue", f"by the corrected cards {why}")
+    if alert is not None and alert.data.kind == finding.kind:
+        if alert.staff_only and public:
+            face = _face_of(finding)
+            publish_alert(context, alert, finding.detail, slot=finding.slot, card=face)
+        return
+    if alert is None and _is_known(context, round_, finding):
+        return
+    if alert is not None and not public:
+        close_alert(context, alert, "continue", _why_vanished(alert), vanished=True)
+        alert = None
+    elif alert is not None and corrected and not alert.staff_only and finding.kind is _EXCESS:
+        why = "by the corrected cards the card belongs to no hand"
+        close_alert(context, alert, "continue", why, vanished=True)
+        alert = None
+    _open(context, round_, finding, public=public)
+    if alert is not None:
+        why = "it is part of another irregularity"
+        close_alert(context, alert, "continue", why, vanished=True)
+
+
+def _face_of(finding: Finding) -> Card | None:
+    return None if finding.card is None else finding.card.face
+
+
+def _is_known(context: TableContext, round_: Round, finding: Finding) -> bool:
+    """Return whether a finding was dismissed, or is one of several of a correction long after."""
+    if round_.dismissed.get(finding.key, "-") in {"", finding.kind}:
+        return True
+    is_excess = finding.kind is _EXCESS
+    return round_.away and is_excess and find_alert_of(context, round_, _EXCESS) is not None
+
+
+def _open(context: TableContext, round_: Round, finding: Finding, *, public: bool) -> None:
+    alert = None
+    if public and finding.kind is _EXCESS:
+        alert = join_alert(context, _EXCESS, "card")
+    if alert is None:
+        alert = raise_alert(
+            context,
+            finding.kind,
+            finding.detail,
+            slot=finding.slot,
+            card=_face_of(finding),
+            number=round_.number,
+            staff_only=not public,
+        )
+    alert.key = finding.key
+
+
+def _why_vanished(alert: OpenAlert) -> str:
+    if alert.staff_only:
+        return "by the faces as they are known nothing is wrong"
+    is_excess = alert.data.kind == _EXCESS
+    return excess_card.CORRECTED if is_excess else wrong_hand.CORRECTED
 
 
 def alert_raised_event(alert: OpenAlert) -> Irregularity | StaffIrregularity:

@@ -1,0 +1,39 @@
+"""A card that belongs to neither hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from shoe_daemon.game import Card, IrregularityKind
+from shoe_daemon.table.checks.finding import Finding
+from shoe_daemon.table.detail_texts import Detail, DetailValue, make_detail
+from shoe_daemon.table.facts import Round
+from shoe_daemon.table.next_card import CardDue
+from shoe_daemon.table.view import Odd
+
+KIND: Final = IrregularityKind.EXCESS_CARD
+CORRECTED: Final = "by the corrected cards the card was due"
+
+
+def check(round_: Round, odd: Iterable[Odd]) -> Iterator[Finding]:
+    """Find the excess cards among those that were not drawn or laid as due."""
+    for card, kind, _slot, due in odd:
+        if kind is KIND and not round_.away:
+            yield Finding(card.key, KIND, sentence(due, card.face), card.declared, card)
+        elif kind is KIND:
+            detail = make_detail("excess_by_correction", card=card.face, round=round_.number)
+            yield Finding(card.key, KIND, detail, None, card)
+
+
+def sentence(due: CardDue | None, face: Card | None) -> Detail:
+    """Return the sentence for an excess card; `due` is None before the first round."""
+    values: dict[str, DetailValue] = {} if face is None else {"card": face}
+    suffix = "_unseen" if face is None else ""
+    if due is None:
+        return make_detail(f"excess_before_any_round{suffix}", **values)
+    if due.known and due.spot is None:
+        event = due.event
+        values |= {"because": event.detail_code, **event.detail_values}
+        return make_detail(f"excess_after_end{suffix}", **values)
+    return make_detail(f"excess_out_of_order{suffix}", **values)
