@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from drivers.driver_interface import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.config import Setup, load_config
+from shoe_daemon.config_sections import JournalSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -24,7 +25,7 @@ from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.journal.start_after_pruning import Anchor
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
-from shoe_daemon.service.journal_retention import JournalRetention
+from shoe_daemon.service.parts.retention import JournalRetention
 from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.journal.signing_keys import write_key
@@ -313,7 +314,7 @@ def test_a_running_table_removes_old_shoes_one_at_a_time(hall: Hall) -> None:
     assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
 
 
-def retention_is_due(core: Core, days: int | None) -> None:
+def retention_is_due(core: Core, days: int) -> None:
     retention = JournalRetention(core, days)
     retention._due = 0.0  # noqa: SLF001 - the hour is over
     retention.check()
@@ -337,7 +338,7 @@ def test_a_clock_that_was_ahead_removes_no_shoe_of_yesterday(hall: Hall) -> None
 def test_a_running_table_removes_nothing_in_a_round_nor_by_default(hall: Hall) -> None:
     before = lines(hall.path, 1)
     core = hall.begin()
-    retention_is_due(core, None)
+    assert JournalSettings().days is None
     hall._see(core, CardDrawn(slot=Slot.P1, card=Card("9S")))  # noqa: SLF001 - the test's own
     retention_is_due(core, 1)
     core.close()

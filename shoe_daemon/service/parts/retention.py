@@ -9,6 +9,7 @@ import structlog
 
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.journal.prune import remove_oldest_shoe
+from shoe_daemon.service.parts.part import Part, Surroundings
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import from_microseconds, to_microseconds
 
@@ -26,7 +27,13 @@ _PAUSE_S: Final = 1.0
 _DAY_US: Final = 86_400_000_000
 
 
-class JournalRetention:
+def make(daemon: Surroundings) -> Part | None:
+    """Return the retention of the journal, if it is limited."""
+    days = daemon.setup.config.journal.days
+    return None if days is None else JournalRetention(daemon.core, days)
+
+
+class JournalRetention(Part):
     """
     Removes shoes that ended more than `days` ago, one at a time, between two rounds.
 
@@ -35,14 +42,14 @@ class JournalRetention:
     that cannot be removed is logged, and tried again in an hour: no card waits for it.
     """
 
-    def __init__(self, core: Core, days: int | None) -> None:
+    def __init__(self, core: Core, days: int) -> None:
         self._core = core
         self._days = days
         self._due = time.monotonic() + _FIRST_S
 
     def check(self) -> None:
         """Remove a shoe if it is time to."""
-        if self._days is None or time.monotonic() < self._due:
+        if time.monotonic() < self._due:
             return
         played = self._core.table.state.round
         if played is not None and not played.ended and not played.finished:

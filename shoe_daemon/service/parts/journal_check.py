@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from shoe_daemon.service.parts.part import Part, Surroundings
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import make_detail, to_microseconds
 
@@ -23,7 +24,12 @@ _FIRST_S: Final = 60.0
 _DAY_S: Final = 86_400.0
 
 
-class JournalCheck:
+def make(daemon: Surroundings) -> Part:
+    """Return the daily check of the journal."""
+    return JournalCheck(daemon.core)
+
+
+class JournalCheck(Part):
     """
     Has a process of its own verify the whole journal (`journal.check`), at the lowest priority.
 

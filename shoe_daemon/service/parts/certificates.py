@@ -11,6 +11,7 @@ import structlog
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.service.parts.part import Part, Surroundings
 
 _log = structlog.get_logger(__name__)
 
@@ -20,7 +21,15 @@ _CHECK_INTERVAL_S: Final = 60.0
 """A certificate that was replaced is no alert any longer."""
 
 
-class CertificateWatch:
+def make(daemon: Surroundings) -> Part | None:
+    """Return the watch over the broker's certificates, if there is a broker."""
+    settings, publisher = daemon.setup.config.mqtt, daemon.publisher
+    if settings is None or publisher is None:
+        return None
+    return CertificateWatch(settings, publisher)
+
+
+class CertificateWatch(Part):
     """
     Checks the broker's files and certificate once a minute, and when the broker shows another
     certificate.
@@ -29,7 +38,7 @@ class CertificateWatch:
         alerts: One sentence for each fault; for the unit's status.
     """
 
-    def __init__(self, settings: MqttSettings | None, publisher: Publisher | None) -> None:
+    def __init__(self, settings: MqttSettings, publisher: Publisher) -> None:
         self.alerts: list[str] = []
         self._settings = settings
         self._publisher = publisher
@@ -38,8 +47,6 @@ class CertificateWatch:
 
     def check(self) -> None:
         """Check if it is time to, and log each alert: once a day, and new ones at once."""
-        if self._settings is None or self._publisher is None:
-            return
         now, shown = time.monotonic(), self._publisher.broker_certificate
         is_due = now - self._checked_at >= _CHECK_INTERVAL_S
         if not is_due and shown in {None, self._broker_certificate}:
