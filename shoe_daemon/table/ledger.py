@@ -396,6 +396,8 @@ def _open(context: TableContext, round_: Round, finding: Finding, *, public: boo
             number=round_.number,
             staff_only=not public,
         )
+    if alert.round is None:
+        alert.after = round_.number  # after an undo, numbers were used that no round has
     alert.key = finding.key
 
 

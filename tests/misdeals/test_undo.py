@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.each_case import each_case
@@ -420,3 +420,16 @@ def test_undo_of_an_entered_result_keeps_what_holds_the_next_round() -> None:
         (1, False),
         (3, True),
     ]
+
+
+def test_an_excess_card_after_an_undone_result_is_one_irregularity() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 6S, B1 7H")
+    pit.cmd("enter_result", outcome=Outcome.BANKER)
+    pit.cmd("void_round", round=1)
+    pit.cmd("enter_result", outcome=Outcome.BANKER)
+    pit.error("overdraw")
+    pit.outside("QH")
+    assert pit.open_kinds() == ["excess_card"]
+    pit.cmd("undo")
+    assert pit.open_kinds() == ["excess_card"]
