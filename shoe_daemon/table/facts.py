@@ -273,7 +273,7 @@ class PastRound(Struct, array_like=True):
         """Return the whole round again, as it was published."""
         found = Round(**{**asdict(self), "drawn": []}, phase=Phase.ENDED, said=True)
         found.away = True
-        found.drawn = [_drawn(card, is_shown=self.finished) for card in self.drawn]
+        found.drawn = [_drawn(card) for card in self.drawn]
         found.changed()
         return found
 
@@ -290,9 +290,8 @@ def _put_away(card: DrawnCard) -> PastCard:
     return PastCard(card.order, card.face, card.declared, card.laid, flags)
 
 
-def _drawn(card: PastCard, *, is_shown: bool) -> DrawnCard:
+def _drawn(card: PastCard) -> DrawnCard:
     public, unread, out, seed, sure, told = (bool(card.flags >> bit & 1) for bit in range(6))
-    public = public or (is_shown and card.face is not None)
     return DrawnCard(
         card.face,
         card.declared,

@@ -168,6 +168,6 @@ def close_round(context: TableContext, round_: Round, *, rest: bool = False) -> 
 
 def declare_missing(context: TableContext, round_: Round, code: str) -> None:
     """Record that the end was declared while a card is due; the round stays open."""
-    if not round_.is_missing:
+    if not (round_.over and round_.is_missing):
         round_.end = code
     publish.commit(context, round_)
