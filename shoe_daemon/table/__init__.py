@@ -32,7 +32,7 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | irregularity | raised by |
 |---|---|
 | premature_draw | publish |
-| player_third_unauthorised | checks.wrong_hand, commands.dispatch |
+| player_third_unauthorised | checks.player_third_unauthorised, commands.dispatch |
 | excess_card | checks.excess_card, attribute, readers.reader_faults |
 | missing_draw | publish |
 | wrong_hand | checks.wrong_hand |

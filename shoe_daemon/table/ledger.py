@@ -15,6 +15,7 @@ from msgspec import structs
 from shoe_daemon.game import Card, IrregularityKind, Slot
 from shoe_daemon.table.checks import excess_card, wrong_hand
 from shoe_daemon.table.checks.finding import Finding
+from shoe_daemon.table.checks.of_cards import CHECKS
 from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import (
@@ -337,8 +338,7 @@ def _masked(card: DrawnCard) -> DrawnCard:
 def _findings(round_: Round, odd: Sequence[Odd]) -> dict[str, Finding]:
     if not odd:
         return {}
-    checks = (excess_card.check, wrong_hand.check)
-    return {each.key: each for check in checks for each in check(round_, odd)}
+    return {each.key: each for check in CHECKS for each in check(round_, odd)}
 
 
 def _reconcile_finding(  # noqa: PLR0913 - one finding in all its aspects

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.game.house_rules import house_from_mapping, house_to_mapping
-from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind, Requirement
+from shoe_daemon.game.irregularities import IRREGULARITIES, Requirement
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.table import Table

@@ -13,11 +13,45 @@ from shoe_daemon.game import (
     is_natural,
     player_draws,
 )
+from shoe_daemon.table.checks.irregularity import Irregularity
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Round
 from shoe_daemon.table.next_card import B3_SPOT, HIDDEN_POINTS, P3_SPOT
 from shoe_daemon.table.shoe_state import DeclaredResult
 from shoe_daemon.table.view import points_of
+
+IRREGULARITY: Final = Irregularity(
+    kind="result_mismatch",
+    severity=3,
+    evidence=("boundary",),
+    text="The declared result is not the one that the cards give.",
+    requires=("result_signal",),
+    sentences={
+        "result_mismatch": (
+            "winner: declared {winner_declared}, the cards give {winner_cards}[; Player pair:"
+            " declared {player_pair_declared}, the cards give {player_pair_cards}][; Banker "
+            "pair: declared {banker_pair_declared}, the cards give {banker_pair_cards}]."
+        ),
+        "impossible_winner": (
+            "winner: declared {winner_declared}, which the cards that were seen do not "
+            "allow[; Player pair: declared {player_pair_declared}, the cards give "
+            "{player_pair_cards}][; Banker pair: declared {banker_pair_declared}, the cards "
+            "give {banker_pair_cards}]."
+        ),
+        "pair_mismatch": (
+            "Player pair: declared {player_pair_declared}, the cards give "
+            "{player_pair_cards}[; Banker pair: declared {banker_pair_declared}, the cards "
+            "give {banker_pair_cards}]."
+        ),
+        "banker_pair_mismatch": (
+            "Banker pair: declared {banker_pair_declared}, the cards give {banker_pair_cards}."
+        ),
+        "forced_after_result": (
+            "The reader ended the round by force after its result was published."
+        ),
+    },
+    raised_by=("publish", "rounds.boundaries"),
+)
 
 KIND: Final = IrregularityKind.RESULT_MISMATCH
 CORRECTED: Final = "by the corrected cards nothing is wrong"
