@@ -112,7 +112,7 @@ def _deal(context: TableContext, round_: Round, card: DrawnCard) -> None:
     if context.is_double_feed:
         card_count_and_order_checks.raise_double_feed(context)
     shoe = context.state.shoe
-    card.order = 0 if shoe is None else shoe.out
+    card.order = 0 if shoe is None else max(shoe.out - card.seed, 0)
     if shoe is not None and not card.seed:
         shoe.out += 1
         if context.options.checkers:

@@ -336,6 +336,15 @@ def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
     ]
 
 
+def test_an_undone_void_publishes_the_faces_that_came_meanwhile() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
+    pit.deal(BANKER_DRAWS, hidden=True)
+    pit.disclose("P1 6S")
+    pit.cmd("void_round")
+    assert "card_disclosed" not in types(pit.disclose("B1 2H"))
+    assert [each.card for each in of_type(pit.cmd("undo"), "card_disclosed")] == ["2H"]
+
+
 def test_undo_during_a_round_asks_for_no_card_of_the_one_before() -> None:
     pit = SupervisedTable()
     pit.deal(NATURAL)

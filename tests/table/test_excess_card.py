@@ -176,6 +176,14 @@ class TestOneCause:
         assert dealer.finished()[-1].player.cards == ("AC", "8H")
         assert counted(dealer, "AC") == 1
 
+    def test_carried_it_is_another_card_than_the_next_that_is_withdrawn(self) -> None:
+        dealer = self.overdrawn(hidden=False)
+        dealer.draw("AC")
+        dealer.say(seen.Carried())
+        dealer.say(seen.Withdrawn(card=card("7S")))
+        dealer.deal("B1 2S, P2 8H, B2 KC")
+        assert dealer.finished()[-1].player.cards == ("AC", "8H")
+
     @pytest.mark.parametrize("first", ["card", "error"])
     def test_a_card_in_an_open_shoe_and_the_readers_error(self, first: str) -> None:
         dealer = self.overdrawn(hidden=False)

@@ -167,7 +167,7 @@ def _state_without(context: TableContext, change: UndoableCommand, at: str) -> T
 def _publish_differences(
     context: TableContext, before: TableState, change: UndoableCommand
 ) -> None:
-    _publish_cards(context, before.round)
+    _publish_cards(context, before.round, decode_state(change.before).round)
     _publish_alerts(context, before, change.seq)
     _publish_due(context, before.round)
     _publish_results(context, before)
@@ -182,7 +182,8 @@ def _emit(context: TableContext, data: events.EventData, number: int | None) -> 
     context.in_round = in_round
 
 
-def _publish_cards(context: TableContext, old: Round | None) -> None:
+def _publish_cards(context: TableContext, old: Round | None, ended: Round | None) -> None:
+    """Publish the cards that differ; `ended` is the round that the undone command has ended."""
     new = context.state.round
     if old is None:
         return
@@ -191,6 +192,11 @@ def _publish_cards(context: TableContext, old: Round | None) -> None:
             _emit(context, events.RoundAborted("new_round"), old.number)
             results.store_unfinished_round(context, old.number, "new_round")
         return
+    if old.cause is not None and new.cause is None and ended is not None:
+        # After the end without a result its faces were published for staff only.
+        shown = {card.order for card in ended.drawn if card.public}
+        for card in old.drawn:
+            card.public = card.order in shown
     for slot, was, now in zip(DEALING_ORDER, old.view.spots, new.view.spots, strict=True):
         _publish_card(context, new, Slot(slot), was, now)
     unplaced = [card for card in new.cards if card.slot is None]

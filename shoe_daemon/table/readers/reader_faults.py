@@ -312,4 +312,5 @@ def _mark_round_torn(context: TableContext, why: Doubt = Doubt.TORN) -> None:
         round_.end = DECLARED  # its end may have been missed: the next card may be of another
     if round_ is not None and not round_.finished:
         round_.doubt(Doubt.LOST | why)
+        ledger.reconcile(context, round_, corrected=False)
         lifecycle.await_quiet_end(context, round_)
