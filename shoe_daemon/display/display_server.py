@@ -22,16 +22,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
-from shoe_daemon.display.message_validation import topic_filters
-from shoe_daemon.display.mqtt_feed import MqttFeed, now_rfc3339
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.pages_and_static_files import pages_version
-from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.floor.feed import Feed, now_rfc3339
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.inbox import Inbox
+from shoe_daemon.floor.messages import topic_filters
+from shoe_daemon.floor.table import Message, Moment
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
@@ -68,7 +68,7 @@ class Display:
         staff_alerts = settings.pit.staff_alerts
         # A pit that asks nobody who they are does not tell that nobody is notified.
         notifier_status = not settings.open_pit
-        self.tables = FloorModel(
+        self.tables = Floor(
             mqtt.prefix,
             staff_alerts=staff_alerts,
             notifier_status=notifier_status,
@@ -77,7 +77,7 @@ class Display:
         )
         views = JsonViews(self.tables, [settings.table_key(name) for name in settings.tables])
         self.streams = StreamRegistry(self.tables, views, now_rfc3339, pages_version())
-        self._queue = CoalescingQueue(self._wake_loop)
+        self._queue = Inbox(self._wake_loop)
         filters = topic_filters(
             mqtt.prefix,
             settings.site,
@@ -90,8 +90,8 @@ class Display:
             self._history = HistoryRecorder(history.path, prefix=mqtt.prefix, days=history.days)
             requests = HistoryRequests(self._history, history.mqtt)
             self._history_threads = [self._history, requests]
-        self._feed = MqttFeed(
-            mqtt, filters, self._queue, now_rfc3339, timeouts=timeouts, history=self._history
+        self._feed = Feed(
+            mqtt, filters, self._queue, now_rfc3339, timeouts=timeouts, recorder=self._history
         )
         self._http_app = HttpApp(setup, self.streams, self._history)
         self._servers: dict[str, _Server] = {}

@@ -38,14 +38,14 @@ from shoe_daemon.display.history_store import (
     move_aside,
     now_us,
 )
-from shoe_daemon.display.message_validation import (
+from shoe_daemon.errors import UserError
+from shoe_daemon.floor.messages import (
     InvalidMessage,
     TopicParts,
     decode,
     parse_topic,
 )
-from shoe_daemon.display.table_model import Message
-from shoe_daemon.errors import UserError
+from shoe_daemon.floor.table import Message
 from shoe_daemon.mqtt.command_client import send_command
 from shoe_daemon.mqtt.document_contents import Reply, decode_reply
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings

@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.configured_files_and_credentials import replace_file
-from shoe_daemon.display.message_validation import InvalidMessage, decode, parse_topic
-from shoe_daemon.display.mqtt_feed import Announcement, MqttFeed
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
-from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import describe_exception
+from shoe_daemon.floor.feed import Announcement, Feed
+from shoe_daemon.floor.inbox import Inbox, QueuedMessages
+from shoe_daemon.floor.messages import InvalidMessage, decode, parse_topic
+from shoe_daemon.floor.table import Link, Message
 from shoe_daemon.mqtt.document_contents import (
     NotifierStatus,
     RecipientStatus,
@@ -88,8 +88,8 @@ class Notifier:
             each.id: _Worker(each.id, make_sender(each, setup.folder, self._zone), self._wake.put)
             for each in config.notify.to
         }
-        self._messages = CoalescingQueue(lambda: self._wake.put(None))
-        self._feed = MqttFeed(
+        self._messages = Inbox(lambda: self._wake.put(None))
+        self._feed = Feed(
             config.mqtt,
             topic_filters(config),
             self._messages,

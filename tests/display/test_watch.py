@@ -24,12 +24,12 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from shoe_daemon.cli import main
-from shoe_daemon.display.table_model import Freshness, Link, Message, Moment
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, plain
 from shoe_daemon.display.terminal.board import TableView, board
 from shoe_daemon.display.terminal.hand_drawing import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.display.terminal.watch_loop import TableFeed
+from shoe_daemon.floor.table import Freshness, Link, Message, Moment
 from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for

@@ -17,7 +17,6 @@ from rich.style import Style
 from rich.text import Text
 
 from shoe_daemon.display.languages import BASE, language
-from shoe_daemon.display.table_model import Freshness, Link
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
 from shoe_daemon.display.terminal.card_drawing import LARGE, SMALL, Size
@@ -38,6 +37,7 @@ from shoe_daemon.display.terminal.text_layout import (
     line,
     line_with_end,
 )
+from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game import card_text
 from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView

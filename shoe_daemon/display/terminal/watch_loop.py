@@ -12,16 +12,16 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.message_validation import Document, topic_filters
-from shoe_daemon.display.mqtt_feed import MqttFeed, now_rfc3339
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue
-from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.appearance import Symbols
 from shoe_daemon.display.terminal.board import TableView, board, connection_error, headline
 from shoe_daemon.display.terminal.screen import Screen, print_rows, render_rows
 from shoe_daemon.display.terminal.text_layout import MIN_SIZE, clean
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.feed import Feed, now_rfc3339
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.inbox import Inbox
+from shoe_daemon.floor.messages import Document, topic_filters
+from shoe_daemon.floor.table import Moment, Table
 from shoe_daemon.mqtt.document_contents import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
@@ -56,12 +56,12 @@ class TableFeed:
     def __init__(
         self, settings: MqttSettings, site: str | None = None, *, stale_after: float | None = None
     ) -> None:
-        self.tables = FloorModel(settings.prefix, stale_after=stale_after)
+        self.tables = Floor(settings.prefix, stale_after=stale_after)
         self._broker = "{}:{}".format(*settings.address)
         self._wakeup = threading.Event()
-        self._queue = CoalescingQueue(self._wakeup.set)
+        self._queue = Inbox(self._wakeup.set)
         filters = topic_filters(settings.prefix, site)
-        self._feed = MqttFeed(settings, filters, self._queue, now_rfc3339)
+        self._feed = Feed(settings, filters, self._queue, now_rfc3339)
         self._news_at = time.monotonic()
         self._last_result: tuple[str, int] | None = None
         self._result_at = -_RECENT_RESULT_S

@@ -16,8 +16,8 @@ import pytest
 
 from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_password, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
-from tests.display.table_messages import alert, payload, roads, topic
 from tests.display.test_display_server import Table
+from tests.floor.table_messages import alert, payload, roads, topic
 from tests.mqtt.sample_broker import rights_of
 from tests.mqtt.test_tls import Papers
 
@@ -224,7 +224,7 @@ def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path
 
 LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
 QUICK = """
-import shoe_daemon.display.floor_model as tables
+import shoe_daemon.floor.floor as tables
 tables.MISSING_TABLE_TIMEOUT_S = 0.5
 """
 
@@ -363,12 +363,12 @@ def test_a_mistake_of_our_own_over_one_message_keeps_no_other_away(
     mosquitto: Mosquitto, tmp_path: Path
 ) -> None:
     patch = """
-from shoe_daemon.display.floor_model import FloorModel
-take = FloorModel._apply
+from shoe_daemon.floor.floor import Floor
+take = Floor._apply
 def broken(self, topic, message, moment):
     assert topic.table != "bomb"
     return take(self, topic, message, moment)
-FloorModel._apply = broken
+Floor._apply = broken
 """
     with (
         Listener(mosquitto.port, "nothing") as listener,

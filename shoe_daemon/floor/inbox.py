@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final, NamedTuple
 
-from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
-from shoe_daemon.display.table_model import Link, Message
+from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
+from shoe_daemon.floor.table import Link, Message
 
 MAX_EVENTS: Final = 5_000
 MAX_DOCUMENTS: Final = 20_000
@@ -45,7 +45,7 @@ class QueuedMessages(NamedTuple):
     known_tables: frozenset[str] | None = None
 
 
-class CoalescingQueue:
+class Inbox:
     """
     Queue with one writing and one reading thread.
 

@@ -7,10 +7,10 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
-from shoe_daemon.display.table_model import Link, Message
-from tests.display.table_messages import PATIENT
+from shoe_daemon.floor.inbox import Inbox, QueuedMessages
+from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
+from shoe_daemon.floor.table import Link, Message
+from tests.floor.table_messages import PATIENT
 
 
 class CountingQueue:
@@ -18,7 +18,7 @@ class CountingQueue:
 
     def __init__(self) -> None:
         self.notified = 0
-        self.queue = CoalescingQueue(self._notify)
+        self.queue = Inbox(self._notify)
 
     def _notify(self) -> None:
         self.notified += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from shoe_daemon.display.message_validation import (
+from shoe_daemon.floor.messages import (
     Document,
     InvalidMessage,
     TopicParts,
@@ -20,7 +20,7 @@ from shoe_daemon.display.message_validation import (
     notifier_id,
     parse_topic,
 )
-from shoe_daemon.display.table_model import (
+from shoe_daemon.floor.table import (
     Change,
     Deadlines,
     EventLog,
@@ -76,7 +76,7 @@ class _Update(NamedTuple):
     moment: Moment
 
 
-class FloorModel:
+class Floor:
     """
     All tables.
 

@@ -2,7 +2,7 @@
 Receiving connection to the broker, on a thread of its own; the display publishes nothing.
 
 The thread subscribes to what players may see (and to the alerts for staff, if configured),
-reconnects for ever, and puts every message into a `CoalescingQueue`. A program that tells how it
+reconnects for ever, and puts every message into a `Inbox`. A program that tells how it
 is (`shoe-daemon notify`) publishes one retained document, its `Announcement`.
 """
 
@@ -13,14 +13,13 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import structlog
 
-from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue
-from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.inbox import Inbox
+from shoe_daemon.floor.table import Link, Message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_connection import (
     REFUSED,
@@ -129,7 +128,7 @@ class TableDiscovery:
 class Announcement(NamedTuple):
     """
     The document with the state of a program: retained, replaced by the last will when the
-    connection is lost, and cleared by `MqttFeed.stop`.
+    connection is lost, and cleared by `Feed.stop`.
 
     Attributes:
         last_will: Returns the payload of the last will.
@@ -139,11 +138,24 @@ class Announcement(NamedTuple):
     last_will: Callable[[], bytes]
 
 
+class Recorder(Protocol):
+    """Receives every message, and when some may be missing; no method may block."""
+
+    def put(self, message: Message) -> None:
+        """Take a message."""
+
+    def connected(self) -> None:
+        """Note that all events and `state` documents are received since now."""
+
+    def lost(self) -> None:
+        """Note that the connection to the broker is lost."""
+
+
 class _ConnectionLost(Exception):  # noqa: N818 - every connection ends so
     pass
 
 
-class MqttFeed:
+class Feed:
     """
     The thread, from `start` to `stop`.
 
@@ -151,24 +163,24 @@ class MqttFeed:
         last_active: Last activity of the thread, monotonic.
 
     Args:
-        topic_filters: Subscriptions; see `message_validation.topic_filters`. Those outside the
+        topic_filters: Subscriptions; see `messages.topic_filters`. Those outside the
             tables' tree follow last, and cost nothing where the broker does not grant them.
         queue: Receives messages and changes of the connection.
         now: Returns the current time, RFC 3339.
-        history: Receives the same messages and changes of the connection; None without.
+        recorder: Receives the same messages and changes of the connection; None without.
         client: Beginning of the client ids.
         announcement: What `announce` publishes; None for a program that publishes nothing.
     """
 
-    def __init__(  # noqa: PLR0913 - the history is one more receiver
+    def __init__(  # noqa: PLR0913 - the recorder is one more receiver
         self,
         settings: MqttSettings,
         topic_filters: Sequence[str],
-        queue: CoalescingQueue,
+        queue: Inbox,
         now: Callable[[], str],
         *,
         timeouts: Timeouts | None = None,
-        history: HistoryRecorder | None = None,
+        recorder: Recorder | None = None,
         client: str = "shoe-display",
         announcement: Announcement | None = None,
     ) -> None:
@@ -177,7 +189,7 @@ class MqttFeed:
         self._sent: bytes | None = None
         self._refused = False
         self._refused_filters: set[str] = set()
-        self._history, self._client = history, client
+        self._recorder, self._client = recorder, client
         self.last_active = time.monotonic()
         self._settings, self._queue, self._now = settings, queue, now
         self._broker = "{}:{}".format(*settings.address)
@@ -345,8 +357,8 @@ class MqttFeed:
                     self._discovery.add_message(topic, payload, retained=retained, now=now)
                     message = Message(topic, payload, retained)
                     self._queue.put(message)
-                    if self._history is not None:
-                        self._history.put(message)
+                    if self._recorder is not None:
+                        self._recorder.put(message)
                 case Disconnected(reason):
                     raise _ConnectionLost(reason)
                 case Acknowledged(_, code, reason) if code >= REFUSED and not self._refused:
@@ -372,22 +384,22 @@ class MqttFeed:
             _log.info("broker_connected", broker=self._broker)
         self._lost_reason = None
         self._queue.put_link(Link(connected=True, since=self._now()))
-        self._begin_history()
+        self._begin_recording()
 
     def _report_granted(self, answer: Subscribed) -> None:
         """Note that a subscription was granted that had been refused on this connection."""
         if answer.accepted:
             self._refused_filters.remove(answer.topic_filter)
             _log.info("subscription_granted", broker=self._broker, topics=answer.topic_filter)
-            self._begin_history()
+            self._begin_recording()
 
-    def _begin_history(self) -> None:
+    def _begin_recording(self) -> None:
         # Without one of these, missing events would count as received.
         needed = (f"/{STATE}", "/event/+")
-        if self._history is not None and not any(
+        if self._recorder is not None and not any(
             each.endswith(needed) for each in self._refused_filters
         ):
-            self._history.connected()
+            self._recorder.connected()
 
     def _report_loss(self, reason: str, accepted: float | None) -> float:
         if self._extra_pending:
@@ -396,8 +408,8 @@ class MqttFeed:
             self._extra_failures += 1
             if self._extra_failures == MAX_EXTRA_FAILURES:
                 self._warn("subscription_given_up", topics=self._extra_filters)
-        if self._history is not None:
-            self._history.lost()
+        if self._recorder is not None:
+            self._recorder.lost()
         if self._stopping.is_set():
             return 0.0
         lived = 0.0 if accepted is None else time.monotonic() - accepted
