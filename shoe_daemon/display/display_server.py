@@ -27,13 +27,11 @@ from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.pages_and_static_files import pages_version
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.floor.feed import Feed, now_rfc3339
+from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
-from shoe_daemon.floor.inbox import Inbox
+from shoe_daemon.floor.inbox import now_rfc3339
 from shoe_daemon.floor.messages import topic_filters
-from shoe_daemon.floor.table import Message, Moment
 from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
-from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.systemd_notify import notify_systemd
 
 _log = structlog.get_logger(__name__)
@@ -77,7 +75,6 @@ class Display:
         )
         views = JsonViews(self.tables, [settings.table_key(name) for name in settings.tables])
         self.streams = StreamRegistry(self.tables, views, now_rfc3339, pages_version())
-        self._queue = Inbox(self._wake_loop)
         filters = topic_filters(
             mqtt.prefix,
             settings.site,
@@ -91,11 +88,10 @@ class Display:
             requests = HistoryRequests(self._history, history.mqtt)
             self._history_threads = [self._history, requests]
         self._feed = Feed(
-            mqtt, filters, self._queue, now_rfc3339, timeouts=timeouts, recorder=self._history
+            mqtt, filters, self._wake_loop, timeouts=timeouts, recorder=self._history
         )
         self._http_app = HttpApp(setup, self.streams, self._history)
         self._servers: dict[str, _Server] = {}
-        self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
@@ -189,40 +185,13 @@ class Display:
         # Called on the MQTT thread; a closed loop needs no call.
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._process_queue)
+                self._loop.call_soon_threadsafe(self._receive)
 
-    def _process_queue(self) -> None:
+    def _receive(self) -> None:
         """Apply one batch of messages and publish the changes to the browsers."""
-        batch = self._queue.take()
-        if batch.more and self._loop is not None:
-            self._loop.call_soon(self._process_queue)
-        moment = Moment(time.monotonic(), now_rfc3339())
-        faults_before = self.tables.faults.total
-        if batch.link is not None:
-            self.streams.publish(self.tables.set_link(batch.link, moment.monotonic))
-        for message in batch.messages:
-            self._apply(message, moment)
-        if batch.known_tables is not None:
-            self.tables.expire_missing(batch.known_tables, moment.monotonic)
-        if batch.dropped:
-            what = f"{batch.dropped} messages dropped: they came faster than they could be read"
-            self.streams.publish(self.tables.count_fault("", what, moment))
-        if self.tables.faults.total != faults_before:
-            last = self.tables.faults.last[-1]
-            if self._may_log("message_invalid", moment.monotonic):
-                total = self.tables.faults.total
-                _log.warning("message_invalid", topic=last.topic, what=last.what, total=total)
-
-    def _apply(self, message: Message, moment: Moment) -> None:
-        try:
-            self.streams.publish(self.tables.receive(message, moment))
-        except Exception as error:  # noqa: BLE001 - one message must not block the others
-            cause = f"message_failed {type(error).__name__}"
-            if messages := self._may_log(cause, moment.monotonic):
-                topic = message.topic[:200]
-                _log.error("message_failed", topic=topic, messages=messages, exc_info=error)
-            what = "an error of the display: its log says more"
-            self.streams.publish(self.tables.count_fault(message.topic, what, moment))
+        more = self._feed.inbox.deliver(self.tables, self.streams.publish)
+        if more and self._loop is not None:
+            self._loop.call_soon(self._receive)
 
     async def _run_timer(self) -> None:
         """Every second: publish changes that follow from the time, and notify the watchdog."""

@@ -2,7 +2,7 @@
 Receiving connection to the broker, on a thread of its own; the display publishes nothing.
 
 The thread subscribes to what players may see (and to the alerts for staff, if configured),
-reconnects for ever, and puts every message into a `Inbox`. A program that tells how it
+reconnects for ever, and puts every message into its `inbox`. A program that tells how it
 is (`shoe-daemon notify`) publishes one retained document, its `Announcement`.
 """
 
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 import structlog
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.floor.inbox import Inbox
+from shoe_daemon.floor.inbox import Inbox, now_rfc3339
 from shoe_daemon.floor.table import Link, Message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.paho_connection import (
@@ -36,7 +36,6 @@ from shoe_daemon.mqtt.paho_connection import (
 from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, STATUS
 from shoe_daemon.retry_and_log_limits import LogRateLimit
-from shoe_daemon.table import from_microseconds
 from shoe_daemon.thread_wakeup import Wakeup
 
 _log = structlog.get_logger(__name__)
@@ -53,11 +52,6 @@ CLEARING_TIMEOUT_S: Final = 0.7
 _SUBSCRIPTION_ROUNDS: Final = 2
 MAX_EXTRA_FAILURES: Final = 2
 """Connections that may end with an extra subscription, before it is given up."""
-
-
-def now_rfc3339() -> str:
-    """Return the time of this computer, RFC 3339, with milliseconds."""
-    return from_microseconds(time.time_ns() // 1_000_000 * 1000)
 
 
 class TableDiscovery:
@@ -160,13 +154,13 @@ class Feed:
     The thread, from `start` to `stop`.
 
     Attributes:
+        inbox: Messages and changes of the connection, for the subscriber's thread.
         last_active: Last activity of the thread, monotonic.
 
     Args:
         topic_filters: Subscriptions; see `messages.topic_filters`. Those outside the
             tables' tree follow last, and cost nothing where the broker does not grant them.
-        queue: Receives messages and changes of the connection.
-        now: Returns the current time, RFC 3339.
+        notify: Called when an empty inbox receives something; see `Inbox`.
         recorder: Receives the same messages and changes of the connection; None without.
         client: Beginning of the client ids.
         announcement: What `announce` publishes; None for a program that publishes nothing.
@@ -176,8 +170,7 @@ class Feed:
         self,
         settings: MqttSettings,
         topic_filters: Sequence[str],
-        queue: Inbox,
-        now: Callable[[], str],
+        notify: Callable[[], None],
         *,
         timeouts: Timeouts | None = None,
         recorder: Recorder | None = None,
@@ -191,7 +184,8 @@ class Feed:
         self._refused_filters: set[str] = set()
         self._recorder, self._client = recorder, client
         self.last_active = time.monotonic()
-        self._settings, self._queue, self._now = settings, queue, now
+        self._settings, self.inbox = settings, Inbox(notify)
+        self._link = Link()
         self._broker = "{}:{}".format(*settings.address)
         start = f"{settings.prefix}/"
         self._filters = [each for each in topic_filters if each.startswith(start)]
@@ -205,7 +199,6 @@ class Feed:
         self._wakeup = Wakeup()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="display-feed", daemon=True)
-        self._lost_reason: str | None = ""
 
     def start(self) -> None:
         """Start the thread."""
@@ -342,7 +335,7 @@ class Feed:
             connection.subscribe(self._status_filter)
         keys = self._discovery.result(now)
         if keys is not None:
-            self._queue.put_known_tables(keys)
+            self.inbox.put_known_tables(keys)
 
     def _run_loop_once(self, connection: Connection) -> list[object]:
         """Run the network loop once: queue the messages, return all other events."""
@@ -356,7 +349,7 @@ class Feed:
                     now = time.monotonic()
                     self._discovery.add_message(topic, payload, retained=retained, now=now)
                     message = Message(topic, payload, retained)
-                    self._queue.put(message)
+                    self.inbox.put(message)
                     if self._recorder is not None:
                         self._recorder.put(message)
                 case Disconnected(reason):
@@ -382,8 +375,7 @@ class Feed:
     def _report_connected(self) -> None:
         if self._may_log("broker_connected", time.monotonic()):
             _log.info("broker_connected", broker=self._broker)
-        self._lost_reason = None
-        self._queue.put_link(Link(connected=True, since=self._now()))
+        self._set_link(Link(connected=True, since=now_rfc3339()))
         self._begin_recording()
 
     def _report_granted(self, answer: Subscribed) -> None:
@@ -418,11 +410,14 @@ class Feed:
         retry = self._reconnect_delay
         delay = retry.after_failure() if short else retry.after_session(lived)
         self._warn("broker_lost", reason=reason, retry_in=round(delay, 1))
-        if self._lost_reason != reason:
-            was_connected = self._lost_reason is None
-            self._lost_reason = reason
-            self._queue.put_link_lost(self._now() if was_connected else None, reason)
+        if self._link.connected or self._link.detail != reason:
+            since = now_rfc3339() if self._link.connected else self._link.since
+            self._set_link(Link(since=since, detail=reason))
         return delay
+
+    def _set_link(self, link: Link) -> None:
+        self._link = link
+        self.inbox.put_link(link)
 
     def _warn(self, event: str, **facts: object) -> None:
         if self._may_log(event, time.monotonic()):

@@ -23,6 +23,7 @@ TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 
 MAX_PAST_SESSIONS: Final = 8
 MAX_FAULT_RECORDS: Final = 20
+MAX_FAULT_TOPIC_LENGTH: Final = 120
 
 DEFAULT_HEARTBEAT_S: Final = 10
 MISSED_HEARTBEATS: Final = 3
@@ -265,6 +266,11 @@ class FaultLog(Struct):
 
     total: int = 0
     last: deque[FaultRecord] = field(default_factory=lambda: deque(maxlen=MAX_FAULT_RECORDS))
+
+    def add(self, topic: str, what: str, moment: Moment) -> None:
+        """Count and record an invalid message."""
+        self.total += 1
+        self.last.append(FaultRecord(moment.wall, topic[:MAX_FAULT_TOPIC_LENGTH], what))
 
 
 class MemoryBudget:
