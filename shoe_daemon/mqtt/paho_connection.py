@@ -31,7 +31,8 @@ from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, MqttSettings
-from shoe_daemon.mqtt.timeouts_and_retry_delays import RefusalDelay, Timeouts
+from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.retry_and_log_limits import RetryDelay
 
 REFUSED: Final = 0x80
 """Reason codes from this value on are refusals."""
@@ -150,7 +151,7 @@ class _Subscription(NamedTuple):
 
     topic_filter: str
     copies: bool
-    delay: RefusalDelay
+    delay: RetryDelay
 
 
 class Connection:
@@ -239,7 +240,7 @@ class Connection:
         always. With a session, `retained` of a message is the sender's flag; without one it
         marks a copy that the broker had kept.
         """
-        self._subscribe(_Subscription(topic_filter, copies, RefusalDelay(self._timeouts)))
+        self._subscribe(_Subscription(topic_filter, copies, self._timeouts.refusal_delay()))
 
     def _subscribe(self, wanted: _Subscription) -> None:
         if self._has_session:
@@ -398,7 +399,7 @@ class Connection:
         refused = [str(each) for each in reasons if each.is_failure]
         self._events.extend(SubscriptionRefused(each, topic_filter) for each in refused)
         if refused and wanted is not None:
-            wanted.delay.refused(time.monotonic())
+            wanted.delay.failed(time.monotonic())
             self._refused.append(wanted)
         self._events.append(Subscribed(topic_filter, not refused))
 

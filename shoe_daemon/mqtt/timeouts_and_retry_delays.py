@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.retry_and_log_limits import exponential_delay
+from shoe_daemon.retry_and_log_limits import RetryDelay
 
 _MAX_SHORT_SESSIONS: Final = 3
 """From so many short sessions in a row on, another client has the same id."""
@@ -41,6 +41,10 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     copies_s: float = 0.5
     limit_retry_s: float = 3600.0
 
+    def refusal_delay(self) -> RetryDelay:
+        """Return the waits after refusals of one kind of message."""
+        return RetryDelay(self.refused_retry_s, self.max_refused_retry_s, lambda: 0.5)
+
 
 class ReconnectDelay:
     """
@@ -54,7 +58,7 @@ class ReconnectDelay:
     def __init__(self, timeouts: Timeouts, chance: random.Random) -> None:
         self._timeouts = timeouts
         self._chance = chance
-        self._failures = 0
+        self._retry_delay = RetryDelay(timeouts.first_retry_s, timeouts.max_retry_s, chance.random)
         self._short_sessions = 0
         self._has_failed = False
 
@@ -67,7 +71,6 @@ class ReconnectDelay:
         """Return the wait after an attempt that failed."""
         # The broker cannot be reached: this explains the short sessions.
         self._short_sessions = 0
-        self._failures += 1
         self._has_failed = True
         return self._delay()
 
@@ -76,7 +79,8 @@ class ReconnectDelay:
         Reset: the broker has no session of this client, so it was restarted, and no
         other client with this id ended the connection.
         """
-        self._short_sessions = self._failures = 0
+        self._short_sessions = 0
+        self._retry_delay.reset()
 
     def after_session(
         self, length_s: float, *, taken_over: bool = False, explained: bool = False
@@ -90,47 +94,19 @@ class ReconnectDelay:
         is_own = taken_over and self._has_failed and is_short
         self._has_failed = False
         if is_own:
-            self._failures = 0
+            self._retry_delay.reset()
         elif taken_over:
             self._short_sessions = max(self._short_sessions + 1, _MAX_SHORT_SESSIONS)
         elif not is_short:
-            self._short_sessions = self._failures = 0
+            self._short_sessions = 0
+            self._retry_delay.reset()
         elif not explained:
             self._short_sessions += 1
-        self._failures += 1
         return self._delay()
 
     def _delay(self) -> float:
-        timeouts = self._timeouts
+        delay = self._retry_delay.next()
         if self.id_conflict:
             # A wide spread, so that both clients do not return at the same moment.
-            return timeouts.id_conflict_retry_s * self._chance.uniform(0.7, 1.3)
-        delay = exponential_delay(timeouts.first_retry_s, timeouts.max_retry_s, self._failures - 1)
-        return delay * self._chance.uniform(0.8, 1.2)
-
-
-class RefusalDelay:
-    """
-    The wait after refusals of one kind of message.
-
-    Attributes:
-        count: Refusals in a row.
-        retry_at: When to publish again (monotonic).
-    """
-
-    def __init__(self, timeouts: Timeouts) -> None:
-        self._timeouts = timeouts
-        self.count = 0
-        self.retry_at = 0.0
-
-    def refused(self, now: float) -> None:
-        """Count a refusal."""
-        self.retry_at = now + exponential_delay(
-            self._timeouts.refused_retry_s, self._timeouts.max_refused_retry_s, self.count
-        )
-        self.count += 1
-
-    def reset(self) -> None:
-        """Reset: the broker has accepted a message."""
-        self.count = 0
-        self.retry_at = 0.0
+            return self._timeouts.id_conflict_retry_s * self._chance.uniform(0.7, 1.3)
+        return delay

@@ -243,7 +243,7 @@ class Table:
 
     def ask(self) -> None:
         """Let the display look for what is missing, once."""
-        self.requests._not_before.clear()  # noqa: SLF001
+        self.requests._retry_delays.clear()  # noqa: SLF001
         self.requests._request_missing()  # noqa: SLF001
 
     def _send(self, _mqtt: object, topic: str, order: bytes, **_: object) -> bytes:

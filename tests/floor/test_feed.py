@@ -146,8 +146,8 @@ def test_a_refused_subscription_is_tried_again_until_it_is_granted(
 ) -> None:
     text = f'protocol = "{protocol}"\n[display]\n'
     patch = (
-        "import shoe_daemon.mqtt.timeouts_and_retry_delays as waits\n"
-        "waits.exponential_delay = lambda *_: 0.2\n"
+        "from shoe_daemon.retry_and_log_limits import RetryDelay\n"
+        "RetryDelay.next = lambda _: 0.2\n"
     )
     with (
         Refusing(folder_of(tmp_path, "mosquitto")) as broker,
