@@ -31,15 +31,12 @@ from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.inbox import now_rfc3339
 from shoe_daemon.floor.messages import topic_filters
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.systemd_notify import notify_systemd
 
 _log = structlog.get_logger(__name__)
 
 TIMER_INTERVAL_S: Final = 1.0
-FEED_TIMEOUT_S: Final = 30.0
-"""Inactivity after which the MQTT thread counts as hung; a slow name server takes less."""
-
 SWEEP_INTERVAL: Final = 15
 """Timer ticks between two checks for connections without a request."""
 
@@ -208,7 +205,7 @@ class Display:
             if tick % SWEEP_INTERVAL == 0:
                 for server in self._servers.values():
                     server.close_idle_connections()
-            if self._feed.alive and now - self._feed.last_active < FEED_TIMEOUT_S:
+            if self._feed.works:
                 notify_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
     def _summary(self) -> str:

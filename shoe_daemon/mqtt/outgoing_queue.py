@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
 from shoe_daemon.mqtt.document_and_reply_queues import (
     BATCH_SIZE,
     ErrorHandler,
@@ -20,8 +21,7 @@ from shoe_daemon.mqtt.document_and_reply_queues import (
     RetainedQueue,
     StoredEvent,
 )
-from shoe_daemon.mqtt.paho_connection import NO_SUBSCRIBERS, REFUSED
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
 from shoe_daemon.retry_and_log_limits import RetryDelay
 

@@ -25,7 +25,7 @@ from shoe_daemon.mqtt.document_contents import (
     RecipientStatus,
     notifier_status,
 )
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.mqtt.topics import ALERTS, STATUS
 from shoe_daemon.notify.decisions import (
     FAILED,
@@ -44,9 +44,6 @@ from shoe_daemon.table import from_microseconds
 _log = structlog.get_logger(__name__)
 
 _INTERVAL_S: Final = 1.0
-FEED_TIMEOUT_S: Final = 30.0
-"""Inactivity after which the MQTT thread counts as hung."""
-
 READY_TIMEOUT_S: Final = 2.0
 
 METRICS_INTERVAL_S: Final = 10.0
@@ -130,7 +127,7 @@ class Notifier:
             if self._link.connected:
                 self._send()
             self._announce()
-            if self._feed.alive and time.monotonic() - self._feed.last_active < FEED_TIMEOUT_S:
+            if self._feed.works:
                 notify_systemd("WATCHDOG=1", f"STATUS={self.summary}")
             self._write_metrics()
         notify_systemd("STOPPING=1")

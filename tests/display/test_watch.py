@@ -226,7 +226,7 @@ class TestFreshness:
         mosquitto.kill()
         with watching(tmp_path, mosquitto, "table-1") as screen:
             screen.wait_until("NO CONNECTION TO THE BROKER")
-            screen.wait_until("Connection refused")
+            screen.wait_until("connection refused")
             mosquitto.start()
             screen.wait_until("NOTHING WAS HEARD OF THIS TABLE")
             with Listener(mosquitto.port, "nothing") as publisher:
@@ -364,7 +364,7 @@ class TestOnce:
         def is_told(seconds: int) -> bool:
             done = once("--broker", address, "--wait", str(seconds))
             assert (done.exit_code, done.stdout) == (1, "")
-            said = f"shoe-daemon: watch: no broker at {address}: Connection refused\n"
+            said = f"shoe-daemon: watch: no broker at {address}: connection refused\n"
             return done.stderr == said
 
         assert any(map(is_told, WAITS))

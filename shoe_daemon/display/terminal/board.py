@@ -6,7 +6,6 @@ Smaller terminals get the most important facts as lines of text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -56,7 +55,6 @@ _WARNINGS: Final = {
     "unknown": "NOTHING WAS HEARD OF THIS TABLE",
 }
 _READER_REASONS: Final = {"fault": "reports a fault", "locked": "is locked"}
-_ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
 _MAIN_WAGERS: Final = frozenset({"player", "banker", "tie"})
 
 
@@ -286,8 +284,8 @@ def _detail(view: TableView) -> str:
 
 
 def connection_error(link: Link) -> str:
-    """Write the reason of a failed connection, without its error number."""
-    return _ERRNO.sub("", link.detail or "it has not answered yet")
+    """Write the reason of a failed connection."""
+    return link.detail or "it has not answered yet"
 
 
 def headline(table: PublicTable, no_shoe: str = "No shoe") -> str:
