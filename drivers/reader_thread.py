@@ -33,8 +33,7 @@ from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 
 _LINE_CHECK_INTERVAL_S: Final = 1.0
-_MIN_RETRY_S: Final = 0.5
-_MAX_RETRY_S: Final = 10.0
+_SINK_RETRY_S: Final = 0.5
 _GOOD_LINE_S: Final = 5.0
 """A line that closes sooner after its opening is refused: its bytes are the words of a device
 server, and the waits go on growing."""
@@ -144,7 +143,7 @@ class Reader:
         self._environment = environment
         self._stopping = threading.Event()
         self._wait = environment.wait or self._stopping.wait
-        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, environment.jitter)
+        self._retry_delay = RetryDelay(jitter=environment.jitter)
         log = _log.bind(reader=name, port=redact_url(url))
         self._link_failure = LoggedFailure(log, "link_lost", "link_up")
         self._decoder_failure = LoggedFailure(log, "decoder_failed")
@@ -301,7 +300,7 @@ class Reader:
                 self._blocked(None)
             except Exception as error:  # noqa: BLE001 - the frame must not be lost
                 self._blocked(error)
-                self._wait(_MIN_RETRY_S)
+                self._wait(_SINK_RETRY_S)
             else:
                 self.blocked_since = None
                 return True

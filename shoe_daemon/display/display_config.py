@@ -24,6 +24,7 @@ from shoe_daemon.configured_files_and_credentials import (
 )
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.http_security import LOOPBACK_NETWORKS, Network, is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators
@@ -34,7 +35,6 @@ _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
 )
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
-TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BROKER: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::(?P<port>\d{1,5}))?"
 )

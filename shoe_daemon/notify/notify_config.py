@@ -18,8 +18,8 @@ from shoe_daemon.configured_files_and_credentials import (
     note_missing_credential,
     read_secret,
 )
-from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import notifiers

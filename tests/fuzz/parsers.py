@@ -21,10 +21,10 @@ from msgspec.structs import replace
 
 from drivers import Anonymiser, create_driver, find_driver, load_capture, observations_of
 from shoe_daemon.config_sections import Config, check_sections
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
-from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Message
 from shoe_daemon.game import Card
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.journal_reader import fold_table, open_read_only
@@ -36,7 +36,7 @@ from shoe_daemon.mqtt.commands import IncomingCommand, parse_command
 from shoe_daemon.table.table import Table, replay
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from shoe_daemon.toml_validation import convert_toml
-from tests.display.table_messages import at
+from tests.floor.table_messages import at
 from tests.journal.journal_entries import SITE, TABLE, fill
 from tests.journal.signing_keys import signing_key
 
@@ -191,7 +191,7 @@ def _valid_journal() -> bytes:
 
 def _display(data: bytes) -> str:
     """Messages into the display: topic, payload, topic, payload …, one a line."""
-    model = FloorModel(staff_alerts=True, notifier_status=True)
+    model = Floor(staff_alerts=True, notifier_status=True)
     views, lines = JsonViews(model), data.split(b"\n")
     for number, (topic, payload) in enumerate(zip(lines[::2], lines[1::2], strict=False)):
         model.receive(Message(topic.decode(errors="replace"), payload), at(number))

@@ -19,7 +19,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.mqtt.paho_connection import Connection
+from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
 from tests.brokers import Listener, Mosquitto, Refusing, set_password, wait_for

@@ -2,43 +2,36 @@
 Receiving connection to the broker, on a thread of its own; the display publishes nothing.
 
 The thread subscribes to what players may see (and to the alerts for staff, if configured),
-reconnects for ever, and puts every message into a `CoalescingQueue`. A program that tells how it
+reconnects for ever, and puts every message into its `inbox`. A program that tells how it
 is (`shoe-daemon notify`) publishes one retained document, its `Announcement`.
 """
 
 from __future__ import annotations
 
-import random
 import secrets
-import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
 
 import structlog
 
-from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue
-from shoe_daemon.display.table_model import Link, Message
-from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.paho_connection import (
+from shoe_daemon.floor.inbox import Inbox, now_rfc3339
+from shoe_daemon.floor.table import Link, Message
+from shoe_daemon.mqtt.connection import (
     REFUSED,
     Acknowledged,
     Connected,
     Connection,
-    Disconnected,
+    ConnectionEvent,
+    ConnectionLost,
     MessageReceived,
     PacketTooLarge,
     Subscribed,
-    SubscriptionRefused,
     Will,
 )
-from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
+from shoe_daemon.mqtt.session import Session
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, STATUS
-from shoe_daemon.retry_and_log_limits import LogRateLimit
-from shoe_daemon.table import from_microseconds
-from shoe_daemon.thread_wakeup import Wakeup
 
 _log = structlog.get_logger(__name__)
 
@@ -50,15 +43,13 @@ MAX_TABLES: Final = 100_000
 
 LOOP_INTERVAL_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 1.0
+HUNG_AFTER_S: Final = 30.0
+"""Inactivity after which the thread counts as hung; a slow name server takes less."""
+
 CLEARING_TIMEOUT_S: Final = 0.7
 _SUBSCRIPTION_ROUNDS: Final = 2
 MAX_EXTRA_FAILURES: Final = 2
 """Connections that may end with an extra subscription, before it is given up."""
-
-
-def now_rfc3339() -> str:
-    """Return the time of this computer, RFC 3339, with milliseconds."""
-    return from_microseconds(time.time_ns() // 1_000_000 * 1000)
 
 
 class TableDiscovery:
@@ -129,7 +120,7 @@ class TableDiscovery:
 class Announcement(NamedTuple):
     """
     The document with the state of a program: retained, replaced by the last will when the
-    connection is lost, and cleared by `MqttFeed.stop`.
+    connection is lost, and cleared by `Feed.stop`.
 
     Attributes:
         last_will: Returns the payload of the last will.
@@ -139,65 +130,62 @@ class Announcement(NamedTuple):
     last_will: Callable[[], bytes]
 
 
-class _ConnectionLost(Exception):  # noqa: N818 - every connection ends so
-    pass
+class Recorder(Protocol):
+    """Receives every message, and when some may be missing; no method may block."""
+
+    def put(self, message: Message) -> None:
+        """Take a message."""
+
+    def connected(self) -> None:
+        """Note that all events and `state` documents are received since now."""
+
+    def lost(self) -> None:
+        """Note that the connection to the broker is lost."""
 
 
-class MqttFeed:
+class Feed(Session):
     """
     The thread, from `start` to `stop`.
 
     Attributes:
-        last_active: Last activity of the thread, monotonic.
+        inbox: Messages and changes of the connection, for the subscriber's thread.
 
     Args:
-        topic_filters: Subscriptions; see `message_validation.topic_filters`. Those outside the
+        topic_filters: Subscriptions; see `messages.topic_filters`. Those outside the
             tables' tree follow last, and cost nothing where the broker does not grant them.
-        queue: Receives messages and changes of the connection.
-        now: Returns the current time, RFC 3339.
-        history: Receives the same messages and changes of the connection; None without.
+        notify: Called when an empty inbox receives something; see `Inbox`.
+        recorder: Receives the same messages and changes of the connection; None without.
         client: Beginning of the client ids.
         announcement: What `announce` publishes; None for a program that publishes nothing.
     """
 
-    def __init__(  # noqa: PLR0913 - the history is one more receiver
+    def __init__(  # noqa: PLR0913 - the recorder is one more receiver
         self,
         settings: MqttSettings,
         topic_filters: Sequence[str],
-        queue: CoalescingQueue,
-        now: Callable[[], str],
+        notify: Callable[[], None],
         *,
         timeouts: Timeouts | None = None,
-        history: HistoryRecorder | None = None,
+        recorder: Recorder | None = None,
         client: str = "shoe-display",
         announcement: Announcement | None = None,
     ) -> None:
+        super().__init__("feed", settings, timeouts)
         self._announcement = announcement
         self._announced: bytes | None = None
         self._sent: bytes | None = None
         self._refused = False
         self._refused_filters: set[str] = set()
-        self._history, self._client = history, client
-        self.last_active = time.monotonic()
-        self._settings, self._queue, self._now = settings, queue, now
-        self._broker = "{}:{}".format(*settings.address)
+        self._recorder, self._client = recorder, client
+        self.inbox = Inbox(notify)
+        self._link = Link()
+        self._accepted_at: float | None = None
         start = f"{settings.prefix}/"
         self._filters = [each for each in topic_filters if each.startswith(start)]
         self._extra_filters = [each for each in topic_filters if not each.startswith(start)]
         self._extra_pending, self._extra_failures = False, 0
         self._status_filter = next(each for each in topic_filters if each.endswith(f"/{STATUS}"))
         self._discovery = TableDiscovery(settings.prefix)
-        self._timeouts = timeouts or Timeouts()
-        self._reconnect_delay = ReconnectDelay(self._timeouts, random.Random())
-        self._may_log = LogRateLimit()
-        self._wakeup = Wakeup()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="display-feed", daemon=True)
-        self._lost_reason: str | None = ""
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
 
     def announce(self, payload: bytes) -> None:
         """Publish the announcement, now or once the broker is connected; from any thread."""
@@ -209,77 +197,47 @@ class MqttFeed:
         Clear the announcement, disconnect and stop the thread; returns after a timeout if the
         thread hangs.
         """
-        self._stopping.set()
-        self._wakeup.wake()
-        self._thread.join(STOP_TIMEOUT_S)
+        self._end(STOP_TIMEOUT_S)
 
     @property
-    def alive(self) -> bool:
-        """True while the thread runs."""
-        return self._thread.is_alive()
+    def works(self) -> bool:
+        """True unless the thread has ended, or hangs."""
+        return self.alive and time.monotonic() - self.last_loop < HUNG_AFTER_S
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            self._sleep(self._run_connection())
-
-    def _sleep(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._stopping.is_set() and (left := until - time.monotonic()) > 0:
-            self.last_active = time.monotonic()
-            self._stopping.wait(min(left, LOOP_INTERVAL_S))
-
-    def _run_connection(self) -> float:
-        """Receive over one connection until it ends; return the delay before the next one."""
-        accepted: float | None = None
-        reason = "the program stops"
-        try:
-            connection = self._open_connection()
-            self._discovery = TableDiscovery(self._settings.prefix)
-            try:
-                accepted = self._connect(connection)
-                self._receive(connection)
-            finally:
-                connection.close()
-        except _ConnectionLost as lost:
-            reason = str(lost)
-        except (OSError, UserError) as error:
-            reason = str(error) or type(error).__name__
-        except Exception:  # noqa: BLE001 - no unexpected error may end the thread
-            _log.error("feed_failed", exc_info=True)
-            reason = "an error of the program itself; its log says more"
-        return self._report_loss(reason, accepted)
-
-    def _open_connection(self) -> Connection:
+    def _identify(self) -> tuple[str, Will | None]:
         # A unique client id: the broker disconnects the older of two clients with one id.
         client_id = f"{self._client}-{secrets.token_hex(4)}"
-        will = None
-        if self._announcement is not None:
-            will = Will(self._announcement.topic, self._announcement.last_will(), 0)
-        timeouts = self._timeouts
-        connection = Connection(self._settings, client_id, will, timeouts.connect_s, timeouts)
-        connection.open()
+        if self._announcement is None:
+            return client_id, None
+        return client_id, Will(self._announcement.topic, self._announcement.last_will(), 0)
+
+    def _serve(self, connection: Connection) -> None:
         self._sent, self._refused = None, False
         self._refused_filters.clear()
-        return connection
+        self._discovery = TableDiscovery(self._settings.prefix)
+        self._connect(connection)
+        self._receive(connection)
 
-    def _connect(self, connection: Connection) -> float:
-        """Wait for the broker to accept the connection, and subscribe; return the time."""
+    def _connect(self, connection: Connection) -> None:
+        """Wait for the broker to accept the connection, and subscribe."""
         until = time.monotonic() + self._timeouts.connect_s
         while time.monotonic() < until:
-            for event in self._run_loop_once(connection):
+            for event in self._events(connection):
                 if isinstance(event, Connected):
+                    self._accepted_at = time.monotonic()
                     for each in self._filters:
                         connection.subscribe(each)
-                    return time.monotonic()
-        raise _ConnectionLost("the broker does not answer")
+                    return
+        raise ConnectionLost("the broker does not answer")
 
     def _receive(self, connection: Connection) -> None:
         unconfirmed = set(self._filters)
         until = time.monotonic() + self._timeouts.connect_s
-        while not self._stopping.is_set():
-            for event in self._run_loop_once(connection):
+        while not self._stopping:
+            for event in self._events(connection):
                 if not isinstance(event, Subscribed):
                     continue
+                self._report_refused(event)
                 if event.topic_filter in self._extra_filters:
                     self._extra_pending, self._extra_failures = False, 0
                 elif event.topic_filter in unconfirmed:
@@ -295,7 +253,7 @@ class MqttFeed:
             self._discover_tables(connection)
             self._send_announcement(connection)
             if unconfirmed and time.monotonic() > until:
-                raise _ConnectionLost("the broker does not confirm the subscriptions")
+                raise ConnectionLost("the broker does not confirm the subscriptions")
         self._clear_announcement(connection)
         connection.disconnect()
 
@@ -318,11 +276,9 @@ class MqttFeed:
         if self._announcement is None:
             return
         number = connection.publish(self._announcement.topic, b"", retain=True)
-        until = time.monotonic() + CLEARING_TIMEOUT_S
-        while connection.is_open and time.monotonic() < until:
-            for event in connection.poll(until - time.monotonic()):
-                if isinstance(event, Acknowledged) and event.mid == number:
-                    return
+        for event in connection.events(CLEARING_TIMEOUT_S):
+            if isinstance(event, Acknowledged) and event.mid == number:
+                return
 
     def _discover_tables(self, connection: Connection) -> None:
         now = time.monotonic()
@@ -330,87 +286,83 @@ class MqttFeed:
             connection.subscribe(self._status_filter)
         keys = self._discovery.result(now)
         if keys is not None:
-            self._queue.put_known_tables(keys)
+            self.inbox.put_known_tables(keys)
 
-    def _run_loop_once(self, connection: Connection) -> list[object]:
-        """Run the network loop once: queue the messages, return all other events."""
-        self.last_active = time.monotonic()
-        others: list[object] = []
-        events = connection.poll(LOOP_INTERVAL_S, self._wakeup.descriptor)
-        self._wakeup.clear()
-        for event in events:
+    def _events(self, connection: Connection) -> Iterator[ConnectionEvent]:
+        """Run the network loop once: queue the messages, give all other events."""
+        self.last_loop = time.monotonic()
+        for event in connection.poll(LOOP_INTERVAL_S, self._wakeup.descriptor):
             match event:
                 case MessageReceived(topic, payload, retained):
                     now = time.monotonic()
                     self._discovery.add_message(topic, payload, retained=retained, now=now)
                     message = Message(topic, payload, retained)
-                    self._queue.put(message)
-                    if self._history is not None:
-                        self._history.put(message)
-                case Disconnected(reason):
-                    raise _ConnectionLost(reason)
+                    self.inbox.put(message)
+                    if self._recorder is not None:
+                        self._recorder.put(message)
                 case Acknowledged(_, code, reason) if code >= REFUSED and not self._refused:
                     self._refused = True
                     hint = "the rights at the broker: mosquitto-shoe.acl"
                     self._warn("announcement_refused", reason=reason, hint=hint)
-                case SubscriptionRefused(reason, topic_filter):
-                    # Other subscriptions may be granted; missing documents show in the pit.
-                    if topic_filter not in self._extra_filters and not topic_filter.endswith(
-                        STAFF_ALERTS
-                    ):
-                        self._discovery.abandon()
-                        self._refused_filters.add(topic_filter)
-                    self._warn("subscription_refused", topics=topic_filter, reason=reason)
                 case _:
-                    others.append(event)
-        if not connection.is_open:
-            raise _ConnectionLost("the line is closed")
-        return others
+                    yield event
+        self._wakeup.clear()
+
+    def _report_refused(self, answer: Subscribed) -> None:
+        """Note a refusal; others may be granted, and the pit shows what is missing."""
+        topics, reason = answer
+        if reason is None:
+            return
+        if topics not in self._extra_filters and not topics.endswith(STAFF_ALERTS):
+            self._discovery.abandon()
+            self._refused_filters.add(topics)
+        self._warn("subscription_refused", topics=topics, reason=reason)
 
     def _report_connected(self) -> None:
         if self._may_log("broker_connected", time.monotonic()):
             _log.info("broker_connected", broker=self._broker)
-        self._lost_reason = None
-        self._queue.put_link(Link(connected=True, since=self._now()))
-        self._begin_history()
+        self._set_link(Link(connected=True, since=now_rfc3339()))
+        self._begin_recording()
 
     def _report_granted(self, answer: Subscribed) -> None:
         """Note that a subscription was granted that had been refused on this connection."""
-        if answer.accepted:
+        if answer.refusal is None:
             self._refused_filters.remove(answer.topic_filter)
             _log.info("subscription_granted", broker=self._broker, topics=answer.topic_filter)
-            self._begin_history()
+            self._begin_recording()
 
-    def _begin_history(self) -> None:
+    def _begin_recording(self) -> None:
         # Without one of these, missing events would count as received.
         needed = (f"/{STATE}", "/event/+")
-        if self._history is not None and not any(
+        if self._recorder is not None and not any(
             each.endswith(needed) for each in self._refused_filters
         ):
-            self._history.connected()
+            self._recorder.connected()
 
-    def _report_loss(self, reason: str, accepted: float | None) -> float:
+    def _lost(self, reason: str, _lost: ConnectionLost | None) -> float:
         if self._extra_pending:
             # Some brokers end a connection that asks for what it may not read.
             self._extra_pending = False
             self._extra_failures += 1
             if self._extra_failures == MAX_EXTRA_FAILURES:
                 self._warn("subscription_given_up", topics=self._extra_filters)
-        if self._history is not None:
-            self._history.lost()
-        if self._stopping.is_set():
-            return 0.0
-        lived = 0.0 if accepted is None else time.monotonic() - accepted
+        if self._recorder is not None:
+            self._recorder.lost()
+        accepted_at, self._accepted_at = self._accepted_at, None
+        lived = 0.0 if accepted_at is None else time.monotonic() - accepted_at
         # A short connection is no sign of a second client with this id: the id is unique.
         short = lived < self._timeouts.stable_session_s
         retry = self._reconnect_delay
         delay = retry.after_failure() if short else retry.after_session(lived)
         self._warn("broker_lost", reason=reason, retry_in=round(delay, 1))
-        if self._lost_reason != reason:
-            was_connected = self._lost_reason is None
-            self._lost_reason = reason
-            self._queue.put_link_lost(self._now() if was_connected else None, reason)
+        if self._link.connected or self._link.detail != reason:
+            since = now_rfc3339() if self._link.connected else self._link.since
+            self._set_link(Link(since=since, detail=reason))
         return delay
+
+    def _set_link(self, link: Link) -> None:
+        self._link = link
+        self.inbox.put_link(link)
 
     def _warn(self, event: str, **facts: object) -> None:
         if self._may_log(event, time.monotonic()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.display.mqtt_feed import QUIET_S, TableDiscovery
+from shoe_daemon.floor.feed import QUIET_S, TableDiscovery
 
 NOW = 1000.0
 

@@ -7,10 +7,11 @@ import threading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
-from shoe_daemon.display.table_model import Link, Message
-from tests.display.table_messages import PATIENT
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.inbox import Inbox, QueuedMessages
+from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
+from shoe_daemon.floor.table import Change, Link, Message
+from tests.floor.table_messages import PATIENT
 
 
 class CountingQueue:
@@ -18,7 +19,7 @@ class CountingQueue:
 
     def __init__(self) -> None:
         self.notified = 0
-        self.queue = CoalescingQueue(self._notify)
+        self.queue = Inbox(self._notify)
 
     def _notify(self) -> None:
         self.notified += 1
@@ -110,15 +111,25 @@ def test_of_what_was_found_out_twice_the_later_holds() -> None:
     assert (len(batch.messages), batch.known_tables) == (1, frozenset("b"))
 
 
-def test_a_lost_line_keeps_the_moment_when_it_was_lost() -> None:
-    queue = CountingQueue()
-    queue.queue.put_link_lost(None, "nobody answers")
-    assert queue.all()[0].link == Link(connected=False, since=None, detail="nobody answers")
-    queue.queue.put_link(Link(connected=True, since="1"))
-    queue.queue.put_link_lost("2", "the line is closed")
-    queue.queue.put_link_lost(None, "nobody answers")
-    assert queue.all()[0].link == Link(connected=False, since="2", detail="nobody answers")
-    assert queue.all()[0].link is None
+def test_a_mistake_over_one_message_reaches_the_subscriber_and_keeps_no_other_away() -> None:
+    queue, tables = CountingQueue(), Floor("p")
+    queue.queue.put_link(Link(connected=True, since="x"))
+    queue.put("state")
+    queue.put("roads")
+    published: list[Change] = []
+
+    def publish(changes: list[Change]) -> None:
+        published.extend(changes)
+        assert tables.faults.total != 1
+
+    assert not queue.queue.deliver(tables, publish)
+    assert tables.link.connected
+    # Both are invalid; the first one failed while it was published, too.
+    assert [each.what.partition(":")[0] for each in tables.faults.last][1:] == [
+        "an error of the program itself",
+        "JSON is malformed",
+    ]
+    assert tables.faults.total == 3
 
 
 @PATIENT

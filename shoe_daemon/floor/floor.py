@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from shoe_daemon.display.message_validation import (
+from shoe_daemon.floor.messages import (
     Document,
     InvalidMessage,
     TopicParts,
@@ -20,12 +20,11 @@ from shoe_daemon.display.message_validation import (
     notifier_id,
     parse_topic,
 )
-from shoe_daemon.display.table_model import (
+from shoe_daemon.floor.table import (
     Change,
     Deadlines,
     EventLog,
     FaultLog,
-    FaultRecord,
     Freshness,
     Limits,
     Link,
@@ -61,8 +60,6 @@ _VIEWS_OF_DOCUMENT: Final[dict[str, tuple[str, ...]]] = {
 MAX_SEQ_LEAD: Final = 100_000
 """Limit on how far the `seq` of an event may be ahead of the `state`, which follows later."""
 
-MAX_FAULT_TOPIC_LENGTH: Final = 120
-
 MISSING_TABLE_TIMEOUT_S: Final = 30.0
 """Time for a daemon to publish again to a broker that has lost its retained documents."""
 
@@ -76,7 +73,7 @@ class _Update(NamedTuple):
     moment: Moment
 
 
-class FloorModel:
+class Floor:
     """
     All tables.
 
@@ -164,9 +161,7 @@ class FloorModel:
         self, topic: str, what: str, moment: Moment, table: Table | None = None
     ) -> list[Change]:
         """Count and record an invalid message."""
-        self.faults.total += 1
-        record = FaultRecord(moment.wall, topic[:MAX_FAULT_TOPIC_LENGTH], what)
-        self.faults.last.append(record)
+        self.faults.add(topic, what, moment)
         changes = [Change(None, "pit", urgent=False)]
         if table is not None:
             table.faults += 1

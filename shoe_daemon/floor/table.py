@@ -6,19 +6,24 @@ freshness: live, stale, stopping, offline or unknown. Pure; the time is an argum
 from __future__ import annotations
 
 import math
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from shoe_daemon.display.message_validation import Document
+from shoe_daemon.floor.messages import Document
 from shoe_daemon.mqtt.document_contents import NotifierStatus
 from shoe_daemon.mqtt.topics import STATE
 from shoe_daemon.table import Detail, make_detail, to_microseconds
 
+TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
+"""How people name a table: its id, or site and id."""
+
 MAX_PAST_SESSIONS: Final = 8
 MAX_FAULT_RECORDS: Final = 20
+MAX_FAULT_TOPIC_LENGTH: Final = 120
 
 DEFAULT_HEARTBEAT_S: Final = 10
 MISSED_HEARTBEATS: Final = 3
@@ -261,6 +266,11 @@ class FaultLog(Struct):
 
     total: int = 0
     last: deque[FaultRecord] = field(default_factory=lambda: deque(maxlen=MAX_FAULT_RECORDS))
+
+    def add(self, topic: str, what: str, moment: Moment) -> None:
+        """Count and record an invalid message."""
+        self.total += 1
+        self.last.append(FaultRecord(moment.wall, topic[:MAX_FAULT_TOPIC_LENGTH], what))
 
 
 class MemoryBudget:

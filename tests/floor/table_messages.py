@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.table_model import Change, Message, Moment
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Change, Message, Moment
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
 from shoe_daemon.mqtt.document_contents import (
@@ -116,8 +116,8 @@ def event(seq: int, kind: str = "round_started", **data: Any) -> bytes:  # noqa:
 class ModelFeeder:
     """A model, and messages for it."""
 
-    def __init__(self, tables: FloorModel | None = None) -> None:
-        self.tables = FloorModel() if tables is None else tables
+    def __init__(self, tables: Floor | None = None) -> None:
+        self.tables = Floor() if tables is None else tables
 
     def feed(  # noqa: PLR0913 - every test names the one or two that it is about
         self,
@@ -142,7 +142,7 @@ def live_model(
     table: str = "table-1", *, site: str = "house", model: ModelFeeder | None = None
 ) -> ModelFeeder:
     """Return a connected model with one live table."""
-    from shoe_daemon.display.table_model import Link
+    from shoe_daemon.floor.table import Link
 
     model = model or ModelFeeder()
     model.tables.set_link(Link(connected=True, since=at(0).wall), at(0).monotonic)

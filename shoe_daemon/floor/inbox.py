@@ -7,13 +7,21 @@ queue is full, so its memory has a limit.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeVar
 
-from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
-from shoe_daemon.display.table_model import Link, Message
+import structlog
+
+from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
+from shoe_daemon.floor.table import FaultLog, Link, Message, Moment
+from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.table import from_microseconds
+
+_log = structlog.get_logger(__name__)
 
 MAX_EVENTS: Final = 5_000
 MAX_DOCUMENTS: Final = 20_000
@@ -45,7 +53,36 @@ class QueuedMessages(NamedTuple):
     known_tables: frozenset[str] | None = None
 
 
-class CoalescingQueue:
+T_co = TypeVar("T_co", covariant=True)
+T = TypeVar("T")
+
+
+class Subscriber(Protocol[T_co]):
+    """Applies what an inbox delivers; `receive` and its like return what has changed."""
+
+    @property
+    def faults(self) -> FaultLog:
+        """The invalid messages."""
+
+    def set_link(self, link: Link, now: float) -> T_co:
+        """Set the state of the connection to the broker."""
+
+    def receive(self, message: Message, moment: Moment) -> T_co:
+        """Apply a message, or count it as a fault."""
+
+    def expire_missing(self, known_tables: frozenset[str], now: float) -> object:
+        """Forget all tables but the known ones."""
+
+    def count_fault(self, topic: str, what: str, moment: Moment) -> T_co:
+        """Count and record an invalid message."""
+
+
+def now_rfc3339() -> str:
+    """Return the time of this computer, RFC 3339, with milliseconds."""
+    return from_microseconds(time.time_ns() // 1_000_000 * 1000)
+
+
+class Inbox:
     """
     Queue with one writing and one reading thread.
 
@@ -62,8 +99,8 @@ class CoalescingQueue:
         self._dropped = 0
         self._known_tables: frozenset[str] | None = None
         self._new_link: Link | None = None
-        self._last_link = Link()
         self._notified = False
+        self._may_log = LogRateLimit()
 
     def put(self, message: Message) -> None:
         """Add a message."""
@@ -97,19 +134,8 @@ class CoalescingQueue:
     def put_link(self, link: Link) -> None:
         """Set the state of the connection."""
         with self._lock:
-            self._new_link = self._last_link = link
+            self._new_link = link
             self._notify_once()
-
-    def put_link_lost(self, at: str | None, reason: str) -> None:
-        """
-        Set the connection to lost.
-
-        Args:
-            at: Time of the loss; None if there was no connection before.
-            reason: One line for the pit.
-        """
-        since = at if at is not None else self._last_link.since
-        self.put_link(Link(connected=False, since=since, detail=reason))
 
     def put_known_tables(self, keys: frozenset[str]) -> None:
         """Add the result of the table discovery, after all messages received before it."""
@@ -123,6 +149,44 @@ class CoalescingQueue:
         if not self._notified:
             self._notified = True
             self._notify()
+
+    def deliver(
+        self, to: Subscriber[T], publish: Callable[[T], object] = lambda _changes: None
+    ) -> bool:
+        """
+        Pass the next batch on; return whether the inbox contains more.
+
+        No message keeps the others away: an error of the program counts as a fault of the message.
+
+        Args:
+            to: The subscriber.
+            publish: Receives what each message has changed.
+        """
+        batch, moment = self.take(), Moment(time.monotonic(), now_rfc3339())
+        faults = to.faults.total
+        steps = [(each.topic, partial(to.receive, each, moment)) for each in batch.messages]
+        if batch.link is not None:
+            steps.insert(0, ("", partial(to.set_link, batch.link, moment.monotonic)))
+        for topic, step in steps:
+            try:
+                publish(step())
+            except Exception as error:  # noqa: BLE001 - one message must not block the others
+                cause = f"message_failed {type(error).__name__}"
+                if messages := self._may_log(cause, moment.monotonic):
+                    facts = {"topic": topic[:200], "messages": messages}
+                    _log.error("message_failed", **facts, exc_info=error)
+                what = "an error of the program itself: its log says more"
+                publish(to.count_fault(topic, what, moment))
+        if batch.known_tables is not None:
+            to.expire_missing(batch.known_tables, moment.monotonic)
+        if batch.dropped:
+            what = f"{batch.dropped} messages dropped: they came faster than they could be read"
+            publish(to.count_fault("", what, moment))
+        if to.faults.total != faults and self._may_log("message_invalid", moment.monotonic):
+            last = to.faults.last[-1]
+            total = to.faults.total
+            _log.warning("message_invalid", topic=last.topic, what=last.what, total=total)
+        return batch.more
 
     def take(self) -> QueuedMessages:
         """Remove and return the next batch; `notify` is not called again for the rest."""

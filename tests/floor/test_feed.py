@@ -14,10 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from shoe_daemon.floor.feed import Feed
+from shoe_daemon.floor.messages import topic_filters
+from shoe_daemon.floor.table import Link
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_password, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
-from tests.display.table_messages import alert, payload, roads, topic
 from tests.display.test_display_server import Table
+from tests.floor.table_messages import alert, payload, roads, topic
+from tests.mqtt.memory_journal import QUICK as QUICK_WAITS
 from tests.mqtt.sample_broker import rights_of
 from tests.mqtt.test_tls import Papers
 
@@ -141,8 +146,8 @@ def test_a_refused_subscription_is_tried_again_until_it_is_granted(
 ) -> None:
     text = f'protocol = "{protocol}"\n[display]\n'
     patch = (
-        "import shoe_daemon.mqtt.timeouts_and_retry_delays as waits\n"
-        "waits.exponential_delay = lambda *_: 0.2\n"
+        "from shoe_daemon.retry_and_log_limits import RetryDelay\n"
+        "RetryDelay.next = lambda _: 0.2\n"
     )
     with (
         Refusing(folder_of(tmp_path, "mosquitto")) as broker,
@@ -155,6 +160,28 @@ def test_a_refused_subscription_is_tried_again_until_it_is_granted(
         broker.grant()
         wait_for(lambda: display.health()["live"] == 1, timeout=PATIENCE)
         assert display.said().count('"broker_connected"') == 1
+
+
+def test_a_lost_line_keeps_the_moment_when_it_was_lost(mosquitto: Mosquitto) -> None:
+    links: list[Link] = []
+
+    def latest() -> Link:
+        if (link := feed.inbox.take().link) is not None:
+            links.append(link)
+        return links[-1] if links else Link()
+
+    settings = MqttSettings(host="127.0.0.1", port=mosquitto.port)
+    filters = topic_filters(settings.prefix, None)
+    feed = Feed(settings, filters, lambda: None, timeouts=QUICK_WAITS)
+    feed.start()
+    wait_for(lambda: latest().connected)
+    mosquitto.kill()
+    wait_for(lambda: latest().detail == "the line is closed")
+    lost = latest()
+    wait_for(lambda: latest().detail != lost.detail)
+    feed.stop()
+    assert lost.since is not None
+    assert latest().since == lost.since
 
 
 class StrictRelay(Relay):
@@ -224,7 +251,7 @@ def test_a_line_that_is_cut_again_and_again(mosquitto: Mosquitto, tmp_path: Path
 
 LASTING = "allow_anonymous true\npersistence true\nautosave_interval 1\nautosave_on_changes true"
 QUICK = """
-import shoe_daemon.display.floor_model as tables
+import shoe_daemon.floor.floor as tables
 tables.MISSING_TABLE_TIMEOUT_S = 0.5
 """
 
@@ -363,12 +390,12 @@ def test_a_mistake_of_our_own_over_one_message_keeps_no_other_away(
     mosquitto: Mosquitto, tmp_path: Path
 ) -> None:
     patch = """
-from shoe_daemon.display.floor_model import FloorModel
-take = FloorModel._apply
+from shoe_daemon.floor.floor import Floor
+take = Floor._apply
 def broken(self, topic, message, moment):
     assert topic.table != "bomb"
     return take(self, topic, message, moment)
-FloorModel._apply = broken
+Floor._apply = broken
 """
     with (
         Listener(mosquitto.port, "nothing") as listener,

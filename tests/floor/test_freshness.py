@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.table_model import Deadlines, Freshness, LastContact, Link, freshness_of
-from tests.display.table_messages import PATIENT, ModelFeeder, at, live_model
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Deadlines, Freshness, LastContact, Link, freshness_of
+from tests.floor.table_messages import PATIENT, ModelFeeder, at, live_model
 
 HERE = Link(connected=True, since="x")
 LIVE: dict[str, Any] = {
@@ -69,7 +69,7 @@ def test_a_heartbeat_puts_it_off() -> None:
 
 
 def test_a_copy_that_the_broker_kept_is_as_old_as_it_says() -> None:
-    model = ModelFeeder(FloorModel())
+    model = ModelFeeder(Floor())
     model.tables.set_link(HERE, at(100).monotonic)
     model.feed("state", after=100, retained=True, published=at(95).wall)
     model.feed("status", after=100, retained=True)
@@ -147,7 +147,7 @@ def test_of_a_clock_that_nobody_has_heard_no_copy_is_good_for_longer(ahead: floa
 
 
 def test_a_copy_from_yesterday_is_stale_at_once() -> None:
-    model = ModelFeeder(FloorModel())
+    model = ModelFeeder(Floor())
     model.tables.set_link(HERE, at(86_400).monotonic)
     model.feed("state", after=86_400, retained=True)
     model.feed("status", after=86_400, retained=True)

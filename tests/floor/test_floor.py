@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
-from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES, topic_filters
-from shoe_daemon.display.table_model import Limits, Link, Message, Table
-from tests.display.table_messages import (
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES, topic_filters
+from shoe_daemon.floor.table import Limits, Link, Message, Table
+from tests.each_case import each_case
+from tests.floor.table_messages import (
     PATIENT,
     ModelFeeder,
     alert,
@@ -25,7 +26,6 @@ from tests.display.table_messages import (
     roads,
     topic,
 )
-from tests.each_case import each_case
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u2028&amp;'
 
@@ -352,7 +352,7 @@ def test_of_the_events_the_latest_are_kept() -> None:
 
 
 def test_long_events_are_fewer() -> None:
-    model = live_model(model=ModelFeeder(FloorModel(limits=Limits(event_bytes=100_000))))
+    model = live_model(model=ModelFeeder(Floor(limits=Limits(event_bytes=100_000))))
     for seq in range(1, 100):
         model.feed("event/cut_card2", event(seq, "cut_card2", x="y" * 20_000))
     assert list(table_of(model).events) == [96, 97, 98, 99]
@@ -362,7 +362,7 @@ def test_long_events_are_fewer() -> None:
 
 
 def test_there_are_no_more_tables_than_allowed() -> None:
-    model = ModelFeeder(FloorModel(limits=Limits(tables=3)))
+    model = ModelFeeder(Floor(limits=Limits(tables=3)))
     for number in range(10):
         model.feed("state", table=f"table-{number}")
     assert len(model.tables) == 3
@@ -377,7 +377,7 @@ def test_a_table_has_no_more_devices_than_allowed() -> None:
 
 
 def test_all_tables_together_are_not_larger_than_allowed() -> None:
-    model = live_model(model=ModelFeeder(FloorModel(limits=Limits(bytes=20_000))))
+    model = live_model(model=ModelFeeder(Floor(limits=Limits(bytes=20_000))))
     for number in range(100):
         model.feed("state", table=f"table-{number}", name="x" * 3000)
     assert len(model.tables) < 8
@@ -388,7 +388,7 @@ def test_all_tables_together_are_not_larger_than_allowed() -> None:
 
 
 def test_what_is_forgotten_makes_room() -> None:
-    model = ModelFeeder(FloorModel(limits=Limits(bytes=20_000, tables=3)))
+    model = ModelFeeder(Floor(limits=Limits(bytes=20_000, tables=3)))
     for number in range(500):
         name = f"table-{number}"
         model.feed("state", table=name, name="x" * 3000)

@@ -18,9 +18,9 @@ import socket
 import ssl
 import time
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
@@ -30,8 +30,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, MqttSettings
-from shoe_daemon.mqtt.timeouts_and_retry_delays import RefusalDelay, Timeouts
+from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, MqttSettings, Timeouts
+from shoe_daemon.retry_and_log_limits import RetryDelay
 
 REFUSED: Final = 0x80
 """Reason codes from this value on are refusals."""
@@ -90,22 +90,31 @@ class PacketTooLarge(UserError):  # noqa: N818 - a message that is not sent, not
     """A message was not sent because the broker would end the connection."""
 
 
-class Disconnected(NamedTuple):
+class ConnectionLost(Exception):  # noqa: N818 - every connection ends so
     """
-    The connection has ended.
+    The connection has ended, or is of no more use.
 
     Attributes:
-        taken_over: Another client has connected with the same id.
         refused: The broker has refused the connection.
         code: The reason code of the broker's DISCONNECT (MQTT 5); None without one.
         closed: The broker has closed the line without a reason.
     """
 
-    reason: str
-    taken_over: bool = False
-    refused: bool = False
-    code: int | None = None
-    closed: bool = False
+    def __init__(
+        self,
+        reason: str,
+        *,
+        refused: bool = False,
+        code: int | None = None,
+        closed: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.refused, self.code, self.closed = refused, code, closed
+
+    @property
+    def taken_over(self) -> bool:
+        """Whether another client has connected with the same id."""
+        return self.code == _SESSION_TAKEN_OVER
 
 
 class Acknowledged(NamedTuple):
@@ -117,17 +126,15 @@ class Acknowledged(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """The broker has answered a subscription; messages that it had queued came before."""
+    """
+    The broker has answered a subscription; messages that it had queued came before.
+
+    Attributes:
+        refusal: Why it has refused it; the connection tries it again. None if it has not.
+    """
 
     topic_filter: str = ""
-    accepted: bool = True
-
-
-class SubscriptionRefused(NamedTuple):
-    """The broker has refused a subscription; the connection tries it again."""
-
-    reason: str
-    topic_filter: str
+    refusal: str | None = None
 
 
 class MessageReceived(NamedTuple):
@@ -140,9 +147,8 @@ class MessageReceived(NamedTuple):
     correlation: bytes | None
 
 
-ConnectionEvent = (
-    Connected | Disconnected | Acknowledged | MessageReceived | Subscribed | SubscriptionRefused
-)
+ConnectionEvent = Connected | Acknowledged | MessageReceived | Subscribed
+Event = TypeVar("Event", bound=ConnectionEvent)
 
 
 class _Subscription(NamedTuple):
@@ -150,7 +156,7 @@ class _Subscription(NamedTuple):
 
     topic_filter: str
     copies: bool
-    delay: RefusalDelay
+    delay: RetryDelay
 
 
 class Connection:
@@ -193,6 +199,7 @@ class Connection:
         self._subscribing: dict[int, _Subscription] = {}
         self._refused: list[_Subscription] = []
         self._is_accepted = False
+        self._lost: ConnectionLost | None = None
 
     def _set_will(self, will: Will) -> None:
         properties = None
@@ -202,7 +209,7 @@ class Connection:
 
     def open(self) -> None:
         """
-        Connect and log in; `poll` returns `Connected` or `Disconnected` later.
+        Connect and log in; `poll` gives `Connected`, or raises, later.
 
         Raises:
             OSError: The broker cannot be reached, or its certificate is not trusted.
@@ -239,7 +246,7 @@ class Connection:
         always. With a session, `retained` of a message is the sender's flag; without one it
         marks a copy that the broker had kept.
         """
-        self._subscribe(_Subscription(topic_filter, copies, RefusalDelay(self._timeouts)))
+        self._subscribe(_Subscription(topic_filter, copies, self._timeouts.refusal_delay()))
 
     def _subscribe(self, wanted: _Subscription) -> None:
         if self._has_session:
@@ -294,12 +301,15 @@ class Connection:
                 )
         return self._client.publish(topic, payload, 1, retain, properties).mid
 
-    def poll(self, timeout_s: float, wakeup: int | None = None) -> list[ConnectionEvent]:
+    def poll(self, timeout_s: float, wakeup: int | None = None) -> Iterator[ConnectionEvent]:
         """
-        Run the network loop once and return the events since the last call.
+        Run the network loop once and give the events since the last call.
 
         Waits for the socket, for the descriptor `wakeup` or for `timeout_s`, at
         most one second.
+
+        Raises:
+            ConnectionLost: After the last event.
         """
         # Before the wait: events of this call must not wait.
         self._client.loop_misc()
@@ -311,9 +321,30 @@ class Connection:
             ready = self._poll.poll(min(timeout_s, _MAX_POLL_S) * 1000)
             if any(descriptor != wakeup for descriptor, _ in ready):
                 self._read_and_write()
-        events = list(self._events)
-        self._events.clear()
-        return events
+        while self._events:
+            yield self._events.popleft()
+        if self._lost is not None:
+            raise self._lost
+        if not self.is_open:
+            raise ConnectionLost(_CLOSED)
+
+    def events(self, timeout_s: float) -> Iterator[ConnectionEvent]:
+        """Give the events of so many seconds; raises as `poll`."""
+        until = time.monotonic() + timeout_s
+        while (left := until - time.monotonic()) > 0:
+            yield from self.poll(left)
+
+    def wait_for(self, kind: type[Event], request: str, timeout_s: float) -> Event:
+        """
+        Return the answer to a request; other events are dropped.
+
+        Raises:
+            ConnectionLost: The connection has ended, or the broker does not answer in time.
+        """
+        for event in self.events(timeout_s):
+            if isinstance(event, kind):
+                return event
+        raise ConnectionLost(f"does not answer {request} within {timeout_s:g} s")
 
     def _register(self, descriptor: int, wakeup: int | None) -> None:
         mask = select.POLLIN | (select.POLLOUT if self._client.want_write() else 0)
@@ -356,7 +387,7 @@ class Connection:
     ) -> None:
         if reason.is_failure:
             text = f"the broker refuses us: {reason}"
-            self._events.append(Disconnected(text, refused=True))
+            self._lost = self._lost or ConnectionLost(text, refused=True)
         else:
             self._is_accepted = True
             receive_maximum = getattr(properties, "ReceiveMaximum", None)
@@ -381,9 +412,7 @@ class Connection:
             text = f"{reason}".lower()
         code = reason.value if flags.is_disconnect_packet_from_server else None
         closed = code is None and reason.value == _UNSPECIFIED_ERROR
-        self._events.append(
-            Disconnected(text, code == _SESSION_TAKEN_OVER, code=code, closed=closed)
-        )
+        self._lost = self._lost or ConnectionLost(text, code=code, closed=closed)
 
     def _on_publish(
         self, _c: object, _u: object, mid: int, reason: ReasonCode, _p: object
@@ -395,12 +424,11 @@ class Connection:
     ) -> None:
         wanted = self._subscribing.pop(mid, None)
         topic_filter = "" if wanted is None else wanted.topic_filter
-        refused = [str(each) for each in reasons if each.is_failure]
-        self._events.extend(SubscriptionRefused(each, topic_filter) for each in refused)
-        if refused and wanted is not None:
-            wanted.delay.refused(time.monotonic())
+        refusal = next((str(each) for each in reasons if each.is_failure), None)
+        if refusal is not None and wanted is not None:
+            wanted.delay.failed(time.monotonic())
             self._refused.append(wanted)
-        self._events.append(Subscribed(topic_filter, not refused))
+        self._events.append(Subscribed(topic_filter, refusal))
 
     def _on_message(self, _c: object, _u: object, message: paho.MQTTMessage) -> None:
         properties = message.properties
