@@ -352,8 +352,7 @@ def _reconcile_finding(  # noqa: PLR0913 - one finding in all its aspects
 ) -> None:
     if alert is not None and alert.data.kind == finding.kind:
         if alert.staff_only and public:
-            face = _face_of(finding)
-            publish_alert(context, alert, finding.detail, slot=finding.slot, card=face)
+            _publish_finding(context, finding, alert)
         return
     if alert is None and _is_known(context, round_, finding):
         return
@@ -368,6 +367,18 @@ def _reconcile_finding(  # noqa: PLR0913 - one finding in all its aspects
     if alert is not None:
         why = "it is part of another irregularity"
         close_alert(context, alert, "continue", why, vanished=True)
+
+
+def _publish_finding(context: TableContext, finding: Finding, alert: OpenAlert) -> None:
+    is_excess = finding.kind is _EXCESS
+    reported = join_alert(context, _EXCESS, "card") if is_excess else None
+    if reported is None:
+        face = _face_of(finding)
+        publish_alert(context, alert, finding.detail, slot=finding.slot, card=face)
+        return
+    reported.key = finding.key
+    why = "it is part of another irregularity"
+    close_alert(context, alert, "continue", why, vanished=True)
 
 
 def _face_of(finding: Finding) -> Card | None:

@@ -176,6 +176,14 @@ class TestOneCause:
         assert dealer.finished()[-1].player.cards == ("AC", "8H")
         assert counted(dealer, "AC") == 1
 
+    def test_reported_by_the_reader_before_hidden_faces_show_it(self) -> None:
+        dealer = Dealer(house(dealing_style=TUCKED))
+        dealer.draw("QS", "P1")
+        dealer.error("overdraw")
+        dealer.deal("B1 KH, P2 9S, B2 AH, P3 6H")
+        dealer.order("reveal")
+        assert dealer.kinds() == ["excess_card"]
+
     def test_carried_it_is_another_card_than_the_next_that_is_withdrawn(self) -> None:
         dealer = self.overdrawn(hidden=False)
         dealer.draw("AC")

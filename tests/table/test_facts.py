@@ -187,6 +187,8 @@ class FoldedRound:
                 return True
             left[None, face] -= count
         aside = Counter(card.face if card.public else None for card in round_.view.excess)
+        if self.corrected:
+            left = Counter({key: left[key] for key in left if key[1] is not None})  # taken away
         return any(count > aside[face] for (_, face), count in left.items())
 
 

@@ -117,9 +117,10 @@ def _disclose_after_round(context: TableContext, slot: Slot, face: Card) -> None
         if not _are_all_copies_out(context, face):
             card = DrawnCard(face, slot, public=True)
             attribute.apply_drawn_card(context, card, joined=True)
-    elif card.face is None:
-        card.face, card.public = face, True
-        last.changed()
+    else:
+        if card.face is None:
+            card.face, card.public = face, True
+            last.changed()
         publish.commit(context, last, disclosed=True)
 
 
