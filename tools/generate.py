@@ -8,12 +8,16 @@ a change there: `make generate`; `make check` calls it with ``--check``.
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from string import Formatter
 from typing import Any, Final
 
 import msgspec
 
+from shoe_daemon.game.irregularities import IrregularityFacts
 from shoe_daemon.table.checks.irregularity import Irregularity
 
 ROOT: Final = Path(__file__).parents[1]
@@ -25,31 +29,53 @@ NOTE: Final = "written by `make generate` from `table/checks`"
 
 def declared() -> list[Irregularity]:
     """
-    Return the irregularities in their order; a new one is the last.
+    Return the irregularities in their order; new ones are the last, by name.
 
     Raises:
         ValueError: A declaration is wrong; the message names its file.
     """
     found = {}
+    others = msgspec.toml.decode(
+        (TABLE / "detail_texts.toml").read_bytes(), type=dict[str, dict[str, str]]
+    )
+    owners = {code: "detail_texts.toml" for texts in others.values() for code in texts}
     for path in sorted((TABLE / "checks").glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "IRREGULARITY":
-                found[path.stem] = _declaration(path, node.value)
-    text = KINDS.read_text(encoding="utf-8")
-    known = [name for name in found if f'"{name}"' in text]
-    return [found[name] for name in (*sorted(known, key=text.index), *(found.keys() - known))]
+                found[path.stem] = _declaration(path, node.value, owners)
+                owners |= dict.fromkeys(found[path.stem].sentences, path.name)
+    known = re.findall(r'= "(\w+)"', KINDS.read_text(encoding="utf-8"))
+    new = sorted(found.keys() - known)
+    return [found[name] for name in (*known, *new) if name in found]
 
 
-def _declaration(path: Path, value: ast.expr | None) -> Irregularity:
+def _declaration(path: Path, value: ast.expr | None, owners: Mapping[str, str]) -> Irregularity:
     keywords = value.keywords if isinstance(value, ast.Call) else []
     try:
         fields = {str(each.arg): ast.literal_eval(each.value) for each in keywords}
         irregularity = msgspec.convert(fields, Irregularity)
+        _check(irregularity, owners)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
     if irregularity.kind != path.stem:
         raise ValueError(f"{path}: its kind is {irregularity.kind}, not that of the file")
     return irregularity
+
+
+def _check(each: Irregularity, owners: Mapping[str, str]) -> None:
+    """Check what the package would fail on at its import; `owners` has the file of each code."""
+    msgspec.convert(_properties(each), IrregularityFacts)
+    for module in each.raised_by:
+        if not (TABLE / f"{module.replace('.', '/')}.py").exists():
+            raise ValueError(f"raised_by: {module}; expected a module of the table")
+    for code, text in each.sentences.items():
+        if code in owners:
+            raise ValueError(
+                f"sentences: {code}; expected a new code, {owners[code]} has this one"
+            )
+        for _, name, _, _ in Formatter().parse(text):
+            if name is not None and not name.isidentifier():
+                raise ValueError(f"sentences: {code}: {{{name}}}; expected the name of a value")
 
 
 def files(found: list[Irregularity]) -> dict[Path, str]:
@@ -100,15 +126,19 @@ CHECKS: Final = (
 '''
 
 
-def _facts(each: Irregularity) -> str:
-    fields: dict[str, Any] = {
+def _properties(each: Irregularity) -> dict[str, Any]:
+    return {
         "severity": each.severity,
         "evidence": each.evidence,
         "text": each.text,
         "requires": each.requires,
         "reportable": each.reportable,
     }
-    return f"\n[{each.kind}]\n" + _toml({name: value for name, value in fields.items() if value})
+
+
+def _facts(each: Irregularity) -> str:
+    fields = {name: value for name, value in _properties(each).items() if value}
+    return f"\n[{each.kind}]\n{_toml(fields)}"
 
 
 def _sentences(each: Irregularity) -> str:

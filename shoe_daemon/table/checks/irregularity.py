@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 
-class Irregularity(Struct, frozen=True, kw_only=True):
+class Irregularity(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     What is fixed of an irregularity; `make generate` writes what follows from it.
 
