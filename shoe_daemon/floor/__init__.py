@@ -1,5 +1,5 @@
 """
-What a subscriber knows of all tables; display, `watch` and `notify` stand on it.
+The tables as a subscriber knows them: the base of display, `watch` and `notify`.
 
 Data goes one way:
 

@@ -1,5 +1,5 @@
 """
-The thread of each lamp: the newest state of the table wins, and nothing waits for a lamp.
+The thread of each lamp: it shows the newest state of the table, and delays no card.
 
 On any failure the device is closed, logged, and opened again after 0.5 to 10 seconds; all
 channels are then switched anew.

@@ -259,14 +259,21 @@ def split_round(context: TableContext, round_: Round, first: DrawnCard) -> None:
     The cards after it are of its coup, and those before it of another.
     """
     place = next(at for at, each in enumerate(round_.drawn) if each is first)
-    moved, round_.drawn = round_.drawn[place:], round_.drawn[:place]
+    moved = [each for each in round_.drawn[place:] if not each.out]
+    round_.drawn = [*round_.drawn[:place], *(each for each in round_.drawn[place:] if each.out)]
     round_.changed()
     lifecycle.abort_round(context, round_, "new_round")
     mark_readers_in_sync(context)
-    following = lifecycle.begin_round(context)
+    following, shoe = lifecycle.begin_round(context), context.state.shoe
+    kept = context.house.reshuffle == "per_shoe"
+    if shoe is not None and not kept:
+        shoe.out += len(moved)
+        following.out_before += len(moved)
     for each in moved:
-        card = DrawnCard(each.face, each.declared, unread=each.unread, tag=each.tag)
-        _count_as_before(card, each)
+        card = DrawnCard(each.face, each.declared, unread=each.unread, seed=True, tag=each.tag)
+        card.checked, card.unsaid = each.checked, each.unsaid
+        if kept:
+            _count_as_before(card, each)
         add_card(context, following, card)
 
 

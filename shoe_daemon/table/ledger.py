@@ -34,6 +34,7 @@ from shoe_daemon.table.table_state import OpenAlert
 from shoe_daemon.table.view import Odd
 
 _EXCESS: Final = IrregularityKind.EXCESS_CARD
+_PART_OF_ANOTHER: Final = "it is part of another irregularity"
 
 MAX_ALERTS: Final = 20
 """Open irregularities of a table; beyond it, the oldest that holds no result is closed."""
@@ -365,8 +366,7 @@ def _reconcile_finding(  # noqa: PLR0913 - one finding in all its aspects
         alert = None
     _open(context, round_, finding, public=public)
     if alert is not None:
-        why = "it is part of another irregularity"
-        close_alert(context, alert, "continue", why, vanished=True)
+        close_alert(context, alert, "continue", _PART_OF_ANOTHER, vanished=True)
 
 
 def _publish_finding(context: TableContext, finding: Finding, alert: OpenAlert) -> None:
@@ -377,8 +377,7 @@ def _publish_finding(context: TableContext, finding: Finding, alert: OpenAlert) 
         publish_alert(context, alert, finding.detail, slot=finding.slot, card=face)
         return
     reported.key = finding.key
-    why = "it is part of another irregularity"
-    close_alert(context, alert, "continue", why, vanished=True)
+    close_alert(context, alert, "continue", _PART_OF_ANOTHER, vanished=True)
 
 
 def _face_of(finding: Finding) -> Card | None:

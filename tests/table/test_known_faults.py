@@ -358,6 +358,28 @@ def test_in_rules_mode_the_coups_after_a_gap_are_rounds_again(
     assert pit.said() == pit.replayed()
 
 
+@pytest.mark.parametrize("before", ["", "P1 4S", "P1 9S"])
+@each_case("coup", ["P1 9S, B1 2H, P2 9S, B2 KD", "P1 9S, B1 9S, P2 2H, B2 KD"])
+def test_of_equal_faces_none_is_guessed_to_begin_a_round(before: str, coup: str) -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.RULES)
+    if before:
+        pit.deal(before, slots=False)
+    pit.gap()
+    pit.deal(coup, slots=False)
+    pit.disclose("P1 9S")
+    assert types(pit.events).count("round_started") == 1
+    assert pit.kinds() == []
+
+
+def test_a_first_card_that_was_missed_is_not_looked_for_among_the_others() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.RULES)
+    pit.gap()
+    pit.deal("B1 2H, P2 9S, B2 KD", slots=False)
+    pit.disclose("P1 9S, B1 2H")
+    assert types(pit.events).count("round_started") == 1
+    assert all(data.partial for data in pit.finished())
+
+
 @pytest.mark.parametrize("slots", [True, False])
 def test_in_rules_mode_cards_after_a_gap_are_never_in_excess(*, slots: bool) -> None:
     pit = SupervisedTable(round_end=RoundEnd.RULES)

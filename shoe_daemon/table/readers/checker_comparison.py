@@ -242,7 +242,7 @@ def _behind_card(context: TableContext, check: CheckerState, place: int) -> Draw
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None:
         return None
-    seeds = sum(card.seed for card in round_.cards[:2])
+    seeds = sum(card.seed for card in round_.cards)
     dealt, back = len(round_.cards) - seeds, len(check.behind) - place
     return round_.cards[-back] if back <= dealt == shoe.out - round_.out_before else None
 

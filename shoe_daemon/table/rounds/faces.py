@@ -54,11 +54,17 @@ def _advance(context: TableContext, round_: Round, edited: DrawnCard | None = No
 
 
 def _later_first_card(round_: Round, face: Card) -> DrawnCard | None:
-    # The cards were drawn without slots: of equal faces, the latest is the one turned over.
-    for card in reversed(round_.cards[1:]):
-        if card.face is face and card.slot is None and card.declared is None:
-            return card
-    return None
+    """
+    Return the card that lies on P1 although another card of this partial round lies there.
+
+    The other one is of a coup before. None if the face does not tell which card is meant.
+    """
+    first = round_.view.spots[0]
+    if first is None or first.face in {None, face}:
+        return None
+    unplaced = (card for card in round_.cards if card.slot is None and card.declared is None)
+    fitting = [card for card in unplaced if card.face is face]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def unread_card_on(round_: Round, slot: Slot | None) -> DrawnCard | None:
