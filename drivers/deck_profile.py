@@ -141,7 +141,7 @@ def profile_differences(
     """
     Return the settings for which a reader may send other codes than the profile has.
 
-    `options` are the `LearnsCodes.code_settings` of the driver.
+    `options` are the `Driver.code_settings`.
     """
     learned, used = {"driver": profile.driver} | profile.options, {"driver": driver, **options}
     return [

@@ -19,7 +19,6 @@ from drivers import (
     Driver,
     ForwardTarget,
     LineSettings,
-    OpensLine,
     check_url,
     find_driver,
     make_driver,
@@ -332,7 +331,7 @@ def _reading(
     about = f"{place}: driver {reader.driver!r}"
     driver = make_driver(kind, options, about, (beside, journal))
     with attempt(), errors_at(place):
-        (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
+        (driver.check_url if driver.opens_line else check_url)(reader.port)
     line = convert_toml(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
     forward = None
     if reader.forward is not None:

@@ -17,7 +17,7 @@ from hypothesis.strategies import characters, text
 from msgspec import Struct
 
 from drivers.angel_eye_ii import AngelOptions
-from drivers.driver_interface import LineSettings
+from drivers.driver import LineSettings
 from shoe_daemon.cli import main
 from shoe_daemon.config import load_config, set_up
 from shoe_daemon.config_sections import (

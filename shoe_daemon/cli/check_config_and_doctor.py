@@ -16,7 +16,7 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from drivers import ForwardTarget, OpensLine, has_line_settings, redact_url
+from drivers import ForwardTarget, has_line_settings, redact_url
 from shoe_daemon.cli.shared_options import PATH, config_option
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
@@ -177,7 +177,7 @@ def _round_end(setup: Setup) -> str:
 
 
 def _reader(reader: Reading) -> Iterator[str]:
-    is_serial = not isinstance(reader.driver, OpensLine) and has_line_settings(reader.port)
+    is_serial = not reader.driver.opens_line and has_line_settings(reader.port)
     settings = f", {reader.line}" if is_serial else ""
     known = maturity_text(reader.driver)
     more = f"; {known}" if known else ""

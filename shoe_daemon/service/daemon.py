@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from drivers import Forward, Frame, FrameKind, Reader, ReaderEnvironment, SharesFrames
+from drivers import Forward, Frame, FrameKind, Reader, ReaderEnvironment
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.config_sections import MetricsSettings
 from shoe_daemon.journal import JournalUnwritable
@@ -213,9 +213,7 @@ class Daemon:
             self._inputs.put((f"{WITNESS_PREFIX}{name}", frame))
 
         def share_frames(reader: str, receive: Callable[[VideoFrame], None]) -> None:
-            driver = drivers[reader]
-            if isinstance(driver, SharesFrames):
-                driver.share_frames(receive)
+            drivers[reader].share_frames(receive)
 
         places, label = (setup.beside, setup.journal), f"{config.site}.{config.table.id}"
         return Witnesses(config.witness, places, label, record, share_frames)

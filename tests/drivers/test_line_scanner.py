@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from drivers.driver_interface import Frame, FrameKind, LineSettings
-from drivers.driver_registry import create_driver
+from drivers.driver import Frame, FrameKind, LineSettings
 from drivers.line_scanner import LineScanner, LineScannerOptions, built_in_codes
+from drivers.registry import create_driver
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, Observation, Unreadable
