@@ -17,8 +17,9 @@ Import from this package only; the modules below it may change (`docs/python.md`
 - `open_transport`, `check_url`, `has_line_settings`, `LineError`, `EndOfCaptureError`: lines.
 - `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
 - `Reader`, `ReaderEnvironment`, `Counts`: the thread that keeps a line open.
-- `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`: video for witnesses; `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds;
-  `ClipWriter`, `Clip`, `clip_names`, `describe_clip`, `is_playable`, `find_unfinished`: clips.
+- `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`: video for witnesses;
+  `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds; `ClipWriter`,
+  `Clip`, `clip_names`, `describe_clip`, `is_playable`, `find_unfinished`: clips.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
