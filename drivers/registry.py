@@ -26,6 +26,7 @@ from drivers.driver import Driver, LineSettings
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.table.observations import Signal
+from shoe_daemon.toml_validation import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -115,7 +116,9 @@ def _entry(name: str) -> EntryPoint:
     # A driver may be installed twice, as a wheel and as a source folder.
     found = {entry.value: entry for entry in _installed(tuple(sys.path)).select(name=name)}
     if not found:
-        raise UserError(f"no driver {name!r}; there are: {', '.join(driver_names()) or 'none'}")
+        names = driver_names()
+        advice = did_you_mean(name, names)
+        raise UserError(f"no driver {name!r}; there are: {', '.join(names) or 'none'}{advice}")
     if len(found) > 1:
         raise UserError(f"two drivers {name!r}: {' and '.join(sorted(found))}")
     return next(iter(found.values()))

@@ -58,7 +58,7 @@ def check_config(file: Path) -> None:
     """
     Check a configuration and everything that it names, and say what it means.
 
-    Exits with 2 and one line at the first thing wrong; nothing is opened for
+    Exits with 2 and a line for each thing that is wrong; nothing is opened for
     writing.
     """
     if is_display(file):

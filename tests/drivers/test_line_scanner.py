@@ -292,7 +292,7 @@ class TestTables:
         ("text", "message"),
         [
             ('"17" = "5X"', r"deck.toml: 17: '5X'; expected a card, such as 'AS' or '10H'$"),
-            ('"17" = 4', r"deck.toml: 17: 4; expected str, got int$"),
+            ('"17" = 4', r"deck.toml: 17: 4; expected a text, got a whole number$"),
             ('" " = "4S"', r"deck.toml: ' ': expected a code of ASCII characters$"),
             ('"17" "4S"', r"deck.toml: .*; expected a table of codes and cards in TOML$"),
             (None, r"deck.toml: cannot be read: No such file or directory; expected a table"),
