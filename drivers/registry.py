@@ -125,7 +125,6 @@ def _entry(name: str) -> EntryPoint:
 
 
 _SIGNALS: Final = f"a tuple of signals: {', '.join(sorted(Signal))}"
-_LINE: Final = "drivers.LineSettings(...)"
 _BASE_CLASS: Final = (
     "expected a subclass of drivers.Driver, which replaced the protocols of earlier versions: "
     "see docs/write-a-driver.md, A driver of an earlier version"
@@ -212,7 +211,7 @@ def _problem(driver: Driver) -> str | None:
         return f"signals: {signals!r}; expected {_SIGNALS}"
     line: Any = driver.line
     if not isinstance(line, LineSettings):
-        return f"line: {line!r}; expected {_LINE}"
+        return f"line: {line!r}; expected drivers.LineSettings(...)"
     decoder = driver.decoder()
     for part in ("feed", "reset"):
         if not callable(getattr(decoder, part, None)):

@@ -26,7 +26,7 @@ def errors_at(place: str) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        text = "\n".join(f"{place}: {line}" for line in str(error).split("\n"))
+        text = f"{place}: {error}".replace("\n", f"\n{place}: ")
         raise type(error)(text, exit_status=error.exit_status) from error
 
 

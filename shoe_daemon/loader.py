@@ -6,7 +6,7 @@ are found at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -41,33 +41,17 @@ class Loader:
         self.faults: list[str] = []
         self._errors: list[str] = []
 
-    @contextmanager
-    def check(self) -> Iterator[None]:
+    def check(self) -> AbstractContextManager[None]:
         """Keep an error for `error`."""
-        try:
-            yield
-        except UserError as error:
-            self._errors.append(str(error))
+        return _noted(UserError, self._errors, active=True)
 
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
+    def attempt(self) -> AbstractContextManager[None]:
         """Note a missing credential of the service, while a person inspects."""
-        try:
-            yield
-        except MissingCredentialError as error:
-            if not self.inspecting:
-                raise
-            self.notes.append(str(error))
+        return _noted(MissingCredentialError, self.notes, active=self.inspecting)
 
-    @contextmanager
-    def tolerate(self) -> Iterator[None]:
+    def tolerate(self) -> AbstractContextManager[None]:
         """Note a fault, while the program starts."""
-        try:
-            yield
-        except UserError as error:
-            if not self.serving:
-                raise
-            self.faults.append(str(error))
+        return _noted(UserError, self.faults, active=self.serving)
 
     def take(self, make: Callable[P, T], *args: P.args, **more: P.kwargs) -> T | None:
         """Return what a function returns; None after an error, which is kept for `error`."""
@@ -81,6 +65,25 @@ class Loader:
     def error(self) -> UserError | None:
         """All errors, each on a line; None if there are none."""
         return UserError("\n".join(dict.fromkeys(self._errors))) if self._errors else None
+
+
+@contextmanager
+def _noted(kind: type[UserError], messages: list[str], *, active: bool) -> Iterator[None]:
+    """Add an error to messages; if not `active` it remains an error."""
+    try:
+        yield
+    except kind as error:
+        if not active:
+            raise
+        messages.append(str(error))
+
+
+def has_section(path: Path, name: str) -> bool:
+    """Return whether a file has a section; False for an unreadable file."""
+    try:
+        return name in read_toml(path, "a configuration")
+    except UserError:
+        return False
 
 
 def load_config_file(path: Path, what: str, kind: type[T], set_up: Callable[[T], U]) -> U:

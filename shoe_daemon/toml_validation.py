@@ -244,8 +244,8 @@ def _limit(value: Any, info: inspect.Type) -> str:  # noqa: ANN401 - of a file
         case inspect.VarTupleType(_, least, most) | inspect.ListType(_, least, most):
             return f"a list of {_length(value, least, most)}"
         case inspect.StrType(least, most, pattern):
-            if limit := _length(value, least, most):
-                return "some text" if limit == "at least 1" else f"{limit} characters"
+            if length := _length(value, least, most):
+                return "some text" if length == "at least 1" else f"{length} characters"
             return "small letters, digits and hyphens" if pattern == _NAME else f"{pattern}"
     return ""
 

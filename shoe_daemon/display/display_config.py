@@ -27,7 +27,7 @@ from shoe_daemon.loader import Loader, load_config_file
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
-from shoe_daemon.toml_validation import Name, did_you_mean, read_toml
+from shoe_daemon.toml_validation import Name, did_you_mean
 
 _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
@@ -350,14 +350,6 @@ class DisplaySetup(Struct, frozen=True):
     def refuses_pins(self) -> bool:
         """True if PINs would go over a network without TLS, and that is not allowed."""
         return self.commanding.is_plain and not self.config.display.orders.allow_plain_pins
-
-
-def is_display(path: Path) -> bool:
-    """Return whether a file is a display's configuration; False for an unreadable file."""
-    try:
-        return "display" in read_toml(path, "a configuration")
-    except UserError:
-        return False
 
 
 def load_display(path: Path, *, inspecting: bool = False, serving: bool = False) -> DisplaySetup:

@@ -21,7 +21,7 @@ from shoe_daemon.loader import Loader, load_config_file
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
-from shoe_daemon.toml_validation import Name, read_toml
+from shoe_daemon.toml_validation import Name
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
@@ -166,14 +166,6 @@ class NotifySetup(Struct, frozen=True):
     folder: Path
     state_file: Path
     notes: tuple[str, ...] = ()
-
-
-def is_notify(path: Path) -> bool:
-    """Return whether a file is a configuration of `notify`; False for an unreadable file."""
-    try:
-        return "notify" in read_toml(path, "a configuration")
-    except UserError:
-        return False
 
 
 def load_notify(path: Path, *, inspecting: bool = False, serving: bool = False) -> NotifySetup:
