@@ -218,7 +218,6 @@ class Core:
         """Journal this start: its configuration, and the gap before it."""
         config, setup = self._setup.config, self._setup
         self._clock_left_us = self.clock.difference_us()
-        recorded = {each.id: each.driver.recorded_options for each in setup.readers}
         session = Session(
             site=config.site,
             table=config.table.id,
@@ -230,9 +229,9 @@ class Core:
                     each.id,
                     each.driver,
                     driver_version(each.driver),
-                    each.options if (own := recorded.get(each.id)) is None else own,
+                    each.options if (own := reading.driver.recorded_options) is None else own,
                 )
-                for each in config.reader
+                for each, reading in zip(config.reader, setup.readers, strict=True)
             ),
             rulings=policy_to_mapping(setup.policy),
             # The log needs the rules in force, not their history.
