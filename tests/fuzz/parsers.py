@@ -31,6 +31,7 @@ from shoe_daemon.journal.journal_reader import fold_table, open_read_only
 from shoe_daemon.journal.journal_summary import summarise
 from shoe_daemon.journal.signatures import check_signatures
 from shoe_daemon.journal.verify import verify
+from shoe_daemon.loader import Loader
 from shoe_daemon.mqtt.certificate_alerts import not_after
 from shoe_daemon.mqtt.commands import IncomingCommand, parse_command
 from shoe_daemon.table.table import Table, replay
@@ -123,7 +124,10 @@ def _config(data: bytes) -> str:
     except (UnicodeDecodeError, ValueError) as error:
         return type(error).__name__
     config = convert_toml(Config, mapping, "table.toml")
-    check_sections(config)
+    loader = Loader(Path())
+    check_sections(config, loader)
+    if loader.error is not None:
+        raise loader.error
     for reader in config.reader:
         convert_toml(find_driver(reader.driver).options_type, reader.options, "options")
     return f"valid, {len(config.reader)} readers"
