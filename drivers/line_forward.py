@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 import structlog
 from msgspec import Struct
 
-from drivers.driver_interface import LineSettings
+from drivers.driver import LineSettings
 from drivers.transport import LineError, SerialLine, keep_alive
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.retry_and_log_limits import LoggedFailure, LogRateLimit, RetryDelay

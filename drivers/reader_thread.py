@@ -20,7 +20,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.driver_interface import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
+from drivers.driver import Driver, Frame, FrameKind, LineSettings, Transport
 from drivers.transport import (
     EndOfCaptureError,
     LineError,
@@ -37,9 +37,6 @@ _SINK_RETRY_S: Final = 0.5
 _GOOD_LINE_S: Final = 5.0
 """A line that closes sooner after its opening is refused: its bytes are the words of a device
 server, and the waits go on growing."""
-
-_HUNG_AFTER_S: Final = 30.0
-"""Opening a line takes less, even if it waits for a name server."""
 
 _log = structlog.get_logger(__name__)
 
@@ -131,7 +128,7 @@ class Reader:
         self.counts = Counts()
         self.ages = Ages()
         self.last_loop = environment.clock()
-        self.hung_after_s: float = getattr(driver, "hung_after_s", _HUNG_AFTER_S)
+        self.hung_after_s = driver.hung_after_s
         self.busy = False
         self.blocked_since: float | None = None
         self.detail = "not opened yet"
@@ -204,7 +201,7 @@ class Reader:
             transport.close()
 
     def _open_line(self) -> Transport:
-        if isinstance(self._driver, OpensLine):
+        if self._driver.opens_line:
             return self._driver.open_line(self.url)
         return self._environment.open_line(self.url, self._line)
 

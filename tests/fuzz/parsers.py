@@ -31,6 +31,7 @@ from shoe_daemon.journal.journal_reader import fold_table, open_read_only
 from shoe_daemon.journal.journal_summary import summarise
 from shoe_daemon.journal.signatures import check_signatures
 from shoe_daemon.journal.verify import verify
+from shoe_daemon.loader import Loader
 from shoe_daemon.mqtt.certificate_alerts import not_after
 from shoe_daemon.mqtt.commands import IncomingCommand, parse_command
 from shoe_daemon.table.table import Table, replay
@@ -123,7 +124,10 @@ def _config(data: bytes) -> str:
     except (UnicodeDecodeError, ValueError) as error:
         return type(error).__name__
     config = convert_toml(Config, mapping, "table.toml")
-    check_sections(config)
+    loader = Loader(Path())
+    check_sections(config, loader)
+    if loader.error is not None:
+        raise loader.error
     for reader in config.reader:
         convert_toml(find_driver(reader.driver).options_type, reader.options, "options")
     return f"valid, {len(config.reader)} readers"
@@ -232,5 +236,7 @@ def outcome(name: str, data: bytes) -> str:
         return PARSERS[name](data)
     except UserError as error:
         text = str(error)
-    assert "\n" not in text, "an error is one line"
+    lines = text.split("\n")
+    # A configuration's errors are a line each, after the place.
+    assert len(lines) == 1 or all(": " in line for line in lines), "an error is one line"
     return f"rejected: {text}"

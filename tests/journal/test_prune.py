@@ -13,7 +13,7 @@ import pytest
 import structlog
 from click.testing import CliRunner, Result
 
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.config_sections import JournalSettings

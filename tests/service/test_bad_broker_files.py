@@ -321,7 +321,7 @@ def test_wrong_signing_keys(tmp_path: Path, run: Run, shoe: Shoe, kind: str) -> 
             ("", "operators.toml: operator: missing"),
             ("what?", "expected operators in TOML"),
             ('{"operator": []}', "expected operators in TOML"),
-            ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator.0.role: unknown key"),
+            ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator 1: role: unknown key"),
             ('[[operator]]\nname = "Maria"\npin = "4711"', "operator.0.pin: no argon2 hash"),
         ],
         3,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from drivers import Reader, ReaderEnvironment
-from drivers.driver_interface import Frame, FrameKind, LineSettings, Transport
+from drivers.driver import Frame, FrameKind, LineSettings, Transport
 from drivers.transport import LineError
 from shoe_daemon.config import load_config, set_up
 from shoe_daemon.config_sections import Config, JournalSettings

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from drivers import Frame, FrameKind, SharesFrames
+from drivers import Frame, FrameKind
 from shoe_daemon.journal.clip_records import WITNESS_PREFIX, is_witness
 from shoe_daemon.service.parts.part import Part, Surroundings
 from shoe_daemon.table import (
@@ -49,9 +49,7 @@ def make(daemon: Surroundings) -> Part | None:
         daemon.put(f"{WITNESS_PREFIX}{name}", frame)
 
     def share_frames(reader: str, receive: Callable[[VideoFrame], None]) -> None:
-        driver = drivers[reader]
-        if isinstance(driver, SharesFrames):
-            driver.share_frames(receive)
+        drivers[reader].share_frames(receive)
 
     places = (daemon.setup.beside, daemon.setup.journal)
     label = f"{config.site}.{config.table.id}"

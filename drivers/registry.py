@@ -16,16 +16,17 @@ from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import fields
 
-from drivers.driver_interface import Driver, LineSettings, NamesFiles
+from drivers.driver import Driver, LineSettings
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.table.observations import Signal
+from shoe_daemon.toml_validation import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -82,7 +83,9 @@ def find_driver(name: str) -> type[Driver]:
         kind = attrgetter(attribute)(import_module(module))
     except Exception as error:
         # A driver of another author may raise anything.
-        raise UserError(f"{place} cannot be loaded: {error}") from error
+        is_old = isinstance(error, ImportError) and (error.name or "").startswith("drivers")
+        advice = f"; {_BASE_CLASS}" if is_old else ""
+        raise UserError(f"{place} cannot be loaded: {error}{advice}") from error
     return check_class(kind, place)
 
 
@@ -113,14 +116,20 @@ def _entry(name: str) -> EntryPoint:
     # A driver may be installed twice, as a wheel and as a source folder.
     found = {entry.value: entry for entry in _installed(tuple(sys.path)).select(name=name)}
     if not found:
-        raise UserError(f"no driver {name!r}; there are: {', '.join(driver_names()) or 'none'}")
+        names = driver_names()
+        advice = did_you_mean(name, names)
+        raise UserError(f"no driver {name!r}; there are: {', '.join(names) or 'none'}{advice}")
     if len(found) > 1:
         raise UserError(f"two drivers {name!r}: {' and '.join(sorted(found))}")
     return next(iter(found.values()))
 
 
 _SIGNALS: Final = f"a tuple of signals: {', '.join(sorted(Signal))}"
-_OPENS_LINE_PARTS: Final = ("look", "check_url", "open_line")
+_BASE_CLASS: Final = (
+    "expected a subclass of drivers.Driver, which replaced the protocols of earlier versions: "
+    "see docs/write-a-driver.md, A driver of an earlier version"
+)
+_OWN_LINE: Final = ("look", "check_url", "open_line")
 
 
 def check_class(kind: object, place: str) -> type[Driver]:
@@ -132,34 +141,30 @@ def check_class(kind: object, place: str) -> type[Driver]:
     """
     if not isinstance(kind, type):
         raise UserError(f"{place}: {kind!r}; expected a class")
+    if not issubclass(kind, Driver):
+        raise UserError(f"{place}: class {kind.__name__}; {_BASE_CLASS}")
     for problem in _class_problems(kind):
         raise UserError(f"{place}: {problem}")
-    return cast("type[Driver]", kind)
+    return kind
 
 
-def _class_problems(kind: type) -> Iterator[str]:
-    name, line = getattr(kind, "name", None), getattr(kind, "line", None)
+def _class_problems(kind: type[Driver]) -> Iterator[str]:
+    name: Any = getattr(kind, "name", None)
     if not (isinstance(name, str) and name):
-        yield f"name: {_repr_of(kind, 'name')}; expected a text, such as 'my-reader'"
-    if not isinstance(line, LineSettings | property):
-        shown = _repr_of(kind, "line")
-        yield f"line: {shown}; expected drivers.driver_interface.LineSettings(...)"
+        yield f"name: {name!r}; expected a text, such as 'my-reader'"
     yield from _options_problems(kind)
-    if not hasattr(kind, "signals"):
-        yield f"signals: missing; expected {_SIGNALS}"
-    if not callable(getattr(kind, "decoder", None)):
-        yield f"decoder: {_repr_of(kind, 'decoder')}; expected a method"
-    has = [part for part in _OPENS_LINE_PARTS if hasattr(kind, part)]
-    for part in _OPENS_LINE_PARTS if has else ():
-        if part not in has:
-            yield f"{part}: missing; expected beside {has[0]} (drivers.driver_interface.OpensLine)"
+    if kind.decoder is Driver.decoder:
+        yield "decoder: missing; expected a method"
+    own = [part for part in _OWN_LINE if vars(Driver)[part] is not getattr(kind, part)]
+    for part in _OWN_LINE if own else ():
+        if part not in own:
+            yield f"{part}: missing; expected beside {own[0]}"
 
 
-def _options_problems(kind: type) -> Iterator[str]:
-    options: Any = getattr(kind, "options_type", None)
+def _options_problems(kind: type[Driver]) -> Iterator[str]:
+    options: Any = kind.options_type
     if not (isinstance(options, type) and issubclass(options, Struct)):
-        shown = _repr_of(kind, "options_type")
-        yield f"options_type: {shown}; expected a subclass of msgspec.Struct"
+        yield f"options_type: {options!r}; expected a subclass of msgspec.Struct"
         return
     if not options.__struct_config__.forbid_unknown_fields:
         yield f"options_type: {options.__name__}; expected forbid_unknown_fields=True"
@@ -186,7 +191,7 @@ def make_driver(
     """
     try:
         driver = kind(options)
-        if files is not None and isinstance(driver, NamesFiles):
+        if files is not None:
             driver = driver.beside(*files)
         problem = _problem(driver)
     except UserError:
@@ -206,13 +211,9 @@ def _problem(driver: Driver) -> str | None:
         return f"signals: {signals!r}; expected {_SIGNALS}"
     line: Any = driver.line
     if not isinstance(line, LineSettings):
-        return f"line: {line!r}; expected drivers.driver_interface.LineSettings(...)"
+        return f"line: {line!r}; expected drivers.LineSettings(...)"
     decoder = driver.decoder()
     for part in ("feed", "reset"):
         if not callable(getattr(decoder, part, None)):
             return f"decoder(): {type(decoder).__name__} without {part}; expected a method"
     return None
-
-
-def _repr_of(kind: type, part: str) -> str:
-    return repr(getattr(kind, part)) if hasattr(kind, part) else "missing"
