@@ -5,6 +5,7 @@
 #             `make test-all` every promise at full volume
 # make test-machine   the packages on a virtual machine: 20 to 40 minutes on two processors
 # make golden compare the output for fixed inputs; `make golden-write` writes the expected output
+# make generate  the files that follow from a declaration, such as an irregularity's
 # make check  lint, format, types, and which room imports which
 # make lock   requirements-dev.lock anew from pyproject.toml
 # make wheel  dist/: the Python package alone
@@ -20,7 +21,7 @@ PYTHON ?=
 BIN := .venv/bin
 CODE := $(wildcard shoe_daemon drivers calibration bench examples tests tools)
 
-.PHONY: venv run run-camera test test-fast test-all check wheel deb lock clean distclean
+.PHONY: venv run run-camera test test-fast test-all check generate wheel deb lock clean distclean
 .DELETE_ON_ERROR:
 
 # Bytecode is kept, whatever the shell says: the packages come without it, and the demo and the
@@ -89,6 +90,11 @@ check: venv
 	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m tools.check_import_cycles_and_purity
+	$(BIN)/python -m tools.generate --check
+
+generate: venv # what follows from the irregularities and the messages
+	$(BIN)/python -m tools.generate
+	$(BIN)/shoe-daemon schema --out docs/schema
 
 wheel: venv
 	$(BIN)/hatchling build -t wheel -d dist

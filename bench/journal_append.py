@@ -19,7 +19,7 @@ from pathlib import Path
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step, StoredEvent
 from shoe_daemon.table import CardDealt, CardDrawn, Event, EventData, RoundStarted
-from shoe_daemon.table.rounds.next_card import FIRST_FOUR_DUE
+from shoe_daemon.table.next_card import FIRST_FOUR_DUE
 
 AT = "2026-11-21T09:34:46.120Z"
 SITE, TABLE = "casino", "table-7"

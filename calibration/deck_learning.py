@@ -70,7 +70,7 @@ class ScannedDeck(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     Attributes:
         version: Of this form.
         driver: Name of the driver.
-        options: Its `LearnsCodes.code_settings`.
+        options: Its `Driver.code_settings`.
         decks: Number of decks.
         order: As for `deck_order`.
         scans: The code of each card, in that order.

@@ -20,11 +20,9 @@ from drivers import (
     Driver,
     Frame,
     FrameKind,
-    LearnsCodes,
     LineError,
     LineSettings,
     Mark,
-    OpensLine,
     Transport,
     load_capture,
     open_transport,
@@ -53,7 +51,7 @@ class Scan(Struct, frozen=True, kw_only=True):
 
     Attributes:
         port: The line, or a capture.
-        driver: A `LearnsCodes`, without its table.
+        driver: One that learns codes, without its table.
         line: Settings of the line.
         stopping: Ends the scanning.
         terminal: Where a person types ``u`` to take the last card back, ``stop`` to end.
@@ -76,7 +74,7 @@ class Scan(Struct, frozen=True, kw_only=True):
 
     def open(self) -> Transport:
         """Open the line; raise a `LineError` if it cannot be opened now."""
-        if isinstance(self.driver, OpensLine):
+        if self.driver.opens_line:
             return self.driver.open_line(self.port)
         return open_transport(self.port, self.line)
 
@@ -125,7 +123,7 @@ class _Scanner:
 
     def __init__(self, scan: Scan, scanning: _Scanning, changed: Callable[[], None]) -> None:
         driver = scan.driver
-        if not isinstance(driver, LearnsCodes):
+        if not driver.learns_codes:
             raise UserError(
                 f"driver {driver.name!r} has no table of codes: its reader names the cards"
             )

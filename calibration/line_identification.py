@@ -38,7 +38,6 @@ from drivers import (
     LineError,
     LineSettings,
     Mark,
-    RecognisesFrames,
     driver_names,
     find_driver,
     load_capture,
@@ -143,10 +142,9 @@ def likely_candidates() -> list[Candidate]:
         # A driver of another author may be broken.
         with contextlib.suppress(UserError, ValidationError):
             kind, place = find_driver(name), f"driver {name!r}"
-            if hasattr(kind, "open_line"):
+            if kind.opens_line:
                 continue
-            options: tuple[dict[str, Any], ...] = getattr(kind, "likely_options", ({},))
-            settings = [(convert(each, kind.options_type), each) for each in options]
+            settings = [(convert(each, kind.options_type), each) for each in kind.likely_options]
             found += [Candidate(make_driver(kind, own, place), each) for own, each in settings]
     return found
 
@@ -246,9 +244,7 @@ class _Score:
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
         self.frames = self.repeats = self.understood = 0
-        driver = candidate.driver
-        self._recognises = driver.recognises if isinstance(driver, RecognisesFrames) else None
-        self._decoder = driver.decoder()
+        self._decoder = candidate.driver.decoder()
         self._is_broken = False
 
     def receive(self, data: bytes, now: float) -> None:
@@ -274,8 +270,9 @@ class _Score:
     def _is_evidence(self, frame: Frame) -> bool:
         if not frame.raw or any(isinstance(each, Gap) for each in frame.observations):
             return False
-        if self._recognises is not None:
-            return self._recognises(frame.raw)
+        is_known = self.candidate.driver.recognises(frame.raw)
+        if is_known is not None:
+            return is_known
         is_unread = any(isinstance(each, Unreadable) for each in frame.observations)
         return bool(frame.observations) and not is_unread
 

@@ -40,9 +40,6 @@ SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 MIN_VALID_FRAMES: Final = 6
 """Valid frames, without repeats, that prove a speed."""
 
-USUAL_FRAME_BYTES: Final = 8
-"""Length of a frame, unless a driver names another in `frame_bytes`."""
-
 MAX_UNDECODED_FRAMES: Final = 2
 """So many frames of bytes without a frame, and the next speed is tried."""
 
@@ -173,7 +170,7 @@ def listen(
     speeds = speeds_of(port, driver.line.baudrate)
     has_speeds, name, received = len(speeds) > 1, stable_name(port), 0
     end = time.monotonic() + seconds
-    max_undecoded = MAX_UNDECODED_FRAMES * getattr(driver, "frame_bytes", USUAL_FRAME_BYTES)
+    max_undecoded = MAX_UNDECODED_FRAMES * driver.frame_bytes
     for speed in cycle(speeds):
         echo(f"listening at {speed} bit/s" if has_speeds else "listening")
         log, is_garbage = ByteLog(driver), False

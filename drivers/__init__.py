@@ -5,25 +5,21 @@ Import from this package only; the modules below it may change (`docs/python.md`
 `docs/write-a-driver.md` explains the interface). Every name is loaded at its first use:
 `import drivers` loads neither pyserial nor OpenCV.
 
-- `Driver`, `Decoder`, `Frame`, `FrameKind`, `LineSettings`, `Maturity`: the interface of a
-  driver.
-- `LearnsCodes`, `DeckProfile`, `load_deck_profile`, `table_hash`, `missing_cards`,
-  `profile_differences`, `PART_SUFFIX`: tables of codes and cards; `RecognisesFrames`: a driver
-  without a checksum.
-- `Transport`, `OpensLine`, `NamesFiles`, `RecordsOptions`, `StoresEvidence`: the interface of a
-  driver that opens its own kind of line, or names files.
+- `Driver`: the base class of all drivers; `Decoder`, `Frame`, `FrameKind`, `LineSettings`,
+  `Maturity`, `NoOptions`, `Transport`: its parts.
+- `DeckProfile`, `load_deck_profile`, `table_hash`, `missing_cards`, `profile_differences`,
+  `PART_SUFFIX`: tables of codes and cards.
 - `create_driver`, `find_driver`, `driver_names`, `driver_version`, `replacement_of`: drivers by
   name; `make_driver`: a driver with checked options.
 - `load_capture`, `read_capture`, `write_capture`, `write_hex`, `Capture`, `CaptureLine`, `Mark`,
   `CaptureWriter`: capture files; `observations_of`, `frames_of`: their decoding.
-- `AnonymisesCards`, `AnonymisesOptions`, `Anonymiser`, `blank`, `random_permutation`: captures
-  with other cards.
+- `Anonymiser`, `blank`, `random_permutation`: captures with other cards.
 - `open_transport`, `check_url`, `has_line_settings`, `LineError`, `EndOfCaptureError`: lines.
 - `load_gpiod`, `gpio_errors`, `find_free_lines`, `check_gpiod`: lines of GPIO chips, for lamps.
 - `Reader`, `ReaderEnvironment`, `Counts`: the thread that keeps a line open.
-- `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`, `SharesFrames`: video for
-  witnesses; `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds;
-  `ClipWriter`, `Clip`, `clip_names`, `describe_clip`, `is_playable`, `find_unfinished`: clips.
+- `open_video`, `check_video`, `CaptureThread`, `VideoFrame`, `Image`: video for witnesses;
+  `VideoRing`, `Picture`, `MAX_RING_BYTES`, `encode_picture`: its last seconds; `ClipWriter`,
+  `Clip`, `clip_names`, `describe_clip`, `is_playable`, `find_unfinished`: clips.
 - `Forward`, `ForwardTarget`: copies of a line for other programs.
 - `redact_url`, `raised_at`: texts without passwords, and where a decoder raised.
 
@@ -76,26 +72,20 @@ if TYPE_CHECKING:
         profile_differences,
         table_hash,
     )
-    from drivers.driver_interface import (
-        AnonymisesCards,
-        AnonymisesOptions,
+    from drivers.driver import (
         Decoder,
         Driver,
         Frame,
         FrameKind,
-        LearnsCodes,
         LineSettings,
         Maturity,
-        NamesFiles,
-        OpensLine,
-        RecognisesFrames,
-        RecordsOptions,
-        SharesFrames,
-        StoresEvidence,
+        NoOptions,
         Transport,
-        TypesCodes,
     )
-    from drivers.driver_registry import (
+    from drivers.gpio_line import check_gpiod, find_free_lines, gpio_errors, load_gpiod
+    from drivers.line_forward import Forward, ForwardTarget
+    from drivers.reader_thread import Counts, Reader, ReaderEnvironment
+    from drivers.registry import (
         create_driver,
         driver_names,
         driver_version,
@@ -103,9 +93,6 @@ if TYPE_CHECKING:
         make_driver,
         replacement_of,
     )
-    from drivers.gpio_line import check_gpiod, find_free_lines, gpio_errors, load_gpiod
-    from drivers.line_forward import Forward, ForwardTarget
-    from drivers.reader_thread import Counts, Reader, ReaderEnvironment
     from drivers.transport import (
         EndOfCaptureError,
         LineError,
@@ -122,8 +109,6 @@ __all__ = [
     "PART_SUFFIX",
     "TEXT_SUFFIXES",
     "Anonymiser",
-    "AnonymisesCards",
-    "AnonymisesOptions",
     "Capture",
     "CaptureLine",
     "CaptureThread",
@@ -140,22 +125,15 @@ __all__ = [
     "Frame",
     "FrameKind",
     "Image",
-    "LearnsCodes",
     "LineError",
     "LineSettings",
     "Mark",
     "Maturity",
-    "NamesFiles",
-    "OpensLine",
+    "NoOptions",
     "Picture",
     "Reader",
     "ReaderEnvironment",
-    "RecognisesFrames",
-    "RecordsOptions",
-    "SharesFrames",
-    "StoresEvidence",
     "Transport",
-    "TypesCodes",
     "VideoFrame",
     "VideoRing",
     "blank",
@@ -210,12 +188,10 @@ _NAMES_BY_MODULE: Final = {
     "deck_profile": """
         PART_SUFFIX DeckProfile load_deck_profile missing_cards profile_differences table_hash
     """,
-    "driver_interface": """
-        AnonymisesCards AnonymisesOptions Decoder Driver Frame FrameKind LearnsCodes
-        LineSettings Maturity NamesFiles OpensLine RecognisesFrames RecordsOptions
-        SharesFrames StoresEvidence Transport TypesCodes
+    "driver": """
+        Decoder Driver Frame FrameKind LineSettings Maturity NoOptions Transport
     """,
-    "driver_registry": """
+    "registry": """
         create_driver driver_names driver_version find_driver make_driver replacement_of
     """,
     "gpio_line": "check_gpiod find_free_lines gpio_errors load_gpiod",

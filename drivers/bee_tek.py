@@ -22,10 +22,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
-from msgspec import Struct
-
 from drivers.capture_file_and_anonymising import blank
-from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from drivers.driver import Decoder, Driver, Frame, FrameKind, LineSettings, Maturity
 from drivers.text_lines_and_card_tables import (
     LOST,
     UNPRINTABLE,
@@ -55,10 +53,6 @@ _MARKS: Final = re.compile(rb"[<>\[\]:]")
 """A part of a token: noise that has one may have been a card."""
 
 _BURN: Final = "burn"
-
-
-class BeeTekOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The driver ``bee-tek`` has no options."""
 
 
 class _Meaning(NamedTuple):
@@ -132,7 +126,7 @@ def _alarm(value: str) -> _Meaning:
     return _Meaning((DeviceError(cause=cause, code=code or None, text=text or None),))
 
 
-class BeeTek:
+class BeeTek(Driver):
     """The driver ``bee-tek``."""
 
     name: ClassVar[str] = "bee-tek"
@@ -141,10 +135,6 @@ class BeeTek:
     frame_bytes: ClassVar[int] = 20
     maturity: ClassVar[Maturity] = Maturity.DOCUMENTED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedBeeTek"
-    options_type: ClassVar[type[Struct]] = BeeTekOptions
-
-    def __init__(self, options: Struct | None = None) -> None:
-        self.options = BeeTekOptions() if options is None else options
 
     def decoder(self) -> Decoder:
         """Return a new decoder."""

@@ -28,7 +28,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct, field
 
-from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from drivers.driver import Decoder, Driver, Frame, FrameKind, LineSettings, Maturity
 from drivers.text_lines_and_card_tables import noise
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
@@ -211,16 +211,14 @@ class ButtonsDecoder:
         return Frame(raw, FrameKind.FRAME, (meaning,), now)
 
 
-class Buttons:
+class Buttons(Driver):
     """The driver ``buttons``."""
 
     name: ClassVar[str] = "buttons"
     line: ClassVar[LineSettings] = LineSettings(baudrate=9600)
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     options_type: ClassVar[type[Struct]] = ButtonsOptions
-
-    def __init__(self, options: ButtonsOptions | None = None) -> None:
-        self.options = options or ButtonsOptions()
+    options: ButtonsOptions
 
     @property
     def signals(self) -> tuple[Signal, ...]:

@@ -38,7 +38,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.driver_interface import AnonymisesCards, Driver, Frame, FrameKind
+from drivers.driver import Driver, Frame, FrameKind
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Tick
@@ -389,7 +389,7 @@ class Anonymiser:
     """
 
     def __init__(self, driver: Driver, permutation: Mapping[Card, Card]) -> None:
-        if not isinstance(driver, AnonymisesCards):
+        if not driver.anonymises:
             what = f"driver {driver.name!r} cannot replace the cards in its bytes"
             raise UserError(f"--anonymise: {what}")
         self._driver = driver

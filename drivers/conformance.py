@@ -28,8 +28,8 @@ from drivers.capture_file_and_anonymising import (
     load_capture,
     observations_of,
 )
-from drivers.driver_interface import Driver, Frame, FrameKind, OpensLine
-from drivers.driver_registry import create_driver, find_driver
+from drivers.driver import Driver, Frame, FrameKind
+from drivers.registry import create_driver, find_driver
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from drivers.simulators.simulated_shoe import Fault
 from drivers.simulators.simulator_interface_and_playback import find_simulator
@@ -270,7 +270,7 @@ def frames_mean_the_same_alone(given: Subject) -> None:
 
 def the_simulator_speaks_to_the_driver(given: Subject) -> str | None:
     """The driver reads the cards that its simulator deals, all and in order."""
-    if not getattr(given.driver, "simulator", None):
+    if not given.driver.simulator:
         return _NO_SIMULATOR
     rounds, said = _simulate(given, ())
     dealt = [card for each in rounds for card in each]
@@ -282,7 +282,7 @@ def the_simulator_speaks_to_the_driver(given: Subject) -> str | None:
 
 def no_card_is_lost_in_silence(given: Subject) -> str | None:
     """A card that noise or a lost frame destroys leaves a gap: the round is partial."""
-    if not getattr(given.driver, "simulator", None):
+    if not given.driver.simulator:
         return _NO_SIMULATOR
     kinds = {Fault.NOISE, Fault.LOST_FRAME} & set(find_simulator(given.driver.name).faults)
     for fault in sorted(kinds):
@@ -346,7 +346,7 @@ def _expect_no_silent_loss(
 
 def configurations_accept_it(given: Subject) -> None:
     """`shoe-daemon check-config` accepts a table with this driver."""
-    if isinstance(given.driver, OpensLine):
+    if given.driver.opens_line:
         return  # its own kind of line needs a port that only its author knows
     reader = f'driver = "{given.driver.name}"\nport = "/dev/ttyUSB0"\n'
     with tempfile.TemporaryDirectory() as folder:

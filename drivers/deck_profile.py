@@ -32,7 +32,7 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DECK, MAX_DECKS, Card
-from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 VERSION: Final = 1
 
@@ -123,10 +123,7 @@ def _profile(content: dict[str, Any], path: Path) -> DeckProfile:
             f"{path}: version: {version}; expected {VERSION}: scan the deck again with "
             "`shoe-daemon calibrate deck`, or take the daemon of that version"
         )
-    try:
-        return convert_toml(DeckProfile, content, str(path))
-    except UserError as error:
-        raise UserError(plain_error(str(error))) from error
+    return convert_toml(DeckProfile, content, str(path))
 
 
 def missing_cards(cards: Mapping[str, Card], decks: int) -> list[Card]:
@@ -141,7 +138,7 @@ def profile_differences(
     """
     Return the settings for which a reader may send other codes than the profile has.
 
-    `options` are the `LearnsCodes.code_settings` of the driver.
+    `options` are the `Driver.code_settings`.
     """
     learned, used = {"driver": profile.driver} | profile.options, {"driver": driver, **options}
     return [

@@ -36,7 +36,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, defstruct
 
 from drivers.capture_file_and_anonymising import blank
-from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from drivers.driver import Decoder, Frame, FrameKind, LineSettings, Maturity
 from drivers.text_lines_and_card_tables import (
     LOST,
     CardTableDriver,
@@ -271,7 +271,7 @@ class JsonLinesDecoder(LineDecoder):
         return None
 
 
-class JsonLines(CardTableDriver[JsonLinesOptions]):
+class JsonLines(CardTableDriver):
     """The driver ``json-lines``."""
 
     name: ClassVar[str] = "json-lines"
@@ -280,6 +280,7 @@ class JsonLines(CardTableDriver[JsonLinesOptions]):
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedJsonLines"
     options_type: ClassVar[type[Struct]] = JsonLinesOptions
+    options: JsonLinesOptions
     code_options: ClassVar[tuple[str, ...]] = ("uid_field", "unique_codes")
 
     @property

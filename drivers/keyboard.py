@@ -12,12 +12,12 @@ ace and a queen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Final, Literal, cast
+from typing import ClassVar, Final, Literal
 
 from msgspec import Struct
 
 from drivers.deck_profile import load_deck_profile
-from drivers.driver_interface import LineSettings, Transport
+from drivers.driver import LineSettings, Transport
 from drivers.line_scanner import LineScanner, LineScannerOptions, built_in_codes
 from drivers.transport import check_url, open_transport
 from shoe_daemon.errors import UserError
@@ -46,22 +46,19 @@ class Keyboard(LineScanner):
     name: ClassVar[str] = "keyboard"
     simulator: ClassVar[str] = ""
     options_type: ClassVar[type[Struct]] = KeyboardOptions
-
-    @property
-    def look(self) -> str:
-        """Advice on how to check the reader by hand."""
-        return "scan a card, and see what `capture` records"
+    options: KeyboardOptions
+    look: ClassVar[str] = "scan a card, and see what `capture` records"
 
     @property
     def typed_codes(self) -> Mapping[str, Card]:
-        """The codes and their cards, as `TypesCodes.typed_codes`."""
+        """The codes and their cards, as `Driver.typed_codes`."""
         return self.cards() or built_in_codes(self.options.codes)
 
     @property
     def may_exchange_cards(self) -> bool:
-        """Whether another layout would show other cards, as `TypesCodes.may_exchange_cards`."""
+        """Whether another layout would show other cards, as `Driver.may_exchange_cards`."""
         codes, path = self.typed_codes, self.table_file
-        if cast("KeyboardOptions", self.options).layout is not None:
+        if self.options.layout is not None:
             return False
         if path is not None and not self.options.cards:
             profile = load_deck_profile(path)
@@ -76,7 +73,7 @@ class Keyboard(LineScanner):
         check_url(_with_scheme(url))
 
     def open_line(self, url: str) -> Transport:
-        """Open and grab the keyboard, as `OpensLine.open_line`."""
+        """Open and grab the keyboard, as `Driver.open_line`."""
         return open_transport(_with_scheme(url), LineSettings())
 
 

@@ -13,7 +13,6 @@ import contextlib
 import fcntl
 import ipaddress
 import os
-import random
 import select
 import socket
 import sys
@@ -28,7 +27,7 @@ from urllib.parse import urlsplit
 import structlog
 from msgspec import Struct
 
-from drivers.driver_interface import LineSettings
+from drivers.driver import LineSettings
 from drivers.transport import LineError, SerialLine, keep_alive
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.retry_and_log_limits import LoggedFailure, LogRateLimit, RetryDelay
@@ -58,8 +57,6 @@ _DRAIN_S: Final = 0.3
 """The last bytes have this time to leave a serial port that is closed."""
 
 _DRAIN_POLL_S: Final = 0.01
-_MIN_RETRY_S: Final = 0.5
-_MAX_RETRY_S: Final = 10.0
 _TCP: Final = "tcp://"
 _GONE: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
@@ -284,7 +281,7 @@ class Forward(WakeableThread):
         # A full one drops its oldest read by itself: `copy` takes no lock.
         self._untaken: deque[bytes] = deque(maxlen=_MAX_UNTAKEN_READS)
         self._untaken_dropped = self._dropped = self._dropped_logged = 0
-        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, random.random)
+        self._retry_delay = RetryDelay()
         self._log = _log.bind(reader=name, to=target.to)
         self._failure = LoggedFailure(self._log, "forward_lost", "forward_up")
         self._may_log = LogRateLimit()

@@ -44,7 +44,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 from msgspec import Meta, Struct
 
 from drivers.capture_file_and_anonymising import blank
-from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings, Maturity
+from drivers.driver import Decoder, Frame, FrameKind, LineSettings, Maturity
 from drivers.text_lines_and_card_tables import (
     LOST,
     UNPRINTABLE,
@@ -458,7 +458,7 @@ class LineScannerDecoder(LineDecoder):
         return used
 
 
-class LineScanner(CardTableDriver[LineScannerOptions]):
+class LineScanner(CardTableDriver):
     """The driver ``line-scanner``."""
 
     name: ClassVar[str] = "line-scanner"
@@ -466,6 +466,7 @@ class LineScanner(CardTableDriver[LineScannerOptions]):
     maturity: ClassVar[Maturity] = Maturity.DOCUMENTED
     simulator: ClassVar[str] = "drivers.simulators.text_readers:SimulatedLineScanner"
     options_type: ClassVar[type[Struct]] = LineScannerOptions
+    options: LineScannerOptions
     likely_options: ClassVar[tuple[dict[str, str], ...]] = tuple(
         framing | codes
         for codes in ({}, {"codes": "suit-rank"}, {"codes": "a01"})

@@ -31,11 +31,10 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from drivers.capture_file_and_anonymising import blank
-from drivers.driver_interface import (
+from drivers.driver import (
     Decoder,
     Frame,
     FrameKind,
-    LineSettings,
     Maturity,
     Transport,
 )
@@ -293,20 +292,16 @@ def _at(message: Any, path: str) -> Any:  # noqa: ANN401 - any value of JSON
     return message
 
 
-class MqttCamera(CardTableDriver[MqttCameraOptions]):
+class MqttCamera(CardTableDriver):
     """The driver ``mqtt-camera``."""
 
     name: ClassVar[str] = "mqtt-camera"
-    line: ClassVar[LineSettings] = LineSettings()
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
     simulator: ClassVar[str] = "drivers.simulators.simulated_mqtt_recogniser:SimulatedRecogniser"
     signals: ClassVar[tuple[Signal, ...]] = (Signal.PLACEMENT, Signal.CLEARED)
     options_type: ClassVar[type[Struct]] = MqttCameraOptions
-
-    @property
-    def look(self) -> str:
-        """Advice on how to check the reader by hand."""
-        return "deal a card, and see what `capture` records"
+    options: MqttCameraOptions
+    look: ClassVar[str] = "deal a card, and see what `capture` records"
 
     @property
     def anonymised_options(self) -> dict[str, Any]:
@@ -319,7 +314,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
         return MqttCameraDecoder(self.options, self.cards())
 
     def check_url(self, url: str) -> None:
-        """Check the address, the options and their files, as `OpensLine.check_url`."""
+        """Check the address, the options and their files, as `Driver.check_url`."""
         options, address = self.options, parse_topic_url(url)
         if not options.slots:
             raise UserError(
@@ -338,7 +333,7 @@ class MqttCamera(CardTableDriver[MqttCameraOptions]):
             self._tls_context()
 
     def open_line(self, url: str) -> Transport:
-        """Connect to the broker and subscribe, as `OpensLine.open_line`."""
+        """Connect to the broker and subscribe, as `Driver.open_line`."""
         return MqttLine(*self.new_client(url, "shoe-recogniser"))
 
     def new_client(

@@ -20,7 +20,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.driver_interface import Driver, Frame, FrameKind, LineSettings, OpensLine, Transport
+from drivers.driver import Driver, Frame, FrameKind, LineSettings, Transport
 from drivers.transport import (
     EndOfCaptureError,
     LineError,
@@ -33,14 +33,10 @@ from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 
 _LINE_CHECK_INTERVAL_S: Final = 1.0
-_MIN_RETRY_S: Final = 0.5
-_MAX_RETRY_S: Final = 10.0
+_SINK_RETRY_S: Final = 0.5
 _GOOD_LINE_S: Final = 5.0
 """A line that closes sooner after its opening is refused: its bytes are the words of a device
 server, and the waits go on growing."""
-
-_HUNG_AFTER_S: Final = 30.0
-"""Opening a line takes less, even if it waits for a name server."""
 
 _log = structlog.get_logger(__name__)
 
@@ -132,7 +128,7 @@ class Reader:
         self.counts = Counts()
         self.ages = Ages()
         self.last_loop = environment.clock()
-        self.hung_after_s: float = getattr(driver, "hung_after_s", _HUNG_AFTER_S)
+        self.hung_after_s = driver.hung_after_s
         self.busy = False
         self.blocked_since: float | None = None
         self.detail = "not opened yet"
@@ -144,7 +140,7 @@ class Reader:
         self._environment = environment
         self._stopping = threading.Event()
         self._wait = environment.wait or self._stopping.wait
-        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, environment.jitter)
+        self._retry_delay = RetryDelay(jitter=environment.jitter)
         log = _log.bind(reader=name, port=redact_url(url))
         self._link_failure = LoggedFailure(log, "link_lost", "link_up")
         self._decoder_failure = LoggedFailure(log, "decoder_failed")
@@ -205,7 +201,7 @@ class Reader:
             transport.close()
 
     def _open_line(self) -> Transport:
-        if isinstance(self._driver, OpensLine):
+        if self._driver.opens_line:
             return self._driver.open_line(self.url)
         return self._environment.open_line(self.url, self._line)
 
@@ -301,7 +297,7 @@ class Reader:
                 self._blocked(None)
             except Exception as error:  # noqa: BLE001 - the frame must not be lost
                 self._blocked(error)
-                self._wait(_MIN_RETRY_S)
+                self._wait(_SINK_RETRY_S)
             else:
                 self.blocked_since = None
                 return True

@@ -12,13 +12,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from drivers.deck_profile import read_card_texts
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Driver, Frame, FrameKind
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, SUITS, Card
 from shoe_daemon.table.observations import MAX_TAG_CHARACTERS, Gap, GapDetail
@@ -107,18 +107,15 @@ def card_table(texts: Mapping[str, str]) -> dict[str, Card]:
     return table
 
 
-Options = TypeVar("Options", bound=CardTableOptions)
-
-
-class CardTableDriver(Generic[Options]):
+class CardTableDriver(Driver):
     """The part of a driver that reads the table of `CardTableOptions`."""
 
-    options_type: ClassVar[type[Struct]]
+    options: CardTableOptions
     code_options: ClassVar[tuple[str, ...]] = ()
     """Names of the options that determine the codes."""
 
-    def __init__(self, options: Options | None = None) -> None:
-        self.options = cast("Options", options or self.options_type())
+    def __init__(self, options: CardTableOptions | None = None) -> None:
+        super().__init__(options)
         self._folder = Path()
         self._table: dict[str, Card] | None = None
 

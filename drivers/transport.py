@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 import serial
 from msgspec.structs import asdict
 
-from drivers.driver_interface import LineSettings, Transport
+from drivers.driver import LineSettings, Transport
 from shoe_daemon.errors import UserError, errors_at, one_line
 
 if TYPE_CHECKING:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-import tomllib
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +17,6 @@ from drivers import (
     Driver,
     ForwardTarget,
     LineSettings,
-    OpensLine,
     check_url,
     find_driver,
     make_driver,
@@ -33,18 +30,15 @@ from shoe_daemon.config_sections import (
     check_seats,
     check_sections,
 )
-from shoe_daemon.configured_files_and_credentials import (
-    find_credential,
-    note_fault,
-    note_missing_credential,
-)
-from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.configured_files_and_credentials import find_credential
+from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import DEFAULT_HOUSE, House, Policy, find_policy, load_house, load_house_file
 from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.lamps.lamp_config import check_installed
+from shoe_daemon.loader import Loader, load_config_file
 from shoe_daemon.operators import Operators
 from shoe_daemon.table import Options, RoundEnd, Signal, automatic_round_end
-from shoe_daemon.toml_validation import convert_toml, plain_error
+from shoe_daemon.toml_validation import convert_toml
 from shoe_daemon.witness.witness_config import check_video_installed
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
@@ -151,35 +145,13 @@ def load_config(path: Path, *, inspecting: bool = False, serving: bool = False) 
             file is in `Setup.operators`, so that the table is still read.
 
     Raises:
-        UserError: The first fault: file, key, value, what is expected.
+        UserError: All errors, each on a line: file, key, value, what is expected.
     """
-    try:
-        # Some editors write a byte order mark.
-        mapping = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {one_line(error)}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: byte {error.start} is no UTF-8; expected TOML") from error
-    except ValueError as error:  # what tomllib raises
-        raise UserError(f"{path}: {error}; expected TOML") from error
     service = service_of(path) if inspecting else None
-    try:
-        config = convert_toml(Config, mapping, str(path))
-        return set_up(config, path.parent, inspecting=inspecting, serving=serving, service=service)
-    except UserError as error:
-        fault = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {_in_plain_words(fault)}") from error
-
-
-def _in_plain_words(fault: str) -> str:
-    """Replace the index of a reader, lamp or witness, and the names of types, by plain words."""
-    for section in ("reader", "lamp", "rule", "witness"):
-        fault = re.sub(
-            rf"^((?:lamp \d+: )?{section})\.(\d+)[.:] ?",
-            lambda found: f"{found[1]} {int(found[2]) + 1}: ",
-            fault,
-        )
-    return plain_error(fault)
+    loaded = partial(
+        set_up, beside=path.parent, inspecting=inspecting, serving=serving, service=service
+    )
+    return load_config_file(path, "a table's configuration", Config, loaded)
 
 
 def set_up(
@@ -197,58 +169,59 @@ def set_up(
     journal, None for this process. The others are those of `load_config`.
 
     Raises:
-        UserError: The first fault: key, value, what is expected.
+        UserError: All errors, each on a line: key, value, what is expected.
     """
-    notes: list[str] = []
-    faults: list[str] = []
-    attempt = partial(note_missing_credential, notes, inspecting=inspecting)
-    tolerate = partial(note_fault, faults, serving=serving)
-    if config.mqtt is not None:
-        config = replace(config, mqtt=config.mqtt.checked(beside, tolerate, attempt))
-    check_sections(config)
-    check_installed(config.lamp, tolerate)
-    check_video_installed(config.witness, beside, tolerate)
-    config = replace(config, metrics=_metrics(config.metrics, beside, service, tolerate))
-    house = _house(config.table, beside)
-    check_seats(config.table, house)
-    journal = _journal(config.journal, beside, service)
-    operators = None
-    if config.orders.operators_file is not None:
-        operators = Operators(config.orders.operators_file, beside, table=config.table.id)
+    loader = Loader(beside, inspecting=inspecting, serving=serving)
+    tolerate, attempt = loader.tolerate, loader.attempt
+    with loader.check():
+        if config.mqtt is not None:
+            config = replace(config, mqtt=config.mqtt.checked(beside, tolerate, attempt))
+    check_sections(config, loader)
+    check_installed(config.lamp, loader)
+    check_video_installed(config.witness, loader)
+    config = replace(config, metrics=_metrics(config.metrics, service, loader))
+    house = loader.take(_house, config.table, beside)
+    if house is not None:
+        loader.take(check_seats, config.table, house)
+    policy = loader.take(_policy, config.table, beside)
+    journal = loader.take(_journal, config.journal, beside, service)
+    operators, file = None, config.orders.operators_file
+    if file is not None:
+        operators = Operators(file, beside, table=config.table.id)
         # While serving, the fault stays in `operators`: it may end.
-        with note_fault([], serving=serving), attempt(), errors_at("orders.operators_file"):
+        noted = suppress(UserError) if serving else loader.check()
+        with noted, attempt(), errors_at("orders.operators_file"):
             operators.load()
     signer = None
-    with tolerate(), attempt(), errors_at("journal.key_file"):
+    with loader.check(), tolerate(), attempt(), errors_at("journal.key_file"):
         if config.journal.key_file is not None:
             signer = _signer(find_credential(config.journal.key_file, beside))
+    files = beside, journal or beside
+    readers = [loader.take(_reading, each, files, loader) for each in config.reader]
+    if loader.error or house is None or policy is None or journal is None:
+        raise loader.error or UserError("no configuration")
     return Setup(
         config,
         house,
-        _policy(config.table, beside),
+        policy,
         journal,
-        tuple(_reading(each, beside, journal, attempt) for each in config.reader),
+        tuple(filter(None, readers)),
         operators,
-        tuple(notes),
+        tuple(loader.notes),
         service,
         signer,
-        tuple(faults),
+        tuple(loader.faults),
         beside,
     )
 
 
-def _metrics(
-    metrics: MetricsSettings,
-    beside: Path,
-    service: str | None,
-    tolerate: Callable[[], AbstractContextManager[None]],
-) -> MetricsSettings:
+def _metrics(metrics: MetricsSettings, service: str | None, loader: Loader) -> MetricsSettings:
     """Return the settings with absolute paths, without a file that cannot be written."""
     usable: dict[str, str] = {}
     for key, name in asdict(metrics).items():
-        with tolerate(), errors_at(f"metrics.{key}"):
+        with loader.check(), loader.tolerate(), errors_at(f"metrics.{key}"):
             if name is not None:
-                usable[key] = str(_metrics_path(key, name, beside, service))
+                usable[key] = str(_metrics_path(key, name, loader.folder, service))
     return MetricsSettings(**usable)
 
 
@@ -319,20 +292,15 @@ def _journal(journal: JournalSettings, beside: Path, service: str | None) -> Pat
     return path
 
 
-def _reading(
-    reader: ReaderSettings,
-    beside: Path,
-    journal: Path,
-    attempt: Callable[..., AbstractContextManager[None]],
-) -> Reading:
+def _reading(reader: ReaderSettings, files: tuple[Path, Path], loader: Loader) -> Reading:
     place = f"reader {reader.id!r}"
     with errors_at(f"{place}: driver"):
         kind = find_driver(reader.driver)
-    options = convert_toml(kind.options_type, reader.options, f"{place}: options")
+    options = loader.take(convert_toml, kind.options_type, reader.options, f"{place}: options")
     about = f"{place}: driver {reader.driver!r}"
-    driver = make_driver(kind, options, about, (beside, journal))
-    with attempt(), errors_at(place):
-        (driver.check_url if isinstance(driver, OpensLine) else check_url)(reader.port)
+    driver = make_driver(kind, options or kind.options_type(), about, files)
+    with loader.check() if options else suppress(UserError), loader.attempt(), errors_at(place):
+        (driver.check_url if driver.opens_line else check_url)(reader.port)
     line = convert_toml(LineSettings, asdict(driver.line) | reader.line, f"{place}: line")
     forward = None
     if reader.forward is not None:

@@ -12,8 +12,8 @@ from drivers import ForwardTarget
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import DEFAULT_POLICY, House
 from shoe_daemon.lamps.lamp_config import LampSettings, check_lamps
+from shoe_daemon.loader import Loader
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Options
 from shoe_daemon.toml_validation import Name
 from shoe_daemon.witness.witness_config import WitnessSettings, check_witnesses
@@ -161,88 +161,88 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     witness: tuple[WitnessSettings, ...] = ()
 
 
-def check_sections(config: Config) -> None:
+def check_sections(config: Config, loader: Loader) -> None:
     """
     Check the prefix of topics, the table's texts, the readers' ids and ports, their copies, the
     checkers, the lamps and the witnesses.
-
-    Raises:
-        UserError: The first fault.
     """
-    if config.mqtt is not None:
-        try:
-            Topics(config.site, config.table.id, config.mqtt.prefix)
-        except UserError as error:
-            fault = str(error).removeprefix("mqtt prefix ")
-            raise UserError(f"mqtt.prefix: {fault}") from error
-    _check_texts(config.table)
-    owners: dict[str, str] = {}
-    _check_readers(config.reader, owners)
-    _check_forwards(config.reader, owners)
-    _check_checkers(config.table, config.reader)
-    check_lamps(config.lamp, config.mqtt)
+    mqtt, owners = config.mqtt, dict[str, str]()
+    if mqtt is not None:
+        loader.take(mqtt.check_prefix)
+    _check_texts(config.table, loader)
+    _check_readers(config.reader, owners, loader)
+    for number, reader in enumerate(config.reader, start=1):
+        with loader.check(), errors_at(f"reader {number}"):
+            _check_forward(reader, owners)
+    loader.take(_check_checkers, config.table, config.reader)
+    check_lamps(config.lamp, mqtt, loader)
     for number, lamp in enumerate(config.lamp, start=1):
         if lamp.relay is not None:
-            _claim_line(owners, lamp.relay, f"lamp {lamp.id!r}", f"lamp {number}: relay")
-    check_witnesses(
-        config.witness, [(reader.id, reader.driver, reader.port) for reader in config.reader]
-    )
+            with loader.check(), errors_at(f"lamp {number}: relay"):
+                # Two lamps on one line are found already.
+                _claim_line(dict(owners), lamp.relay, f"lamp {lamp.id!r}")
+    readers = [(reader.id, reader.driver, reader.port) for reader in config.reader]
+    check_witnesses(config.witness, readers, loader)
 
 
-def _check_texts(table: TableSettings) -> None:
+def _check_texts(table: TableSettings, loader: Loader) -> None:
     """Check the length of a table's texts, which must fit into `state`."""
-    if table.timeless:
-        raise UserError("table.timeless: true; expected nothing: it is for logs, not for tables")
     texts = [("table.name", table.name or "")]
     texts += [(f"table.limits.{key}", key + text) for key, text in table.limits.items()]
     for key, text in texts:
-        if len(text) > _MAX_TEXT:
-            raise UserError(f"{key}: {len(text)} characters; expected at most {_MAX_TEXT}")
-    if len(table.limits) > _MAX_LIMITS:
-        raise UserError(
-            f"table.limits: {len(table.limits)} entries; expected at most {_MAX_LIMITS}"
-        )
+        with loader.check():
+            if len(text) > _MAX_TEXT:
+                raise UserError(f"{key}: {len(text)} characters; expected at most {_MAX_TEXT}")
+    with loader.check():
+        if len(table.limits) > _MAX_LIMITS:
+            raise UserError(
+                f"table.limits: {len(table.limits)} entries; expected at most {_MAX_LIMITS}"
+            )
+    with loader.check():
+        if table.timeless:
+            raise UserError(
+                "table.timeless: true; expected nothing: it is for logs, not for tables"
+            )
 
 
-def _check_readers(readers: Sequence[ReaderSettings], owners: dict[str, str]) -> None:
+def _check_readers(
+    readers: Sequence[ReaderSettings], owners: dict[str, str], loader: Loader
+) -> None:
     """Check that each reader has an id and a port of its own."""
     seen: set[str] = set()
     for number, reader in enumerate(readers, start=1):
-        place = f"reader {number}"
-        if reader.id in seen:
-            raise UserError(
-                f"{place}: id: {reader.id!r} is another reader's; expected each id once"
-            )
-        seen.add(reader.id)
-        _claim_line(owners, reader.port, f"reader {reader.id!r}", f"{place}: port")
+        with loader.check(), errors_at(f"reader {number}"):
+            if reader.id in seen:
+                raise UserError(f"id: {reader.id!r} is another reader's; expected each id once")
+            seen.add(reader.id)
+            with errors_at("port"):
+                _claim_line(owners, reader.port, f"reader {reader.id!r}")
 
 
-def _check_forwards(readers: Sequence[ReaderSettings], owners: dict[str, str]) -> None:
-    """Check where readers are copied to: an own line each, and the network only on demand."""
-    for number, reader in enumerate(readers, start=1):
-        if reader.forward is None:
-            continue
-        to, place = reader.forward.to, f"reader {number}: forward"
-        target = ForwardTarget(to)
-        with errors_at(f"{place}.to"):
-            target.check()
+def _check_forward(reader: ReaderSettings, owners: dict[str, str]) -> None:
+    """Check where a reader is copied to: a line of its own, and the network only on demand."""
+    if reader.forward is None:
+        return
+    to = reader.forward.to
+    target = ForwardTarget(to)
+    with errors_at("forward.to"):
+        target.check()
         if target.is_open_to_network and not reader.forward.open_to_network:
             raise UserError(
-                f"{place}.to: {to!r}: other computers would see cards before the players do; "
+                f"{to!r}: other computers would see cards before the players do; "
                 "expected tcp://127.0.0.1:PORT, or open_to_network = true"
             )
-        if target.is_tcp and reader.forward.line:
-            raise UserError(
-                f"{place}.line: given with {to!r}; expected it with a serial port only"
-            )
-        _claim_line(owners, to, f"the copy of reader {reader.id!r}", f"{place}.to")
+        if not (target.is_tcp and reader.forward.line):
+            _claim_line(owners, to, f"the copy of reader {reader.id!r}")
+            return
+    raise UserError(f"forward.line: given with {to!r}; expected it with a serial port only")
 
 
-def _claim_line(owners: dict[str, str], port: str, owner: str, place: str) -> None:
+def _claim_line(owners: dict[str, str], port: str, owner: str) -> None:
     """Note the owner of a line; a line has one reader, one copy of a reader, or one lamp."""
     other = owners.setdefault(_line(port), owner)
     if other != owner:
-        raise UserError(f"{place}: {port!r} is the line of {other} too; expected each line once")
+        raise UserError(f"{port!r} is the line of {other} too; expected each line once")
 
 
 def _line(port: str) -> str:

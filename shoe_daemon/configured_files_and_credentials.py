@@ -11,8 +11,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -155,31 +153,6 @@ def _decrypt(path: Path, name: str, key: str) -> str:
     if done.returncode:
         raise UserError(f"{key}: {path}: cannot be decrypted: {done.stderr.decode().strip()}")
     return done.stdout.decode()
-
-
-@contextmanager
-def note_missing_credential(notes: list[str], *, inspecting: bool) -> Iterator[None]:
-    """Add a missing credential to `notes`, while a person inspects a configuration."""
-    with _noted(MissingCredentialError, notes, active=inspecting):
-        yield
-
-
-@contextmanager
-def note_fault(faults: list[str], *, serving: bool) -> Iterator[None]:
-    """Add a fault of a file to `faults`, while the daemon starts."""
-    with _noted(UserError, faults, active=serving):
-        yield
-
-
-@contextmanager
-def _noted(kind: type[UserError], messages: list[str], *, active: bool) -> Iterator[None]:
-    """Add an error to messages; if not `active` it remains an error."""
-    try:
-        yield
-    except kind as error:
-        if not active:
-            raise
-        messages.append(str(error))
 
 
 def _credential(name: str) -> Path | None:

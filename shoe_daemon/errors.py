@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 class UserError(Exception):
     """
-    An error that a person can put right: one line with the place and the fault.
+    An error that a person can put right: one line with the place and the fault. All errors of a
+    configuration are a line each.
 
     The command line prints it as `shoe-daemon: …` and ends with `exit_status`
     (2 = invalid usage, configuration or input; 1 = the command found a fault).
@@ -25,7 +26,8 @@ def errors_at(place: str) -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise type(error)(f"{place}: {error}", exit_status=error.exit_status) from error
+        text = f"{place}: {error}".replace("\n", f"\n{place}: ")
+        raise type(error)(text, exit_status=error.exit_status) from error
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def warnings_on_stderr() -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_logs() -> Iterator[None]:
-    """Log nothing meanwhile: the program prints messages of its own."""
+    """Drop log events meanwhile: the program prints messages of its own."""
     with _configuration_restored():
         structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
         yield
@@ -128,7 +128,7 @@ class _JournalLog:
 class _NonBlockingLog:
     """
     Writes log lines and drops them while the output is blocked, full or gone; the number of
-    dropped lines is logged when it accepts lines again. No log ends what it tells of.
+    dropped lines is logged when it accepts lines again. A fault of the output ends no program.
     """
 
     def __init__(self, file: TextIO) -> None:

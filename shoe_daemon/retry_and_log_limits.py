@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Callable
 from typing import Any, Final
 
 LOG_INTERVAL_S: Final = 60.0
 
 _MAX_DOUBLINGS: Final = 16
-_JITTER: Final = 0.25
+_JITTER: Final = 0.2
 
 
 def exponential_delay(first_s: float, max_s: float, doublings: int) -> float:
@@ -19,28 +20,40 @@ def exponential_delay(first_s: float, max_s: float, doublings: int) -> float:
 
 class RetryDelay:
     """
-    Delays that double from `first_s` to `max_s`, each up to a quarter longer or shorter.
+    Delays that double from `first_s` to `max_s`, each up to a fifth longer or shorter.
 
-    `jitter` returns a number from 0 to 1: readers of one device server reconnect at different
-    moments.
+    `jitter` returns a number from 0 to 1: clients of one server reconnect at different moments.
+
+    Attributes:
+        failures: Failures in a row.
+        retry_at: Earliest time of the next attempt, after `failed`; 0 without a failure.
     """
 
-    def __init__(self, first_s: float, max_s: float, jitter: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        first_s: float = 0.5,
+        max_s: float = 10.0,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
         self._first_s = first_s
         self._max_s = max_s
         self._jitter = jitter
-        self._failures = 0
+        self.reset()
 
     def next(self) -> float:
-        """Return the seconds to wait before the next attempt."""
-        delay = exponential_delay(self._first_s, self._max_s, self._failures)
-        self._failures += 1
-        delay *= 1 + _JITTER * (2 * self._jitter() - 1)
-        return min(max(delay, self._first_s), self._max_s)
+        """Count a failure; return the seconds to wait before the next attempt."""
+        delay = exponential_delay(self._first_s, self._max_s, self.failures)
+        self.failures += 1
+        return delay * (1 + _JITTER * (2 * self._jitter() - 1))
+
+    def failed(self, now: float) -> None:
+        """Count a failure at this time."""
+        self.retry_at = now + self.next()
 
     def reset(self) -> None:
         """Start with the shortest delay again, after a success."""
-        self._failures = 0
+        self.failures = 0
+        self.retry_at = 0.0
 
 
 class LogRateLimit:

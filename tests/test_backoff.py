@@ -22,12 +22,17 @@ def test_delays_double_up_to_the_limit() -> None:
 
 
 @pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
-def test_retry_delays_stay_within_their_limits(chance: float) -> None:
+def test_retry_delays_double_up_to_the_limit_and_differ_by_a_fifth(chance: float) -> None:
     delay = RetryDelay(0.5, 10.0, lambda: chance)
     delays = [delay.next() for _ in range(20)]
-    assert all(0.5 <= each <= 10 for each in delays)
-    assert delays == sorted(delays)
+    assert delays[:6] == pytest.approx(
+        [each * (0.8 + 0.4 * chance) for each in (0.5, 1, 2, 4, 8, 10)]
+    )
+    assert delays[5:] == [delays[5]] * 15
+    delay.failed(100.0)
+    assert delay.retry_at == 100.0 + delays[-1]
     delay.reset()
+    assert delay.retry_at == 0
     assert delay.next() == delays[0]
 
 

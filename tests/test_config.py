@@ -17,7 +17,7 @@ from hypothesis.strategies import characters, text
 from msgspec import Struct
 
 from drivers.angel_eye_ii import AngelOptions
-from drivers.driver_interface import LineSettings
+from drivers.driver import LineSettings
 from shoe_daemon.cli import main
 from shoe_daemon.config import load_config, set_up
 from shoe_daemon.config_sections import (
@@ -189,33 +189,126 @@ def check(path: Path) -> Result:
 
 
 def refusal(path: Path) -> str:
-    """Return the one line with which a file is refused, from its name on."""
+    """Return the lines with which a file is refused, each without its name."""
     before = path.read_bytes() if path.is_file() else None
     result = check(path)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert (path.read_bytes() if path.is_file() else None) == before
-    (line,) = result.stderr.splitlines()
-    assert line.startswith(f"shoe-daemon: {path}: ")
-    return line.removeprefix(f"shoe-daemon: {path}: ")
+    before_each = f"shoe-daemon: {path}: "
+    assert all(line.startswith(before_each) for line in result.stderr.splitlines())
+    return result.stderr.replace(before_each, "").removesuffix("\n")
 
 
 @pytest.mark.parametrize(("text", "said"), CASES)
 def test_what_is_wrong_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "table.toml"
     path.write_text(text + "\n", encoding="utf-8")
-    assert refusal(path).startswith(said.format(folder=tmp_path))
+    expected, lines = said.format(folder=tmp_path), refusal(path).splitlines()
+    assert any(line.startswith(expected) for line in lines), lines
+
+
+TYPES = """
+sites = "a"
+[table]
+round_end = "devise"
+limits = {player = 5}
+[mqtt]
+hots = "x"
+port = 70000
+[[reader]]
+prot = "x"
+driver = "angel"
+[[lamp]]
+rule = [{severity = 6}, {blink = ["a", 1]}]
+"""
+CHECKS = """
+site = "a"
+[table]
+name = "LONG"
+house = "chikasaw"
+policy = "nobody"
+checkers = ["camera"]
+[mqtt]
+password_file = "x"
+[journal]
+path = "no/j.db"
+[[reader]]
+driver = "angel-eye-2"
+port = "/dev/x"
+[[reader]]
+id = "b"
+driver = "angel-eye-ii"
+port = "ftp://x"
+options = {allow_command = true}
+line = {baudrat = 9600, parity = "Z"}
+[[lamp]]
+relay = "/dev/x"
+rule = [{severity = 3, channel = 17}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            TYPES,
+            [
+                "sites: unknown key; .*; did you mean site\\?",
+                r"table\.round_end: 'devise'; expected one of auto, .*; did you mean device\?",
+                r"table\.limits\.player: 5; expected a text, got a whole number",
+                r"mqtt\.hots: unknown key; expected one of host, .*; did you mean host\?",
+                r"mqtt\.port: 70000; expected a whole number of at most 65535",
+                r"reader 1: prot: unknown key; expected one of driver, .*; did you mean port\?",
+                r"reader 1: port: missing; expected a text",
+                r"lamp 1: rule 1: severity: 6; expected a whole number of at most 5",
+                r"lamp 1: rule 2: blink\.0: 'a'; expected a number, got a text",
+                r"site: missing; expected a text",
+            ],
+        ),
+        (
+            CHECKS.replace("LONG", LONG),
+            [
+                r"mqtt\.password_file: a password needs mqtt\.username beside it",
+                r"table\.name: 101 characters; expected at most 100",
+                r"table\.checkers: 'camera'; expected ids of readers: shoe, b",
+                r"lamp 1: rule 1: channel: 17; expected a relay from 1 to 16",
+                r"lamp 1: relay: '/dev/x' is the line of reader 'shoe' too; expected .*",
+                r"table\.house: chikasaw: no such house; .*; did you mean chickasaw\?",
+                r"table\.policy: nobody: no such policy; expected one of management, .*",
+                r"journal\.path: 'no/j\.db'; expected a folder that exists: .*",
+                r"reader 'shoe': driver: no driver 'angel-eye-2'; .*; did you mean angel-eye-ii\?",
+                r"reader 'b': options: allow_command: unknown .*; did you mean allow_commands\?",
+                r"reader 'b': line: parity: 'Z'; expected one of E, M, N, O, S",
+                r"reader 'b': line: baudrat: unknown key; .*; did you mean baudrate\?",
+            ],
+        ),
+    ],
+    ids=["types", "checks"],
+)
+def test_all_that_is_wrong_is_reported_at_once(
+    tmp_path: Path, text: str, lines: list[str]
+) -> None:
+    path = tmp_path / "table.toml"
+    path.write_text(text, encoding="utf-8")
+    found = refusal(path).splitlines()
+    assert len(found) == len(lines), found
+    for one, pattern in zip(found, lines, strict=True):
+        assert re.fullmatch(pattern, one), one
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "none.toml") == "cannot be read: No such file or directory"
-    assert refusal(tmp_path) == "cannot be read: Is a directory"
+    expected = "; expected a table's configuration"
+    assert (
+        refusal(tmp_path / "none.toml") == f"cannot be read: No such file or directory{expected}"
+    )
+    assert refusal(tmp_path) == f"cannot be read: Is a directory{expected}"
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "table.toml"
     path.write_bytes(b'site = "\xff\xfe\x00"')
-    assert refusal(path) == "byte 8 is no UTF-8; expected TOML"
+    assert refusal(path) == "byte 8 is not UTF-8; expected a table's configuration in TOML"
 
 
 def test_a_file_with_nothing_in_its_credentials(tmp_path: Path) -> None:

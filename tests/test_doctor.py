@@ -14,7 +14,7 @@ from drivers import LineError, LineSettings, open_transport
 from shoe_daemon import config
 from shoe_daemon.cli import main
 from shoe_daemon.doctor import reader_lamp_and_witness_checks
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.journal.writer_lock import WriterLock
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.fakes.relay_board import RelayBoard

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from paho.mqtt import client as paho
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.doctor import broker_checks, examinations
+from shoe_daemon.floor.messages import topic_filters
 from tests.brokers import Listener, Message, Mosquitto, free_port, set_password, wait_for
 from tests.mqtt.sample_broker import OLDER_RIGHTS, rights_of
 from tests.service.daemon_process import DaemonProcess

@@ -14,16 +14,16 @@ import pytest
 
 from drivers import Counts
 from shoe_daemon.display.browser_streams import StreamRegistry
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.metrics import metrics_text
-from shoe_daemon.display.table_model import Link, Message, Moment
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Link, Message, Moment
 from shoe_daemon.mqtt.publisher import Health
 from shoe_daemon.notify.decisions import Decisions, Failure, RecipientRules
 from shoe_daemon.notify.metrics import metrics_text as notify_text
 from shoe_daemon.service.metrics import Figures, ForwardFigures, ReaderFigures
 from shoe_daemon.service.prometheus_text import table_text
-from tests.display.table_messages import alert, payload, topic
+from tests.floor.table_messages import alert, payload, topic
 from tests.notify.open_alerts import open_alert
 
 ROOT = Path(__file__).parents[1]
@@ -116,7 +116,7 @@ def table_metrics() -> str:
 
 
 def display_metrics() -> str:
-    tables = FloorModel()
+    tables = Floor()
     moment = Moment(1.0, "2026-11-23T12:00:00Z")
     tables.set_link(Link(connected=True, since="2026-11-23T12:00:00Z"), 1.0)
     for suffix, more in (("state", {}), ("status", {}), ("alert/active", {"alerts": [alert()]})):

@@ -21,7 +21,7 @@ from drivers.camera.sources import v4l2
 from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
 from drivers.camera.sources.v4l2 import configure_opencv
 from shoe_daemon.errors import UserError
-from shoe_daemon.toml_validation import convert_toml, plain_error
+from shoe_daemon.toml_validation import convert_toml
 
 _VALUE_TOLERANCE: Final = 1e-3
 _SETTLING_FRAMES: Final = 30
@@ -134,10 +134,7 @@ def parse_mode(text: str | None) -> Camera:
         raise UserError(f"--mode {text}: expected WIDTHxHEIGHT@FPS:FORMAT, as 1280x720@30:MJPG")
     wide, high, fps, letters = found.groups()
     mode = {"width": int(wide), "height": int(high), "fps": fps and float(fps), "format": letters}
-    try:
-        return convert_toml(Camera, mode, f"--mode {text}")
-    except UserError as error:
-        raise UserError(plain_error(str(error))) from error
+    return convert_toml(Camera, mode, f"--mode {text}")
 
 
 def camera_fingerprint(address: Address) -> str | None:

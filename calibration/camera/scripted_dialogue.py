@@ -37,9 +37,8 @@ from msgspec import Meta, Struct
 from calibration.camera.table_plane_and_places import Box, Plane, layout_named, leaves_along_x
 from drivers.camera.profile.camera_profile import Point, Polygon
 from drivers.camera.sources.frame_capture_and_checks import Image
-from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, Card, Slot
-from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 _EMPTY_TABLE_FRAMES: Final = 12
 """Frames of the empty table."""
@@ -143,11 +142,8 @@ class Script(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def load_script(path: Path) -> Script:
-    """Load a script; the first fault is reported in one line."""
-    try:
-        return convert_toml(Script, read_toml(path, "the answers of a calibration"), str(path))
-    except UserError as error:
-        raise UserError(plain_error(str(error))) from error
+    """Load a script; a `UserError` has a line for each error."""
+    return convert_toml(Script, read_toml(path, "the answers of a calibration"), str(path))
 
 
 class ScriptedDialogue:

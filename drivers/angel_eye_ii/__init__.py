@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from drivers.angel_eye_ii.decoder import AngelDecoder, AngelOptions, with_other_cards
 from drivers.angel_eye_ii.frame_codec import Shape, ShoeCommand, blank_reply, parse_report, split
-from drivers.driver_interface import Decoder, LineSettings, Maturity
+from drivers.driver import Decoder, Driver, LineSettings, Maturity
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import Signal
@@ -22,7 +22,7 @@ from shoe_daemon.table.observations import Signal
 __all__ = ["AngelEyeII", "AngelOptions"]
 
 
-class AngelEyeII:
+class AngelEyeII(Driver):
     """The driver ``angel-eye-ii``."""
 
     name: ClassVar[str] = "angel-eye-ii"
@@ -36,13 +36,11 @@ class AngelEyeII:
     maturity: ClassVar[Maturity] = Maturity.PROVEN
     simulator: ClassVar[str] = "drivers.simulators.angel_eye_with_mistakes:SimulatedAngelEye"
     options_type: ClassVar[type[Struct]] = AngelOptions
-
-    def __init__(self, options: AngelOptions | None = None) -> None:
-        self._options = options or AngelOptions()
+    options: AngelOptions
 
     def decoder(self) -> Decoder:
         """Return a new decoder."""
-        return AngelDecoder(self._options)
+        return AngelDecoder(self.options)
 
     def anonymised(self, raw: bytes, permutation: Mapping[Card, Card]) -> bytes:
         """
@@ -51,7 +49,7 @@ class AngelEyeII:
         Noise may be a part of a frame, so nothing of it is shown: its checksum alone could tell
         the card.
         """
-        piece = split(raw, answers=self._options.allow_commands)
+        piece = split(raw, answers=self.options.allow_commands)
         shape = piece.shape if piece and piece.length == len(raw) else Shape.NOISE
         match shape:
             case Shape.REPORT:
@@ -66,6 +64,6 @@ class AngelEyeII:
 
     def command(self, command: ShoeCommand) -> bytes:
         """Return the bytes of a command; a `UserError` if the options do not allow commands."""
-        if not self._options.allow_commands:
+        if not self.options.allow_commands:
             raise UserError("the shoe is only listened to: allow_commands is not set")
-        return command.to_bytes(bcc_with_start=self._options.bcc_with_start)
+        return command.to_bytes(bcc_with_start=self.options.bcc_with_start)

@@ -38,7 +38,7 @@ from drivers.angel_eye_ii.frame_codec import (
     split,
     text_of_nak,
 )
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.game import RANKS, Card, Outcome, Slot
 from shoe_daemon.table.observations import (
     Booted,

@@ -19,7 +19,7 @@ from drivers.camera.sources.source_address_and_open_failures import (
     add_login,
     parse_address,
 )
-from drivers.driver_interface import Decoder, LineSettings, Transport
+from drivers.driver import Decoder, Driver, Transport
 from drivers.url_redaction_and_error_location import redact_url
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
@@ -30,17 +30,18 @@ _SIGNALS_BY_STATION: Final = {
 }
 
 
-class CameraDriver:
+class CameraDriver(Driver):
     """The driver ``camera``."""
 
     name: ClassVar[str] = "camera"
-    line: ClassVar[LineSettings] = LineSettings()
     options_type: ClassVar[type[Struct]] = CameraOptions
+    options: CameraOptions
+    look: ClassVar[str] = "look through it with `calibrate camera`"
     hung_after_s: ClassVar[float] = 120.0
     """The networks take long on a slow computer; the capture's thread notices a hanging camera."""
 
     def __init__(self, options: CameraOptions | None = None) -> None:
-        self.options = options or CameraOptions()
+        super().__init__(options)
         self._folder = Path()
         self._journal: Path | None = None
         self._receivers: list[Callable[[Any], None]] = []
@@ -49,11 +50,6 @@ class CameraDriver:
     def signals(self) -> tuple[Signal, ...]:
         """Signals that this station can send."""
         return _SIGNALS_BY_STATION[self.options.station]
-
-    @property
-    def look(self) -> str:
-        """Advice on how to check the reader by hand."""
-        return "look through it with `calibrate camera`"
 
     @property
     def evidence(self) -> Path | None:
@@ -89,7 +85,7 @@ class CameraDriver:
         return profile
 
     def check_url(self, url: str) -> None:
-        """Check the port, the options and the installed packages, as `OpensLine.check_url`."""
+        """Check the port, the options and the installed packages, as `Driver.check_url`."""
         self._address(url)
         if self.options.view is not None:
             parse_listen_address(self.options.view)
@@ -102,7 +98,7 @@ class CameraDriver:
         self.profile()
 
     def open_line(self, url: str) -> Transport:
-        """Open the camera and start reading, as `OpensLine.open_line`."""
+        """Open the camera and start reading, as `Driver.open_line`."""
         self.check_url(url)
         from drivers.camera.camera_as_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 
@@ -111,7 +107,7 @@ class CameraDriver:
         )
 
     def share_frames(self, receive: Callable[[Any], None]) -> None:
-        """Pass each frame to `receive` too; see `SharesFrames`."""
+        """Pass each frame to `receive` too; see `Driver.share_frames`."""
         self._receivers.append(receive)
 
     def _address(self, url: str) -> Address:

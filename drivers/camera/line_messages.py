@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from drivers.text_lines_and_card_tables import LineDecoder, noise
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations

@@ -25,7 +25,7 @@ from typing import ClassVar, Final
 from msgspec import Struct
 
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
-from drivers.driver_interface import Driver
+from drivers.driver import Driver
 from drivers.simulators.angel_eye_faulty_line import Step, Wire
 from drivers.simulators.simulated_shoe import (
     CUT_BEHIND,

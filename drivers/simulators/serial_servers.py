@@ -200,8 +200,10 @@ class TcpLine(Line):
             self._send_to(client, data, stopping)
 
     def unplug(self) -> None:
-        """Close all connections and refuse new ones."""
-        for client in [*self._clients, *([self._listener] if self._listener else [])]:
+        """Refuse new connections, then close all: none comes back before ``plug``."""
+        if self._listener:
+            self._listener.close()
+        for client in self._clients:
             client.close()
         self._clients, self._listener = [], None
 

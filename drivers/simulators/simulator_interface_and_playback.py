@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 from msgspec import Struct
 
-from drivers.driver_registry import driver_names, find_driver
+from drivers.registry import driver_names, find_driver
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step
 from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
 from drivers.simulators.serial_servers import Line
@@ -82,7 +82,7 @@ def _load(name: str) -> type[Simulator] | None:
     Raises:
         UserError: The driver or its simulator cannot be loaded.
     """
-    where = getattr(find_driver(name), "simulator", None)
+    where = find_driver(name).simulator
     if not where:
         return None
     place = f"driver {name!r}: simulator {where!r}"

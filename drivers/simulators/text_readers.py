@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 
 from msgspec.structs import replace
 
-from drivers.driver_interface import Driver
+from drivers.driver import Driver
 from drivers.json_lines import JsonLines
 from drivers.line_scanner import LineScanner, built_in_codes, framing_of
 from drivers.simulators.angel_eye_faulty_line import COPIES, Step, Wire

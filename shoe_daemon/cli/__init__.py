@@ -90,7 +90,8 @@ class LazyGroup(click.Group):
             result = super().invoke(ctx)
             sys.stdout.flush()
         except UserError as error:
-            click.echo(f"shoe-daemon: {error}", err=True)
+            for line in str(error).split("\n"):
+                click.echo(f"shoe-daemon: {line}", err=True)
             ctx.exit(error.exit_status)
         except BrokenPipeError as error:
             if not _is_stdout_closed():

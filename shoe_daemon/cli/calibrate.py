@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from calibration.labelled_photo_reading import Label
     from calibration.line_identification import Candidate, Identification
     from calibration.serial_ports_and_speed_search import Finding, Port
-    from drivers import Driver, TypesCodes
+    from drivers import Driver
     from drivers.camera.recognition.corner_index_reader import CardReading
 
 _NAME_COLUMNS: Final = 24
@@ -81,7 +81,7 @@ def serial(
         list_ports,
         listen,
     )
-    from drivers import TypesCodes, create_driver
+    from drivers import create_driver
 
     if driver_name is None and driver_options:
         raise UserError("--options: expected with --driver NAME")
@@ -89,7 +89,7 @@ def serial(
     if port is None:
         _print_ports(list_ports())
         return
-    if isinstance(driver, TypesCodes) and driver.may_exchange_cards:
+    if driver is not None and driver.may_exchange_cards:
         _check_layout(port, driver, seconds)
         driver_options |= {"layout": "us"}
         click.echo(f"\n{configuration(Finding(port), driver, reader_id, driver_options)}")
@@ -108,7 +108,7 @@ def serial(
     click.echo(f"\n{configuration(finding, driver, reader_id, driver_options)}")
 
 
-def _check_layout(port: str, driver: TypesCodes, seconds: float) -> None:
+def _check_layout(port: str, driver: Driver, seconds: float) -> None:
     """Ask for an ace and a queen, which another layout of the keyboard exchanges."""
     from calibration.deck_learning import LayoutCheck
     from calibration.deck_scanning import Scan, scan_deck

@@ -88,7 +88,7 @@ def deck(  # noqa: PLR0913 - click passes every option
     deck_order(order)
     fail = yes or port.startswith(_FILE)
     wanted = ScannedDeck(
-        driver=driver.name, options=_code_settings(driver), decks=decks, order=order
+        driver=driver.name, options=driver.code_settings, decks=decks, order=order
     )
     begun, terminal = wanted, Terminal(echo_wrapped, () if fail else typed_lines())
     if verify is None and not port.startswith(_FILE):
@@ -117,7 +117,7 @@ def _reader(
     profile: DeckProfile | None,
 ) -> tuple[Driver, LineSettings]:
     """Return the driver without its table, and the settings of its line."""
-    from drivers import LearnsCodes, LineSettings, create_driver, load_capture
+    from drivers import LineSettings, create_driver, load_capture
     from shoe_daemon.toml_validation import convert_toml
 
     line: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def _reader(
     if name is None:
         raise UserError(f"--driver: missing; expected one of {', '.join(_DRIVERS)}")
     driver = create_driver(name, options)
-    if not isinstance(driver, LearnsCodes):
+    if not driver.learns_codes:
         raise UserError(
             f"--driver {name}: it has no table of codes: its reader names the cards; expected "
             f"one of {', '.join(_DRIVERS)}"
@@ -146,14 +146,8 @@ def _reader(
     return driver.without_table(), settings
 
 
-def _code_settings(driver: Driver) -> dict[str, Any]:
-    from drivers import LearnsCodes
-
-    return driver.code_settings if isinstance(driver, LearnsCodes) else {}
-
-
 def _begun(out: Path, wanted: ScannedDeck, terminal: Terminal | None) -> ScannedDeck:
-    """Return where to go on: what is beside the profile, or nothing if a person wants that."""
+    """Return where to go on: what is beside the profile, or nothing."""
     from calibration.deck_learning import load_part, part_of
 
     found = load_part(out)
@@ -185,10 +179,10 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
     )
     from calibration.deck_scanning import scan_deck
     from calibration.serial_ports_and_speed_search import toml_table
-    from drivers import LearnsCodes, OpensLine, create_driver, redact_url
+    from drivers import create_driver, redact_url
 
     driver, is_capture = scan.driver, scan.is_capture
-    unique = isinstance(driver, LearnsCodes) and driver.unique_codes
+    unique = driver.unique_codes
     with errors_at(str(part_of(out))):
         learning = DeckLearning(begun, unique_codes=unique)
 
@@ -206,8 +200,8 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
         )
     if learning.has_unique_codes and not unique:
         driver = create_driver(driver.name, learning.deck.options | {"unique_codes": True})
-        learning.deck = msgspec.structs.replace(learning.deck, options=_code_settings(driver))
-    has_line = not (is_capture or isinstance(driver, OpensLine) or scan.port.startswith("socket:"))
+        learning.deck = msgspec.structs.replace(learning.deck, options=driver.code_settings)
+    has_line = not (is_capture or driver.opens_line or scan.port.startswith("socket:"))
     shown = "" if is_capture else redact_url(scan.port)
     write_profile(out, profile_of(learning, driver, shown, scan.line if has_line else None))
     if not is_capture:
@@ -226,10 +220,10 @@ def _named(missing: Sequence[str]) -> str:
 def _verify(path: Path, scan: Scan) -> None:
     from calibration.deck_learning import DeckVerification
     from calibration.deck_scanning import scan_deck
-    from drivers import LearnsCodes, create_driver
+    from drivers import create_driver
 
     driver = create_driver(scan.driver.name, {"cards_file": str(path.resolve())})
-    table = driver.codes() if isinstance(driver, LearnsCodes) else {}
+    table = driver.codes()
     if not table:
         raise UserError(f"{path}: no code; expected a table of codes and cards")
     verification = DeckVerification(table)

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from drivers import CAPTURE_SUFFIX, FrameKind, LineSettings
+from drivers import CAPTURE_SUFFIX, Driver, FrameKind, LineSettings
 from shoe_daemon.cli.shared_options import (
     DRIVER_OPTIONS,
     FILE,
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
         CaptureLine,
         CaptureWriter,
         Decoder,
-        Driver,
         Frame,
-        OpensLine,
         Transport,
     )
 
@@ -140,27 +138,21 @@ class _Source(Struct, frozen=True):
 
     def driver_header(self, *, anonymise: bool) -> dict[str, str]:
         """Return the driver, and the options that decode the bytes."""
-        from drivers import AnonymisesOptions, RecordsOptions
-
-        driver: object = self.driver
-        if self.driver is None:
+        driver = self.driver
+        if driver is None:
             return {}
-        options = self.options
-        if anonymise and isinstance(driver, AnonymisesOptions):
-            options = driver.anonymised_options
-        elif isinstance(driver, RecordsOptions):
-            options = driver.recorded_options
-        header = {"driver": self.driver.name}
-        if options and (isinstance(driver, RecordsOptions) or _opener(driver) is None):
+        options = driver.anonymised_options if anonymise else driver.recorded_options
+        if options is None and not driver.opens_line:
+            options = self.options
+        header = {"driver": driver.name}
+        if options:
             header["options"] = msgspec.json.encode(options, order="sorted").decode()
         return header
 
 
-def _opener(driver: object) -> OpensLine | None:
+def _opener(driver: Driver | None) -> Driver | None:
     """Return the driver if it opens its own kind of line."""
-    from drivers import OpensLine
-
-    return driver if isinstance(driver, OpensLine) else None
+    return driver if driver is not None and driver.opens_line else None
 
 
 def _head(file: Path, origin: str, more: dict[str, str]) -> dict[str, str]:
@@ -314,16 +306,10 @@ def _recording(
         raise UserError(f"{file}: {recording.failure}; the capture ended there", exit_status=1)
 
 
-class _AnyBytes:
+class _AnyBytes(Driver):
     """Passes on the bytes of each read, whatever they mean: the driver of the reader's thread."""
 
     name: ClassVar[str] = "capture"
-    line: ClassVar[LineSettings] = LineSettings()
-    signals = ()
-    options_type: ClassVar[type[Struct]] = Struct
-
-    def __init__(self, options: Struct | None = None) -> None:
-        del options
 
     def decoder(self) -> Decoder:
         return self

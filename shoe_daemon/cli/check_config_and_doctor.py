@@ -16,13 +16,12 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from drivers import ForwardTarget, OpensLine, has_line_settings, redact_url
+from drivers import ForwardTarget, has_line_settings, redact_url
 from shoe_daemon.cli.shared_options import PATH, config_option
 from shoe_daemon.config import Reading, Setup, load_config
 from shoe_daemon.display.display_config import (
     DisplaySettings,
     DisplaySetup,
-    is_display,
     load_display,
 )
 from shoe_daemon.display.languages import languages
@@ -35,13 +34,13 @@ from shoe_daemon.doctor import (
 )
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampSettings
+from shoe_daemon.loader import has_section
 from shoe_daemon.logging_setup import warnings_on_stderr
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.notify.notify_config import (
     MAX_SEVERITY,
     NotifySetup,
     RecipientSettings,
-    is_notify,
     load_notify,
 )
 from shoe_daemon.table import RoundEnd
@@ -58,13 +57,13 @@ def check_config(file: Path) -> None:
     """
     Check a configuration and everything that it names, and say what it means.
 
-    Exits with 2 and one line at the first thing wrong; nothing is opened for
+    Exits with 2 and a line for each thing that is wrong; nothing is opened for
     writing.
     """
-    if is_display(file):
+    if has_section(file, "display"):
         shown = load_display(file, inspecting=True)
         lines, notes = [*_display_lines(shown)], shown.notes
-    elif is_notify(file):
+    elif has_section(file, "notify"):
         notifying = load_notify(file, inspecting=True)
         lines, notes = _notify_lines(notifying), notifying.notes
     else:
@@ -177,7 +176,7 @@ def _round_end(setup: Setup) -> str:
 
 
 def _reader(reader: Reading) -> Iterator[str]:
-    is_serial = not isinstance(reader.driver, OpensLine) and has_line_settings(reader.port)
+    is_serial = not reader.driver.opens_line and has_line_settings(reader.port)
     settings = f", {reader.line}" if is_serial else ""
     known = maturity_text(reader.driver)
     more = f"; {known}" if known else ""
@@ -244,9 +243,9 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
     """
     findings = []
     with warnings_on_stderr():
-        if is_display(file):
+        if has_section(file, "display"):
             examined = examine_display(load_display(file, inspecting=True))
-        elif is_notify(file):
+        elif has_section(file, "notify"):
             examined = examine_notify(load_notify(file, inspecting=True))
         else:
             examined = examine(load_config(file, inspecting=True), light_lamps=light_lamps)

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import click
 import msgspec
 
-from drivers import Driver, Frame, FrameKind, StoresEvidence, create_driver, driver_version
+from drivers import Driver, Frame, FrameKind, create_driver, driver_version
 from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
 from shoe_daemon.errors import UserError, os_errors_at
 from shoe_daemon.journal import JournalReader, journal_database
@@ -156,7 +156,7 @@ class _Decoder:
 
     def __init__(self, driver: Driver, other_version: str | None) -> None:
         self.other_version = other_version
-        self.limit = _PICTURES if isinstance(driver, StoresEvidence) else None
+        self.limit = _PICTURES if driver.stores_evidence else None
         self._decoder = driver.decoder()
         self._pauses = 0.0
 

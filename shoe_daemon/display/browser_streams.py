@@ -13,9 +13,9 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JSON_NULL, JsonViews
-from shoe_daemon.display.table_model import Change
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Change
 
 HEARTBEAT_S: Final = 5.0
 """A page counts as disconnected after three missing heartbeats."""
@@ -178,7 +178,7 @@ class StreamRegistry:
     """
 
     def __init__(
-        self, tables: FloorModel, views: JsonViews, now: Callable[[], str], version: str = ""
+        self, tables: Floor, views: JsonViews, now: Callable[[], str], version: str = ""
     ) -> None:
         self.tables, self.views = tables, views
         self.closing = False

@@ -17,24 +17,23 @@ from msgspec.structs import replace
 
 from shoe_daemon.configured_files_and_credentials import (
     find_file,
-    note_fault,
-    note_missing_credential,
     path_of,
     read_secret,
 )
 from shoe_daemon.display.languages import languages
 from shoe_daemon.errors import UserError, errors_at, one_line
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.http_security import LOOPBACK_NETWORKS, Network, is_loopback
+from shoe_daemon.loader import Loader, load_config_file
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
-from shoe_daemon.toml_validation import Name, load_config_file, read_toml
+from shoe_daemon.toml_validation import Name, did_you_mean
 
 _LISTEN: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]\s]+)):(?P<port>\d{1,5})"
 )
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9.-]{1,253}|\[[0-9A-Fa-f:.]+\]")
-TABLE_NAME: Final = re.compile(r"(?P<site>[a-z0-9-]{1,40}\.)?[a-z0-9-]{1,40}")
 _BROKER: Final = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::(?P<port>\d{1,5}))?"
 )
@@ -353,14 +352,6 @@ class DisplaySetup(Struct, frozen=True):
         return self.commanding.is_plain and not self.config.display.orders.allow_plain_pins
 
 
-def is_display(path: Path) -> bool:
-    """Return whether a file is a display's configuration; False for an unreadable file."""
-    try:
-        return "display" in read_toml(path, "a configuration")
-    except UserError:
-        return False
-
-
 def load_display(path: Path, *, inspecting: bool = False, serving: bool = False) -> DisplaySetup:
     """
     Read and check a configuration and all files that it names.
@@ -372,7 +363,7 @@ def load_display(path: Path, *, inspecting: bool = False, serving: bool = False)
             to connect reports it.
 
     Raises:
-        UserError: The first error: file, key, value and what is expected.
+        UserError: All errors, each on a line: file, key, value and what is expected.
     """
     set_up = partial(set_up_display, beside=path.parent, inspecting=inspecting, serving=serving)
     return load_config_file(path, "a display's configuration", DisplayConfig, set_up)
@@ -386,44 +377,45 @@ def set_up_display(
     `beside` the configuration. The flags are those of `load_display`.
 
     Raises:
-        UserError: The key, the value and what is expected.
+        UserError: All errors, each on a line: the key, the value and what is expected.
     """
-    settings = config.display
-    notes: list[str] = []
-    attempt = partial(note_missing_credential, notes, inspecting=inspecting)
-    tolerate = partial(note_fault, notes, serving=serving)
-    config = replace(config, mqtt=config.mqtt.checked(beside, tolerate, attempt))
-    config.mqtt.check_prefix()
-    parse_listen(settings.listen)
-    _check_metrics(config.metrics)
-    settings.orders.check()
-    _check_names(settings)
-    _check_staff_alerts(settings.pit)
-    if settings.language not in languages():
-        known = ", ".join(languages())
-        raise UserError(f"display.language: {settings.language!r}; expected one of {known}")
+    loader = Loader(beside, inspecting=inspecting, serving=serving)
+    check, tolerate, attempt = loader.check, loader.tolerate, loader.attempt
+    with check():
+        config = replace(config, mqtt=config.mqtt.checked(beside, tolerate, attempt))
+    settings, orders = config.display, config.display.orders
+    loader.take(config.mqtt.check_prefix)
+    loader.take(parse_listen, settings.listen)
+    loader.take(_check_metrics, config.metrics)
+    loader.take(orders.check)
+    _check_names(settings, loader)
+    loader.take(_check_staff_alerts, settings.pit)
+    loader.take(_check_language, settings.language)
     credentials = None
-    with attempt():
+    with check(), attempt():
         credentials = _pit_credentials(settings.pit, beside)
-    _ = settings.zone, settings.proxies
-    history = None if settings.history.file is None else _history(config, beside)
-    if history is not None:
-        with tolerate(), attempt():
-            if (file := settings.history.password_file) is not None:
-                read_secret(file, beside, "display.history.password_file")
-    operators, orders = None, settings.orders
+    loader.take(lambda: settings.zone)
+    loader.take(lambda: settings.proxies)
+    history = loader.take(_history, config, beside)
+    operators = None
     if orders.operators_file is not None:
         operators = Operators(orders.operators_file, beside)
-        with tolerate(), attempt(), errors_at("display.orders.operators_file"):
+        with check(), tolerate(), attempt(), errors_at("display.orders.operators_file"):
             operators.load()
-        with tolerate(), attempt():
-            if orders.password_file is not None:
-                read_secret(orders.password_file, beside, "display.orders.password_file")
-    commanding = _commanding(config, beside)
+    secrets = {"history": settings.history.password_file if history else None}
+    secrets["orders"] = orders.password_file if operators else None
+    for section, file in secrets.items():
+        with check(), tolerate(), attempt():
+            if file is not None:
+                read_secret(file, beside, f"display.{section}.password_file")
     tls = None
-    with attempt():
+    with check(), attempt():
         tls = None if settings.tls is None else settings.tls.load(beside)
-    return DisplaySetup(config, credentials, operators, commanding, tls, tuple(notes), history)
+    if loader.error:
+        raise loader.error
+    notes = (*loader.notes, *loader.faults)
+    commanding = _commanding(config, beside)
+    return DisplaySetup(config, credentials, operators, commanding, tls, notes, history)
 
 
 def _commanding(config: DisplayConfig, beside: Path) -> MqttSettings:
@@ -435,8 +427,10 @@ def _commanding(config: DisplayConfig, beside: Path) -> MqttSettings:
     ).beside(beside)
 
 
-def _history(config: DisplayConfig, beside: Path) -> HistorySetup:
+def _history(config: DisplayConfig, beside: Path) -> HistorySetup | None:
     settings = config.display.history
+    if settings.file is None:
+        return None
     if (settings.username is None) != (settings.password_file is None):
         raise UserError("display.history: username goes with password_file; expected both or none")
     mqtt = config.mqtt
@@ -446,7 +440,7 @@ def _history(config: DisplayConfig, beside: Path) -> HistorySetup:
     state = os.environ.get("STATE_DIRECTORY", "").partition(":")[0]
     if not state and beside.absolute() == _SERVICE_CONFIGS and _SERVICE_STATE.is_dir():
         state = str(_SERVICE_STATE)
-    path = (Path(state) if state else beside) / (settings.file or "")
+    path = (Path(state) if state else beside) / settings.file
     if path.is_dir() or not path.parent.is_dir():
         raise UserError(
             f"display.history.file: {settings.file!r}; expected a file in a folder that exists: "
@@ -488,24 +482,38 @@ def _check_metrics(metrics: MetricsSettings) -> None:
         )
 
 
-def _check_names(settings: DisplaySettings) -> None:
+def _check_names(settings: DisplaySettings, loader: Loader) -> None:
     for host in settings.hosts:
-        if not _HOST_NAME.fullmatch(host):
-            raise UserError(
-                f"display.hosts: {host!r}; expected a name without port, such as board.example"
-            )
+        with loader.check():
+            if not _HOST_NAME.fullmatch(host):
+                raise UserError(
+                    f"display.hosts: {host!r}; expected a name without port, such as board.example"
+                )
     for table in settings.tables:
-        found = TABLE_NAME.fullmatch(table)
-        if found is None:
-            raise UserError(
-                f"display.tables: {table!r}; expected a table's id, or SITE.TABLE, of small "
-                "letters, digits and hyphens"
-            )
-        if settings.site is not None and found["site"] not in {None, f"{settings.site}."}:
-            raise UserError(
-                f"display.tables: {table!r}; expected a table of {settings.site!r}, "
-                "the only site that display.site shows"
-            )
+        with loader.check():
+            _check_table(table, settings.site)
+
+
+def _check_table(table: str, site: str | None) -> None:
+    found = TABLE_NAME.fullmatch(table)
+    if found is None:
+        raise UserError(
+            f"display.tables: {table!r}; expected a table's id, or SITE.TABLE, of small "
+            "letters, digits and hyphens"
+        )
+    if site is not None and found["site"] not in {None, f"{site}."}:
+        raise UserError(
+            f"display.tables: {table!r}; expected a table of {site!r}, "
+            "the only site that display.site shows"
+        )
+
+
+def _check_language(language: str) -> None:
+    if language not in (known := languages()):
+        raise UserError(
+            f"display.language: {language!r}; expected one of {', '.join(known)}"
+            f"{did_you_mean(language, known)}"
+        )
 
 
 def _check_staff_alerts(pit: PitSettings) -> None:

@@ -22,26 +22,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from shoe_daemon.display.browser_streams import StreamRegistry
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.http_app import HttpApp
 from shoe_daemon.display.json_views import JsonViews
-from shoe_daemon.display.message_validation import topic_filters
-from shoe_daemon.display.mqtt_feed import MqttFeed, now_rfc3339
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue
 from shoe_daemon.display.pages_and_static_files import pages_version
-from shoe_daemon.display.table_model import Message, Moment
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
-from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.floor.feed import Feed
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.inbox import now_rfc3339
+from shoe_daemon.floor.messages import topic_filters
+from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.systemd_notify import notify_systemd
 
 _log = structlog.get_logger(__name__)
 
 TIMER_INTERVAL_S: Final = 1.0
-FEED_TIMEOUT_S: Final = 30.0
-"""Inactivity after which the MQTT thread counts as hung; a slow name server takes less."""
-
 SWEEP_INTERVAL: Final = 15
 """Timer ticks between two checks for connections without a request."""
 
@@ -68,7 +63,7 @@ class Display:
         staff_alerts = settings.pit.staff_alerts
         # A pit that asks nobody who they are does not tell that nobody is notified.
         notifier_status = not settings.open_pit
-        self.tables = FloorModel(
+        self.tables = Floor(
             mqtt.prefix,
             staff_alerts=staff_alerts,
             notifier_status=notifier_status,
@@ -77,7 +72,6 @@ class Display:
         )
         views = JsonViews(self.tables, [settings.table_key(name) for name in settings.tables])
         self.streams = StreamRegistry(self.tables, views, now_rfc3339, pages_version())
-        self._queue = CoalescingQueue(self._wake_loop)
         filters = topic_filters(
             mqtt.prefix,
             settings.site,
@@ -90,12 +84,11 @@ class Display:
             self._history = HistoryRecorder(history.path, prefix=mqtt.prefix, days=history.days)
             requests = HistoryRequests(self._history, history.mqtt)
             self._history_threads = [self._history, requests]
-        self._feed = MqttFeed(
-            mqtt, filters, self._queue, now_rfc3339, timeouts=timeouts, history=self._history
+        self._feed = Feed(
+            mqtt, filters, self._wake_loop, timeouts=timeouts, recorder=self._history
         )
         self._http_app = HttpApp(setup, self.streams, self._history)
         self._servers: dict[str, _Server] = {}
-        self._may_log = LogRateLimit()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
 
@@ -189,40 +182,13 @@ class Display:
         # Called on the MQTT thread; a closed loop needs no call.
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._process_queue)
+                self._loop.call_soon_threadsafe(self._receive)
 
-    def _process_queue(self) -> None:
+    def _receive(self) -> None:
         """Apply one batch of messages and publish the changes to the browsers."""
-        batch = self._queue.take()
-        if batch.more and self._loop is not None:
-            self._loop.call_soon(self._process_queue)
-        moment = Moment(time.monotonic(), now_rfc3339())
-        faults_before = self.tables.faults.total
-        if batch.link is not None:
-            self.streams.publish(self.tables.set_link(batch.link, moment.monotonic))
-        for message in batch.messages:
-            self._apply(message, moment)
-        if batch.known_tables is not None:
-            self.tables.expire_missing(batch.known_tables, moment.monotonic)
-        if batch.dropped:
-            what = f"{batch.dropped} messages dropped: they came faster than they could be read"
-            self.streams.publish(self.tables.count_fault("", what, moment))
-        if self.tables.faults.total != faults_before:
-            last = self.tables.faults.last[-1]
-            if self._may_log("message_invalid", moment.monotonic):
-                total = self.tables.faults.total
-                _log.warning("message_invalid", topic=last.topic, what=last.what, total=total)
-
-    def _apply(self, message: Message, moment: Moment) -> None:
-        try:
-            self.streams.publish(self.tables.receive(message, moment))
-        except Exception as error:  # noqa: BLE001 - one message must not block the others
-            cause = f"message_failed {type(error).__name__}"
-            if messages := self._may_log(cause, moment.monotonic):
-                topic = message.topic[:200]
-                _log.error("message_failed", topic=topic, messages=messages, exc_info=error)
-            what = "an error of the display: its log says more"
-            self.streams.publish(self.tables.count_fault(message.topic, what, moment))
+        more = self._feed.inbox.deliver(self.tables, self.streams.publish)
+        if more and self._loop is not None:
+            self._loop.call_soon(self._receive)
 
     async def _run_timer(self) -> None:
         """Every second: publish changes that follow from the time, and notify the watchdog."""
@@ -239,7 +205,7 @@ class Display:
             if tick % SWEEP_INTERVAL == 0:
                 for server in self._servers.values():
                     server.close_idle_connections()
-            if self._feed.alive and now - self._feed.last_active < FEED_TIMEOUT_S:
+            if self._feed.works:
                 notify_systemd("WATCHDOG=1", f"STATUS={self._summary()}")
 
     def _summary(self) -> str:

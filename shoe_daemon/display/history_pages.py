@@ -21,7 +21,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.display.evidence_files import (
     ArchivedFile,
     ArchiveResponse,
@@ -51,6 +50,7 @@ from shoe_daemon.display.history_search_address import (
     parse_filter,
 )
 from shoe_daemon.display.history_store import is_damage
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.report.wording import csv_cell
 
 PAGE_SIZE: Final = 50

@@ -16,7 +16,7 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -38,19 +38,19 @@ from shoe_daemon.display.history_store import (
     move_aside,
     now_us,
 )
-from shoe_daemon.display.message_validation import (
+from shoe_daemon.errors import UserError
+from shoe_daemon.floor.messages import (
     InvalidMessage,
     TopicParts,
     decode,
     parse_topic,
 )
-from shoe_daemon.display.table_model import Message
-from shoe_daemon.errors import UserError
+from shoe_daemon.floor.table import Message
 from shoe_daemon.mqtt.command_client import send_command
 from shoe_daemon.mqtt.document_contents import Reply, decode_reply
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import STATE, Topics
-from shoe_daemon.retry_and_log_limits import LogRateLimit, exponential_delay
+from shoe_daemon.retry_and_log_limits import LogRateLimit, RetryDelay
 
 _log = structlog.get_logger(__name__)
 
@@ -404,8 +404,9 @@ class HistoryRequests:
         self._recorder, self._mqtt = recorder, mqtt
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="history-requests", daemon=True)
-        self._failures: dict[int, int] = {}
-        self._not_before: dict[int, float] = {}
+        self._retry_delays: defaultdict[int, RetryDelay] = defaultdict(
+            lambda: RetryDelay(FIRST_RETRY_S, MAX_RETRY_S)
+        )
         self._may_log = LogRateLimit()
 
     def start(self) -> None:
@@ -433,20 +434,20 @@ class HistoryRequests:
             return
         for journal in self._recorder.take_live():
             # The table is back: what failed before may succeed now.
-            self._not_before.pop(journal, None)
-            self._failures.pop(journal, None)
+            self._retry_delays.pop(journal, None)
         with contextlib.closing(connect_read_only(self._recorder.path)) as connection:
             for journal, site, table, head in newest_journals(connection):
-                if time.monotonic() < self._not_before.get(journal, 0.0):
+                if time.monotonic() < self._retry_delays[journal].retry_at:
                     continue
                 missing = missing_ranges(connection, journal, head)
                 if not missing:
-                    self._failures.pop(journal, None)
+                    self._retry_delays.pop(journal, None)
                 elif not self._stopping.is_set():
                     newest = _Missing(journal, site, table, missing[0])
                     self._request(connection, newest)
 
     def _request(self, connection: sqlite3.Connection, missing: _Missing) -> None:
+        delay = self._retry_delays[missing.journal]
         first = max(missing.range.first, missing.range.last - REPLAYED_EVENTS + 1)
         try:
             reply = self._send(missing, first)
@@ -455,16 +456,14 @@ class HistoryRequests:
             self._await(connection, missing.journal, covered, reply.replayed_public or 0)
         except UserError as error:
             self._recorder.status.refused = str(error)
-            failures = self._failures[missing.journal] = self._failures.get(missing.journal, 0) + 1
-            delay = exponential_delay(FIRST_RETRY_S, MAX_RETRY_S, failures - 1)
-            self._not_before[missing.journal] = time.monotonic() + delay
+            delay.failed(time.monotonic())
             if self._may_log("history_incomplete", time.monotonic()):
                 table = f"{missing.site}.{missing.table}"
                 _log.warning("history_incomplete", table=table, reason=str(error))
         else:
-            self._failures.pop(missing.journal, None)
+            delay.reset()
             # The writing thread must have recorded the range before the next look.
-            self._not_before[missing.journal] = time.monotonic() + REQUEST_INTERVAL_S
+            delay.retry_at = time.monotonic() + REQUEST_INTERVAL_S
 
     def _send(self, missing: _Missing, first: int) -> Reply:
         topics = Topics(missing.site, missing.table, self._mqtt.prefix)

@@ -8,9 +8,9 @@ from datetime import date, datetime, timedelta, tzinfo
 from datetime import time as clock
 from typing import Any, Final, NamedTuple
 
-from shoe_daemon.display.display_config import TABLE_NAME
 from shoe_daemon.display.history_queries import Cursor, LogFilter
 from shoe_daemon.display.history_summaries import CARD_NUMBERS, DECISIONS, RoundMark
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.game import IrregularityKind, Outcome
 from shoe_daemon.table import moment_to_microseconds
 

@@ -25,7 +25,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
 from shoe_daemon.display.display_config import (
     DEFAULT_MQTT_PORT,
-    TABLE_NAME,
     DisplaySetup,
     OrderSettings,
 )
@@ -41,6 +40,7 @@ from shoe_daemon.display.pages_and_static_files import (
     data_block,
 )
 from shoe_daemon.display.pit_auth import PitAuth
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.game import REPORTABLE_KINDS, IrregularityKind
 from shoe_daemon.http_security import (
     LOOPBACK_HOSTS,

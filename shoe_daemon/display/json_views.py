@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.languages import PLAYER_SENTENCES
-from shoe_daemon.display.table_model import Table
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Table
 from shoe_daemon.mqtt.topics import ALERTS, HISTORY, ROADS, STAFF_ALERTS, STATE, STATUS
 
 JSON_NULL: Final = b"null"
@@ -34,7 +34,7 @@ class JsonViews:
             anything is received from them.
     """
 
-    def __init__(self, tables: FloorModel, configured: Sequence[str] = ()) -> None:
+    def __init__(self, tables: Floor, configured: Sequence[str] = ()) -> None:
         self._tables = tables
         names = dict.fromkeys(configured)
         self._configured = {name: position for position, name in enumerate(names)}

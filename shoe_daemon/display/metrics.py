@@ -18,9 +18,9 @@ from starlette.types import ASGIApp
 
 from shoe_daemon import __version__
 from shoe_daemon.display.browser_streams import StreamRegistry
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.http_app import SecurityHeaders
-from shoe_daemon.display.table_model import FreshnessState
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import FreshnessState
 from shoe_daemon.mqtt.topics import ALERTS
 
 _SEVERITIES: Final = ("1", "2", "3", "4", "5")
@@ -28,7 +28,7 @@ _OTHER: Final = "other"
 """Severity of an alert outside the known ones: publishers are not trusted."""
 
 
-def metrics_app(tables: FloorModel, streams: StreamRegistry) -> ASGIApp:
+def metrics_app(tables: Floor, streams: StreamRegistry) -> ASGIApp:
     """Return the application with the one address `/metrics`; only known by names of loopback."""
 
     async def metrics(_request: Request) -> Response:
@@ -37,7 +37,7 @@ def metrics_app(tables: FloorModel, streams: StreamRegistry) -> ASGIApp:
     return SecurityHeaders(Starlette(routes=[Route("/metrics", metrics)]), ())
 
 
-def metrics_text(tables: FloorModel, streams: StreamRegistry) -> bytes:
+def metrics_text(tables: Floor, streams: StreamRegistry) -> bytes:
     """Return the figures in Prometheus' text format."""
     registry = CollectorRegistry()
     registry.register(_DisplayCollector(tables, streams))
@@ -53,7 +53,7 @@ class _DisplayCollector(Collector):
     labels have fixed values. Alerts for staff only are not counted.
     """
 
-    def __init__(self, tables: FloorModel, streams: StreamRegistry) -> None:
+    def __init__(self, tables: Floor, streams: StreamRegistry) -> None:
         self._tables, self._streams = tables, streams
 
     def collect(self) -> Iterator[Metric]:

@@ -15,9 +15,9 @@ from typing import Final
 
 from shoe_daemon.config import Setup
 from shoe_daemon.display.display_config import DisplaySetup
-from shoe_daemon.display.message_validation import topic_filters
 from shoe_daemon.doctor.finding_and_addresses import Finding, check_reachable
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from drivers import StoresEvidence
 from shoe_daemon.config import Setup
 from shoe_daemon.display.display_config import DisplaySetup, parse_listen
 from shoe_daemon.doctor.broker_checks import (
@@ -94,7 +93,7 @@ def _check_equipment(setup: Setup, *, light_lamps: bool) -> Iterator[Finding]:
             found = check_forward(f"copy {reader.id}", copy)
             yield from (line(copy.to, each) for each in found)
         yield from check_codes(reader, setup.config.table.decks or setup.house.decks)
-        if isinstance(reader.driver, StoresEvidence):
+        if reader.driver.stores_evidence:
             yield check_evidence(f"reader {reader.id}", reader.driver.evidence)
     if not setup.readers:
         yield Finding("reader", "bad", "none is configured: nothing will be seen")

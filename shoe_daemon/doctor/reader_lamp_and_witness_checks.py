@@ -13,11 +13,8 @@ from msgspec.structs import asdict
 from drivers import (
     Driver,
     ForwardTarget,
-    LearnsCodes,
     LineError,
     Maturity,
-    OpensLine,
-    TypesCodes,
     load_deck_profile,
     missing_cards,
     open_transport,
@@ -59,7 +56,7 @@ def check_reader(reader: Reading) -> Finding:
     about = f"reader {reader.id}"
     driver, port = reader.driver, reader.port
     try:
-        if isinstance(driver, OpensLine):
+        if driver.opens_line:
             driver.open_line(port).close()
             advice = driver.look
         else:
@@ -99,7 +96,7 @@ def check_forward(about: str, target: ForwardTarget) -> Iterator[Finding]:
 
 def maturity_text(driver: Driver) -> str | None:
     """Return how well a driver's protocol is known; None if it is proven, or not declared."""
-    return _MATURITIES.get(getattr(driver, "maturity", Maturity.PROVEN))
+    return _MATURITIES.get(driver.maturity or Maturity.PROVEN)
 
 
 def check_driver(reader: Reading) -> Iterator[Finding]:
@@ -109,7 +106,7 @@ def check_driver(reader: Reading) -> Iterator[Finding]:
     if other is not None:
         text = f"driver {name}: {other} is not used: the name is a driver's of the project"
         yield Finding(about, "bad", f"{text}; the other package must rename its own")
-    if isinstance(reader.driver, TypesCodes) and reader.driver.may_exchange_cards:
+    if reader.driver.may_exchange_cards:
         text = "its layout was not checked: with a French one, aces and queens are exchanged"
         yield Finding(about, "bad", f"{text}: `calibrate serial --driver {name}` checks it")
     known = maturity_text(reader.driver)
@@ -120,7 +117,7 @@ def check_driver(reader: Reading) -> Iterator[Finding]:
 def check_codes(reader: Reading, decks: int) -> Iterator[Finding]:
     """Compare a table of codes with the deck, and with the reader that learned it."""
     about, driver = f"reader {reader.id}", reader.driver
-    if not isinstance(driver, LearnsCodes) or not (codes := driver.codes()):
+    if not driver.learns_codes or not (codes := driver.codes()):
         return
     path, expected = driver.table_file, decks if driver.unique_codes else 1
     name = "the table of codes" if path is None else str(path)

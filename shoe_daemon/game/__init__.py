@@ -71,9 +71,9 @@ from shoe_daemon.game.irregularities import (
     SEVERITY,
     Evidence,
     IrregularityFacts,
-    IrregularityKind,
     Requirement,
 )
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.game.irregularity_rulings import (
     ACTION_NAMES,
     DEFAULT_POLICY,

@@ -1,12 +1,8 @@
 """
-The closed list of irregularities; ``irregularities.toml`` is the one table of their properties.
+The closed list of irregularities and their properties.
 
-A new kind is a member of `IrregularityKind` and an entry of that table. Severity, the kinds that
-a person may report, and the kinds that a table cannot detect follow from the entry. Tests
-name what else is missing: its sentences in ``table/detail_texts.toml``, its name in the languages
-of `display`, its section in ``docs/misdeals.md``, its log in
-``tests/misdeals/irregularity_logs.py``.
-Rulings are in the policies.
+Each kind is declared in `table/checks`, in the module of its name; `make generate` writes
+`irregularity_kind.py` and ``irregularities.toml`` from there. Rulings are in the policies.
 """
 
 from __future__ import annotations
@@ -18,6 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct, toml
+
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 
 
 class Evidence(StrEnum):
@@ -70,34 +68,6 @@ class Requirement(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Requirement | None:
         return cls.__members__.get(str(value).upper())
-
-
-class IrregularityKind(StrEnum):
-    """The closed list, in the order of its table."""
-
-    PREMATURE_DRAW = "premature_draw"
-    PLAYER_THIRD_UNAUTHORISED = "player_third_unauthorised"
-    EXCESS_CARD = "excess_card"
-    MISSING_DRAW = "missing_draw"
-    WRONG_HAND = "wrong_hand"
-    RESULT_MISMATCH = "result_mismatch"
-    PREMATURE_COLLECT = "premature_collect"
-    FACE_UP_IN_SHOE = "face_up_in_shoe"
-    DOUBLE_FEED = "double_feed"
-    UNREADABLE_CARD = "unreadable_card"
-    SOURCE_CONFLICT = "source_conflict"
-    DUPLICATE_CARD = "duplicate_card"
-    FOREIGN_CARD = "foreign_card"
-    CARD_COUNT_MISMATCH = "card_count_mismatch"
-    BURN_ERROR = "burn_error"
-    INSUFFICIENT_CARDS = "insufficient_cards"
-    CUT_CARD_OVERRUN = "cut_card_overrun"
-    CUT_CARD_MISSING = "cut_card_missing"
-    CARD_RETURNED = "card_returned"
-    CARD_OFF_TABLE = "card_off_table"
-    SUSPECT_SEQUENCE = "suspect_sequence"
-    DEVICE_FAULT = "device_fault"
-    MANUAL_VOID = "manual_void"
 
 
 class IrregularityFacts(Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,7 +21,8 @@ from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct, field, toml
 
-from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
+from shoe_daemon.game.irregularities import SEVERITY
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.game.rule_files import RuleFiles
 
 

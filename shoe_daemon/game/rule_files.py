@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct, to_builtins
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.toml_validation import convert_toml, read_toml
+from shoe_daemon.toml_validation import convert_toml, did_you_mean, read_toml
 
 T = TypeVar("T", bound=Struct)
 
@@ -35,7 +35,8 @@ class RuleFiles(Generic[T]):
         """
         if name not in self._ids:
             expected = ", ".join(self._ids)
-            raise UserError(f"{name}: no such {self._noun}; expected one of {expected}")
+            advice = did_you_mean(name, self._ids)
+            raise UserError(f"{name}: no such {self._noun}; expected one of {expected}{advice}")
         if name not in self._loaded:
             file = Path(__file__).parent / self._folder / f"{name}.toml"
             mapping = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -12,6 +11,7 @@ from msgspec import Meta, Struct
 from drivers import check_url
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.lamps.lamp_pattern import Channel, Rule
+from shoe_daemon.loader import Loader
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.toml_validation import Name
 
@@ -95,19 +95,15 @@ class LampSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         return tuple(dict.fromkeys(each.channel for each in self.rules))
 
 
-def check_lamps(lamps: Sequence[LampSettings], mqtt: MqttSettings | None) -> None:
-    """
-    Check what types cannot: each lamp has a device of its own, and rules that can apply.
-
-    Raises:
-        UserError: The first fault.
-    """
-    if len(lamps) > _MAX_LAMPS:
-        raise UserError(f"lamp: {len(lamps)} of them; expected at most {_MAX_LAMPS}")
+def check_lamps(lamps: Sequence[LampSettings], mqtt: MqttSettings | None, loader: Loader) -> None:
+    """Check what types cannot: each lamp has a device of its own, and rules that can apply."""
+    with loader.check():
+        if len(lamps) > _MAX_LAMPS:
+            raise UserError(f"lamp: {len(lamps)} of them; expected at most {_MAX_LAMPS}")
     ids: set[str] = set()
     places: dict[str, str] = {}
     for number, lamp in enumerate(lamps, start=1):
-        with errors_at(f"lamp {number}"):
+        with loader.check(), errors_at(f"lamp {number}"):
             if lamp.id in ids:
                 raise UserError(f"id: {lamp.id!r} is another lamp's; expected each id once")
             ids.add(lamp.id)
@@ -118,20 +114,18 @@ def check_lamps(lamps: Sequence[LampSettings], mqtt: MqttSettings | None) -> Non
             if not lamp.rule:
                 raise UserError("rule: missing; expected at least one [[lamp.rule]]")
         for index, rule in enumerate(lamp.rule, start=1):
-            with errors_at(f"lamp {number}: rule {index}"):
+            with loader.check(), errors_at(f"lamp {number}: rule {index}"):
                 _check_rule(rule)
                 _check_channel(lamp, rule.channel)
 
 
-def check_installed(
-    lamps: Sequence[LampSettings], tolerate: Callable[[], AbstractContextManager[None]]
-) -> None:
-    """Check within `tolerate` that what a GPIO lamp needs is installed."""
+def check_installed(lamps: Sequence[LampSettings], loader: Loader) -> None:
+    """Check that what a GPIO lamp needs is installed; its absence is a fault."""
     for lamp in lamps:
         if lamp.gpio is not None:
             from drivers import check_gpiod  # noqa: PLC0415 - few tables have one
 
-            with tolerate(), errors_at(f"lamp {lamp.id!r}: gpio"):
+            with loader.check(), loader.tolerate(), errors_at(f"lamp {lamp.id!r}: gpio"):
                 check_gpiod()
 
 

@@ -7,10 +7,9 @@ Every failure of a device is a `LineError` with one line of text.
 from __future__ import annotations
 
 import select
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from drivers import (
     LineError,
@@ -23,16 +22,15 @@ from drivers import (
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.lamps.lamp_pattern import Channel
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.paho_connection import (
+from shoe_daemon.mqtt.connection import (
     REFUSED,
     Acknowledged,
     Connected,
     Connection,
-    ConnectionEvent,
-    Disconnected,
+    ConnectionLost,
     Will,
 )
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.thread_wakeup import Wakeup
 
 if TYPE_CHECKING:
@@ -45,11 +43,8 @@ _RELAY_START: Final = 0xA0
 
 _CHECK_INTERVAL_S: Final = 1.0
 _BROKER_TIMEOUT_S: Final = 5.0
-_POLL_S: Final = 0.2
 _WILL_DELAY_S: Final = 5
 """A daemon that is back within this time never left its lamp (MQTT 5)."""
-
-Event = TypeVar("Event", bound=ConnectionEvent)
 
 
 class Broker(NamedTuple):
@@ -202,11 +197,9 @@ class _MqttLamp:
         connection = Connection(broker.settings, broker.client_id, will, _BROKER_TIMEOUT_S)
         self._connection = connection
         try:
-            connection.open()
-        except OSError as error:
-            raise self._lost(one_line(error)) from error
-        try:
-            self._wait_for(Connected, "the login")
+            with self._broker_errors():
+                connection.open()
+                connection.wait_for(Connected, "the login", _BROKER_TIMEOUT_S)
         except LineError:
             connection.close()
             raise
@@ -217,34 +210,23 @@ class _MqttLamp:
     def write(self, states: Mapping[Channel, bool]) -> None:
         for lit in states.values():
             payload = self._payload(lit=lit)
-            self._connection.publish(self._topic, payload, retain=True)
-            answer = self._wait_for(Acknowledged, "a message")
-            if answer.reason >= REFUSED:
-                raise self._lost(f"refuses topic {self._topic}: {answer.text}")
+            with self._broker_errors():
+                self._connection.publish(self._topic, payload, retain=True)
+                answer = self._connection.wait_for(Acknowledged, "a message", _BROKER_TIMEOUT_S)
+                if answer.reason >= REFUSED:
+                    raise ConnectionLost(f"refuses topic {self._topic}: {answer.text}")
 
     def wait(self, timeout_s: float, wakeup: Wakeup) -> None:
-        self._poll(min(timeout_s, _CHECK_INTERVAL_S), wakeup)
+        with self._broker_errors():
+            for _ in self._connection.poll(min(timeout_s, _CHECK_INTERVAL_S), wakeup.descriptor):
+                pass
 
-    def _wait_for(self, kind: type[Event], request: str) -> Event:
-        until = time.monotonic() + _BROKER_TIMEOUT_S
-        while time.monotonic() < until:
-            for event in self._poll(_POLL_S, None):
-                if isinstance(event, kind):
-                    return event
-        raise self._lost(f"does not answer {request} within {_BROKER_TIMEOUT_S:g} s")
-
-    def _poll(self, timeout_s: float, wakeup: Wakeup | None) -> list[ConnectionEvent]:
-        descriptor = None if wakeup is None else wakeup.descriptor
-        events = self._connection.poll(timeout_s, descriptor)
-        for event in events:
-            if isinstance(event, Disconnected):
-                raise self._lost(event.reason)
-        if not self._connection.is_open:
-            raise self._lost("has closed the line")
-        return events
-
-    def _lost(self, reason: str) -> LineError:
-        return LineError(f"the broker at {self._address}: {reason}")
+    @contextmanager
+    def _broker_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ConnectionLost) as error:
+            raise LineError(f"the broker at {self._address}: {one_line(error)}") from error
 
     def close(self, *, stopped: bool) -> None:
         # Without a DISCONNECT the broker publishes how the lamp is left.

@@ -1,5 +1,5 @@
 """
-The thread of each lamp: the newest state of the table wins, and nothing waits for a lamp.
+The thread of each lamp: it shows the newest state of the table, and delays no card.
 
 On any failure the device is closed, logged, and opened again after 0.5 to 10 seconds; all
 channels are then switched anew.
@@ -28,8 +28,6 @@ from shoe_daemon.thread_wakeup import ThreadGroup, WakeableThread
 _REFRESH_INTERVAL_S: Final = 5.0
 """All channels are switched again after this time: a relay that lost a command recovers."""
 
-_MIN_RETRY_S: Final = 0.5
-_MAX_RETRY_S: Final = 10.0
 _HUNG_AFTER_S: Final = 15.0
 """A device that takes longer is reported; a connection to a broker may take ten seconds."""
 
@@ -78,7 +76,7 @@ class Lamp(WakeableThread):
         self._pattern = LampPattern(settings.rules)
         self._view = self._shown = TableView()
         self._wait = self._environment.wait or self._stopping.wait
-        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, self._environment.jitter)
+        self._retry_delay = RetryDelay(jitter=self._environment.jitter)
         log = _log.bind(lamp=self.name, place=redact_url(settings.place))
         self._failure = LoggedFailure(log, "lamp_lost", "lamp_up")
         self._hung = LoggedFailure(log, "lamp_hangs")

@@ -7,28 +7,24 @@ running table or display is disturbed.
 
 from __future__ import annotations
 
-import time
-from typing import Final, Self, TypeVar
+from collections.abc import Iterator
+from typing import Final, Self
 
 from shoe_daemon.errors import one_line
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.paho_connection import (
+from shoe_daemon.mqtt.connection import (
     REFUSED,
     Acknowledged,
     Connected,
     Connection,
     ConnectionEvent,
-    Disconnected,
+    ConnectionLost,
+    Event,
     MessageReceived,
     Subscribed,
-    SubscriptionRefused,
 )
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 ANSWER_TIMEOUT_S: Final = 3.0
-
-_POLL_S: Final = 0.1
-
-Event = TypeVar("Event", bound=ConnectionEvent)
 
 
 class BrokerProbeError(Exception):
@@ -49,7 +45,6 @@ class BrokerProbe:
     ) -> None:
         self.retain_available = True
         self.received: list[MessageReceived] = []
-        self._refusal: str | None = None
         self._timeout_s = timeout_s
         self._connection = Connection(settings, client_id, None, timeout_s)
 
@@ -88,10 +83,8 @@ class BrokerProbe:
         Raises:
             BrokerProbeError: The broker does not answer.
         """
-        self._refusal = None
         self._connection.subscribe(topic_filter)
-        self._wait_for(Subscribed, f"a subscription to {topic_filter}")
-        return self._refusal
+        return self._wait_for(Subscribed, f"a subscription to {topic_filter}").refusal
 
     def publish(self, topic: str, payload: bytes = b"{}") -> str | None:
         """
@@ -107,36 +100,27 @@ class BrokerProbe:
 
     def receives(self, topic: str) -> bool:
         """Return whether a message of this topic is received within the timeout."""
-        until = time.monotonic() + self._timeout_s
-        while not any(each.topic == topic for each in self.received):
-            if time.monotonic() > until:
-                return False
-            self._poll()
-        return True
+        return any(each.topic == topic for each in self.received) or any(
+            isinstance(event, MessageReceived) and event.topic == topic
+            for event in self._events(self._timeout_s)
+        )
 
     def receive(self, seconds: float) -> None:
         """Receive messages for some seconds."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self._poll()
+        for _ in self._events(seconds):
+            pass
 
     def _wait_for(self, kind: type[Event], request: str) -> Event:
-        until = time.monotonic() + self._timeout_s
-        while time.monotonic() < until:
-            for event in self._poll():
-                if isinstance(event, kind):
-                    return event
+        for event in self._events(self._timeout_s):
+            if isinstance(event, kind):
+                return event
         raise BrokerProbeError(f"does not answer {request} within {self._timeout_s:g} s")
 
-    def _poll(self) -> list[ConnectionEvent]:
-        events = self._connection.poll(_POLL_S)
-        for event in events:
-            if isinstance(event, MessageReceived):
-                self.received.append(event)
-            elif isinstance(event, SubscriptionRefused):
-                self._refusal = event.reason
-            elif isinstance(event, Disconnected):
-                raise BrokerProbeError(event.reason)
-        if not self._connection.is_open:
-            raise BrokerProbeError("closes the connection")
-        return events
+    def _events(self, seconds: float) -> Iterator[ConnectionEvent]:
+        try:
+            for event in self._connection.events(seconds):
+                if isinstance(event, MessageReceived):
+                    self.received.append(event)
+                yield event
+        except ConnectionLost as lost:
+            raise BrokerProbeError(str(lost)) from lost

@@ -5,21 +5,20 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
-from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage
-from shoe_daemon.mqtt.paho_connection import (
+from shoe_daemon.mqtt.connection import (
     REFUSED,
     TOO_LARGE,
     Acknowledged,
     Connected,
     Connection,
     ConnectionEvent,
-    Disconnected,
+    ConnectionLost,
     MessageReceived,
     PacketTooLarge,
     Subscribed,
-    SubscriptionRefused,
 )
+from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
+from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage
 from shoe_daemon.mqtt.publisher_context import PublisherContext
 from shoe_daemon.mqtt.topics import SIGNATURE, STATE, STATUS
 
@@ -34,14 +33,6 @@ _NOT_SENT: Final = 0
 """In place of a packet identifier, which is never zero."""
 
 
-class ConnectionLostError(Exception):
-    """The connection is lost, or of no more use; `end` is how the broker ended it, if it did."""
-
-    def __init__(self, reason: str, end: Disconnected | None = None) -> None:
-        super().__init__(reason)
-        self.end = end
-
-
 class BrokerSession:
     """
     Publishes over one connection.
@@ -49,42 +40,39 @@ class BrokerSession:
     Attributes:
         accepted_at: When the broker accepted the connection (monotonic); None before.
         session_present: Whether it had kept the session.
-        last_loop: When the loop last ran (monotonic).
     """
 
     def __init__(self, context: PublisherContext, connection: Connection) -> None:
         self.accepted_at: float | None = None
         self.session_present = False
-        self.last_loop = time.monotonic()
+        now = time.monotonic()
         self._context = context
         self._connection = connection
-        self._connect_by = self.last_loop + context.timeouts.connect_s
-        self._progress_at = self.last_loop
-        self._heartbeat_at = self.last_loop
+        self._connect_by = now + context.timeouts.connect_s
+        self._progress_at = now
+        self._heartbeat_at = now
         self._online_pending = False
         self._receiving_queued = False
         self._announced_limit: int | None = None
         self._unanswered: set[str] = set()
-        self._compare_at = self._compare_by = self.last_loop
+        self._compare_at = self._compare_by = now
         self._offline: bytes | None = None
         self._offline_acknowledged = False
 
-    def run(self) -> None:
+    def run_once(self, now: float) -> None:
         """
-        Publish until a stop was requested and has ended.
+        Wait for the broker or for work, and do it.
 
         Raises:
-            ConnectionLostError: The connection ended before.
+            ConnectionLost: The connection has ended.
         """
         wakeup = self._context.wakeup
-        while not self._is_stopped():
-            now = self.last_loop = time.monotonic()
-            for event in self._connection.poll(self._poll_timeout(now), wakeup.descriptor):
-                self._handle(event)
-            self._context.report_cursor()
-            # Cleared before the work, so that a wakeup during the work is not missed.
-            wakeup.clear()
-            self._work()
+        for event in self._connection.poll(self._poll_timeout(now), wakeup.descriptor):
+            self._handle(event)
+        self._context.report_cursor()
+        # Cleared before the work, so that a wakeup during the work is not missed.
+        wakeup.clear()
+        self._work()
 
     def _poll_timeout(self, now: float) -> float:
         until = min(now + _MAX_POLL_S, self._context.outgoing.retry_at(now))
@@ -107,10 +95,6 @@ class BrokerSession:
                 self._begin(event)
             case Subscribed():
                 self._subscribed(event)
-            case SubscriptionRefused():
-                self._subscription_refused(event)
-            case Disconnected():
-                raise ConnectionLostError(event.reason, event)
 
     def _begin(self, connected: Connected) -> None:
         """Subscribe and queue everything again: the broker may have lost any of it."""
@@ -142,9 +126,11 @@ class BrokerSession:
 
     def _subscribed(self, answer: Subscribed) -> None:
         context = self._context
+        if answer.refusal is not None:
+            self._subscription_refused(answer.topic_filter, answer.refusal)
         if answer.topic_filter == context.topics.commands:
             self._receiving_queued = False
-            if answer.accepted:
+            if answer.refusal is None:
                 context.orders_refusal = None
         elif answer.topic_filter in self._unanswered:
             self._unanswered.remove(answer.topic_filter)
@@ -153,15 +139,13 @@ class BrokerSession:
                 until = time.monotonic() + context.timeouts.copies_s
                 self._compare_at = min(until, self._compare_by)
 
-    def _subscription_refused(self, refusal: SubscriptionRefused) -> None:
+    def _subscription_refused(self, topic_filter: str, reason: str) -> None:
         context = self._context
-        if refusal.topic_filter == context.topics.commands:
-            context.last_error = f"orders cannot be received: {refusal.reason}"
-            context.orders_refusal = f"orders: {refusal.reason}"
-        if context.may_log(f"subscription_refused {refusal.topic_filter}", time.monotonic()):
-            context.log.error(
-                "subscription_refused", topics=refusal.topic_filter, reason=refusal.reason
-            )
+        if topic_filter == context.topics.commands:
+            context.last_error = f"orders cannot be received: {reason}"
+            context.orders_refusal = f"orders: {reason}"
+        if context.may_log(f"subscription_refused {topic_filter}", time.monotonic()):
+            context.log.error("subscription_refused", topics=topic_filter, reason=reason)
 
     def _compare(self, now: float) -> bool:
         """Compare the copies once all have arrived, or in time; return whether to publish."""
@@ -211,7 +195,7 @@ class BrokerSession:
         context = self._context
         if self.accepted_at is None:
             if now > self._connect_by:
-                raise ConnectionLostError("the broker does not answer")
+                raise ConnectionLost("the broker does not answer")
             return
         self._check_progress(now)
         if not self._compare(now):
@@ -236,7 +220,7 @@ class BrokerSession:
         if not self._context.outgoing.in_flight:
             self._progress_at = now
         elif now - self._progress_at > limit:
-            raise ConnectionLostError("the broker acknowledges nothing")
+            raise ConnectionLost("the broker acknowledges nothing")
 
     def _send_all(self, now: float) -> None:
         outgoing = self._context.outgoing
@@ -263,7 +247,7 @@ class BrokerSession:
             correlation=message.queued.correlation if message.queued is not None else None,
         )
 
-    def _is_stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Return whether a stop was requested and has ended; take its next step."""
         stop_by = self._context.stop_by
         if stop_by is None:

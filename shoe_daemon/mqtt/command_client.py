@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from typing import Final
 
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.paho_connection import (
+from shoe_daemon.mqtt.connection import (
     NO_SUBSCRIBERS,
     REFUSED,
     Acknowledged,
     Connected,
     Connection,
     ConnectionEvent,
-    Disconnected,
+    ConnectionLost,
     MessageReceived,
     Subscribed,
-    SubscriptionRefused,
 )
-
-_POLL_S: Final = 0.1
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 
 
 class NoReplyError(UserError):
@@ -63,28 +59,24 @@ class _CommandClient:
     def run(self, connection: Connection, until: float) -> bytes:
         try:
             connection.open()
-        except OSError as error:
-            raise UserError(f"{self._broker}: {one_line(error).lower()}") from error
-        while time.monotonic() < until:
-            for event in connection.poll(_POLL_S):
+            for event in connection.events(until - time.monotonic()):
                 answer = self._handle(event, connection)
                 if answer is not None:
                     return answer
-            if not connection.is_open:
-                raise self._lost(f"{self._broker} has closed the line")
+        except OSError as error:
+            raise UserError(f"{self._broker}: {one_line(error).lower()}") from error
+        except ConnectionLost as lost:
+            reason = str(lost) if lost.refused else f"{self._broker} has closed the line"
+            raise (NoReplyError if self._sent else UserError)(reason) from lost
         if self._sent:
             raise NoReplyError("no answer to the order: whether it is carried out is not known")
         raise UserError(f"{self._broker} does not answer")
-
-    def _lost(self, reason: str) -> UserError:
-        """Return the error for a lost connection, which does not tell what was received."""
-        return NoReplyError(reason) if self._sent else UserError(reason)
 
     def _handle(self, event: ConnectionEvent, connection: Connection) -> bytes | None:
         match event:
             case Connected():
                 connection.subscribe(self._reply)
-            case SubscriptionRefused():
+            case Subscribed(_, str()):
                 raise UserError("the broker does not let us read the answer")
             case Subscribed():
                 self._sent = True
@@ -97,8 +89,6 @@ class _CommandClient:
                 raise UserError("no daemon listens for orders there")
             case MessageReceived(topic, answer) if topic == self._reply:
                 return answer
-            case Disconnected(reason, _, refused):
-                raise self._lost(reason if refused else f"{self._broker} has closed the line")
             case _:
                 pass
         return None

@@ -19,6 +19,7 @@ from shoe_daemon.configured_files_and_credentials import find_file, path_of, rea
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, Topics
+from shoe_daemon.retry_and_log_limits import RetryDelay
 
 SESSION_EXPIRY_S: Final = 60
 """The broker keeps the daemon's session for this time (MQTT 5)."""
@@ -33,6 +34,39 @@ _TLS_PORT: Final = 8883
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Tolerance = Callable[[], AbstractContextManager[None]]
 KeepAlive = Annotated[int, Meta(ge=1, le=3600)]
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """
+    All waits in seconds; only tests change them.
+
+    Attributes:
+        connect_s: The broker must answer a connection within this time.
+        first_retry_s: The wait after the first loss; it doubles with each that follows.
+        max_retry_s: The longest wait for a broker that cannot be reached.
+        refused_retry_s: The first wait after a refused publish; it doubles too.
+        max_refused_retry_s: The longest wait after a refused publish.
+        stable_session_s: From this length on, a session counts as stable.
+        id_conflict_retry_s: The wait while another client seems to have the same id.
+        will_delay_s: The broker holds the will back for this time.
+        copies_s: Retained messages follow the answer to a subscription within this time.
+        limit_retry_s: A packet limit that was inferred is tried again after this time.
+    """
+
+    connect_s: float = 5.0
+    first_retry_s: float = 0.5
+    max_retry_s: float = 10.0
+    refused_retry_s: float = 5.0
+    max_refused_retry_s: float = 60.0
+    stable_session_s: float = 10.0
+    id_conflict_retry_s: float = 15.0
+    will_delay_s: int = 3
+    copies_s: float = 0.5
+    limit_retry_s: float = 3600.0
+
+    def refusal_delay(self) -> RetryDelay:
+        """Return the waits after refusals of one kind of message."""
+        return RetryDelay(self.refused_retry_s, self.max_refused_retry_s, lambda: 0.5)
 
 
 class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
 from shoe_daemon.mqtt.document_and_reply_queues import (
     BATCH_SIZE,
     ErrorHandler,
@@ -20,9 +21,9 @@ from shoe_daemon.mqtt.document_and_reply_queues import (
     RetainedQueue,
     StoredEvent,
 )
-from shoe_daemon.mqtt.paho_connection import NO_SUBSCRIBERS, REFUSED
-from shoe_daemon.mqtt.timeouts_and_retry_delays import RefusalDelay, Timeouts
+from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
+from shoe_daemon.retry_and_log_limits import RetryDelay
 
 _WINDOW: Final = 20
 """Messages that may be unacknowledged."""
@@ -65,7 +66,7 @@ class EventQueue:
         self.head = cursor
         self._source = source
         self._on_error = on_error
-        self._refusals = RefusalDelay(timeouts)
+        self._refusals = timeouts.refusal_delay()
         self.restart()
 
     def skip_to(self, seq: int) -> None:
@@ -86,7 +87,7 @@ class EventQueue:
         self._read_again_at = 0.0
         self._held = False
         # After a refusal a single event tests whether the broker accepts again.
-        self._probing = self._refusals.count > 0
+        self._probing = self._refusals.failures > 0
 
     @property
     def unacknowledged(self) -> int:
@@ -101,7 +102,7 @@ class EventQueue:
     @property
     def is_refused(self) -> bool:
         """True if the broker has refused an event and accepted none since."""
-        return self._refusals.count > 0
+        return self._refusals.failures > 0
 
     @property
     def is_blocked(self) -> bool:
@@ -147,7 +148,7 @@ class EventQueue:
         self._in_flight -= 1
         if not self._held:
             self._held = True
-            self._refusals.refused(now)
+            self._refusals.failed(now)
 
     def _retry(self, now: float) -> bool:
         """Restart once the wait is over and all events are answered."""
@@ -238,7 +239,7 @@ class OutgoingQueue:
         self._on_error = on_error
         self._window = _WINDOW
         self._in_flight: dict[int, tuple[OutgoingMessage, SentEvent | None]] = {}
-        self._refusals: dict[str, RefusalDelay] = {}
+        self._refusals: dict[str, RetryDelay] = {}
 
     def restart(self, receive_maximum: int | None) -> None:
         """Begin a session: unacknowledged messages of the last one count as not sent."""
@@ -325,7 +326,7 @@ class OutgoingQueue:
 
     def _acknowledge_document(self, suffix: str, reason: int, now: float) -> None:
         if reason >= REFUSED:
-            self._refusals.setdefault(suffix, RefusalDelay(self._timeouts)).refused(now)
+            self._refusals.setdefault(suffix, self._timeouts.refusal_delay()).failed(now)
             self.documents.requeue(suffix)
         else:
             self._refusals.pop(suffix, None)

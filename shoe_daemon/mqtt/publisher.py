@@ -10,29 +10,25 @@ or reordered; a message that is sent twice has the same `seq`.
 
 from __future__ import annotations
 
-import random
-import select
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.errors import UserError, describe_exception, one_line
-from shoe_daemon.mqtt.broker_session import BrokerSession, ConnectionLostError
+from shoe_daemon.mqtt.broker_session import BrokerSession
 from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
-from shoe_daemon.mqtt.paho_connection import (
+from shoe_daemon.mqtt.connection import (
     TOO_LARGE,
     Connection,
-    Disconnected,
+    ConnectionLost,
     Will,
     packet_size,
 )
+from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.publisher_context import ChainHead, Compare, PublisherContext
-from shoe_daemon.mqtt.timeouts_and_retry_delays import ReconnectDelay, Timeouts
+from shoe_daemon.mqtt.session import Session
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 from shoe_daemon.table import Detail, make_detail
 
@@ -76,7 +72,7 @@ class Health(Struct, frozen=True):
     refusal: str | None = None
 
 
-class Publisher:
+class Publisher(Session):
     """
     Publishes for one table from `start` to `stop`; every method is for any thread.
 
@@ -118,7 +114,7 @@ class Publisher:
         Raises:
             UserError: The site, the table or the prefix is invalid in a topic.
         """
-        timeouts = timeouts or Timeouts()
+        super().__init__("mqtt-publisher", settings, timeouts)
         self._context = PublisherContext(
             settings,
             identity,
@@ -127,28 +123,21 @@ class Publisher:
             on_acknowledged=on_acknowledged,
             on_command=on_command,
             chain_head=chain_head,
-            timeouts=timeouts,
+            timeouts=self._timeouts,
+            wakeup=self._wakeup,
             compare=compare,
             lamps=lamps,
         )
-        self._reconnect_delay = ReconnectDelay(timeouts, random.Random())
-        self._thread = threading.Thread(target=self._run, name="mqtt-publisher", daemon=True)
         self._session: BrokerSession | None = None
         self.broker_certificate: bytes | None = None
-        self._connecting = False
-        self._last_loop = time.monotonic()
-        self._disconnected_at = self._last_loop
-
-    def start(self) -> None:
-        """Start the thread. Documents that were retained before are sent before `online`."""
-        self._thread.start()
+        self._disconnected_at = self.last_loop
 
     def begin(self, skip_to: int) -> None:
         """Begin to publish, after a comparison that has found a difference, after this event."""
         # In this order: the publisher's thread looks at the second one first.
         self._context.skip_to = skip_to
         self._context.may_publish = True
-        self._context.wakeup.wake()
+        self._wakeup.wake()
 
     @property
     def alarm(self) -> Detail | None:
@@ -168,7 +157,7 @@ class Publisher:
         the two threads share one interpreter lock.
         """
         self._context.outgoing.events.head = max(head_seq, self._context.outgoing.events.head)
-        self._context.wakeup.wake()
+        self._wakeup.wake()
 
     def retain(self, suffix: str, document: Document, seq: int) -> None:
         """
@@ -181,7 +170,7 @@ class Publisher:
         self._context.outgoing.documents.put(suffix, document, seq)
         # A document that waits for events is sent after `notify`.
         if seq <= self._context.outgoing.events.head:
-            self._context.wakeup.wake()
+            self._wakeup.wake()
 
     def reply(
         self,
@@ -204,7 +193,7 @@ class Publisher:
             places.append(response_topic)
         for topic in dict.fromkeys(places):
             self._context.outgoing.replies.put(QueuedMessage(topic, payload, seq, correlation))
-        self._context.wakeup.wake()
+        self._wakeup.wake()
 
     @property
     def is_replaying(self) -> bool:
@@ -214,7 +203,7 @@ class Publisher:
     def replay(self, from_seq: int, until: int) -> None:
         """Publish events of the journal again, when there is nothing else to send."""
         self._context.outgoing.replay.start(from_seq, until)
-        self._context.wakeup.wake()
+        self._wakeup.wake()
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """
@@ -227,29 +216,23 @@ class Publisher:
         the broker publishes the will.
         """
         self._context.stop_by = time.monotonic() + timeout_s
-        self._context.wakeup.wake()
-        if self._thread.is_alive():
-            self._thread.join(timeout_s + _MAX_WAIT_S)
-        if self._thread.is_alive():
+        if not self._end(timeout_s + _MAX_WAIT_S):
             # A connection that is still being made, or a callback that blocks. The
             # thread is a daemon thread and ends with the process.
             self._context.log.warning("publisher_thread_abandoned")
-        else:
-            self._context.wakeup.close()
 
     @property
     def health(self) -> Health:
         """The publisher's health at this moment."""
         session, context = self._session, self._context
         accepted_at = session.accepted_at if session else None
-        last_loop = max(self._last_loop, session.last_loop if session else 0.0)
-        silent_s = time.monotonic() - last_loop
+        silent_s = time.monotonic() - self.last_loop
         return Health(
-            alive=self._thread.is_alive()
+            alive=self.alive
             and silent_s < (_HUNG_CONNECTING_AFTER_S if self._connecting else _HUNG_AFTER_S),
             connected=accepted_at is not None,
             cursor=context.outgoing.events.cursor,
-            last_loop=last_loop,
+            last_loop=self.last_loop,
             in_flight=context.outgoing.in_flight,
             last_error=context.last_error,
             has_subscribers=context.outgoing.has_subscribers,
@@ -259,60 +242,33 @@ class Publisher:
             or (context.last_refusal if context.outgoing.is_refused else None),
         )
 
-    def _run(self) -> None:
-        while True:
-            self._wait(self._run_session())
-            # After the session: a stop before the first connection has documents to send.
-            if self._context.stop_by is not None:
-                return
-
-    def _run_session(self) -> float:
-        """Connect and publish until the connection is lost; return the wait after it."""
-        connection = None
-        try:
-            connection = self._connect()
-            self._session = BrokerSession(self._context, connection)
-            self._session.run()
-        except ConnectionLostError as lost:
-            return self._lost(str(lost), lost.end)
-        except UserError as error:
-            return self._lost(str(error))
-        except OSError as error:
-            return self._lost(one_line(error).lower())
-        except Exception as error:  # noqa: BLE001 - the thread must not end
-            return self._lost(describe_exception(error))
-        finally:
-            self._session = None
-            self._context.report_cursor()
-            if connection is not None:
-                connection.close()
-        return 0.0
-
-    def _connect(self) -> Connection:
+    def _identify(self) -> tuple[str, Will]:
         context = self._context
-        will = Will(context.topics.retained(STATUS), context.will(), context.timeouts.will_delay_s)
-        self._last_loop = time.monotonic()
-        self._connecting = True
-        try:
-            client_id = context.identity.client_id()
-            timeout_s = context.timeouts.connect_s
-            connection = Connection(context.settings, client_id, will, timeout_s, context.timeouts)
-            connection.open()
-            self.broker_certificate = connection.broker_certificate
-        finally:
-            self._last_loop = time.monotonic()
-            self._connecting = False
-        return connection
+        will = Will(context.topics.retained(STATUS), context.will(), self._timeouts.will_delay_s)
+        return context.identity.client_id(), will
 
-    def _lost(self, reason: str, end: Disconnected | None = None) -> float:
+    def _serve(self, connection: Connection) -> None:
+        self.broker_certificate = connection.broker_certificate
+        self._session = BrokerSession(self._context, connection)
+        try:
+            while not self._session.is_stopped():
+                self.last_loop = time.monotonic()
+                self._session.run_once(self.last_loop)
+            self._session = None
+        finally:
+            self._context.report_cursor()
+
+    def _lost(self, reason: str, lost: ConnectionLost | None) -> float:
         context, now, session = self._context, time.monotonic(), self._session
         context.last_error = reason
         if session is None or session.accepted_at is None:
             context.packet_limit.unreachable()
             delay = self._reconnect_delay.after_failure()
+            self._session = None
             self._log_loss("broker_unreachable", reason, delay, now)
             return delay
         self._disconnected_at = now
+        self._session = None
         length_s = now - session.accepted_at
         if length_s > context.timeouts.stable_session_s:
             context.may_log.reset("broker_connection_lost")
@@ -321,28 +277,27 @@ class Publisher:
             self._reconnect_delay.session_forgotten()
         delay = self._reconnect_delay.after_session(
             length_s,
-            taken_over=end is not None and end.taken_over,
-            explained=end is not None and self._is_explained(end, now),
+            taken_over=lost is not None and lost.taken_over,
+            explained=lost is not None and self._is_explained(lost, now),
         )
         if self._reconnect_delay.id_conflict:
             context.last_error = f"{reason}: {_ID_CONFLICT}"
         self._log_loss("broker_connection_lost", reason, delay, now)
         return delay
 
-    def _is_explained(self, end: Disconnected, now: float) -> bool:
+    def _is_explained(self, lost: ConnectionLost, now: float) -> bool:
         """Return whether the broker ended the connection for a reason that is known."""
         context, message = self._context, self._context.outgoing.largest_in_flight
-        certain = end.code == TOO_LARGE
-        if message is None or not (end.closed or certain):
-            return end.code is not None
+        certain = lost.code == TOO_LARGE
+        if message is None or not (lost.closed or certain):
+            return lost.code is not None
         size = packet_size(message.topic, message.payload)
         return context.packet_limit.closed(message.topic, size, now, certain=certain)
 
     def _log_loss(self, event: str, reason: str, delay: float, now: float) -> None:
         """Log a loss, at most once a minute; a conflict of client ids as critical."""
         context = self._context
-        host, port = context.settings.address
-        facts = {"broker": f"{host}:{port}", "reason": reason, "retry_in": round(delay, 1)}
+        facts = {"broker": self._broker, "reason": reason, "retry_in": round(delay, 1)}
         if not self._reconnect_delay.id_conflict:
             if context.may_log(event, now):
                 context.log.warning(event, **facts)
@@ -354,14 +309,3 @@ class Publisher:
                 hint=_ID_CONFLICT,
                 **facts,
             )
-
-    def _wait(self, delay: float) -> None:
-        """Wait, unless a stop is requested."""
-        context = self._context
-        until = time.monotonic() + delay
-        poll = select.poll()
-        poll.register(context.wakeup.descriptor, select.POLLIN)
-        while context.stop_by is None and (left := until - time.monotonic()) > 0:
-            self._last_loop = time.monotonic()
-            poll.poll(min(left, _MAX_WAIT_S) * 1000)
-            context.wakeup.clear()

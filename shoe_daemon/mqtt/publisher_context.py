@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.document_and_reply_queues import EventSource
 from shoe_daemon.mqtt.document_contents import Status, encode_message
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
 from shoe_daemon.mqtt.own_status import OwnStatus, read_status
 from shoe_daemon.mqtt.packet_limit import PacketLimit
-from shoe_daemon.mqtt.paho_connection import MessageReceived
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import SIGNATURE, STATUS, TableIdentity, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
@@ -68,6 +67,7 @@ class PublisherContext:
         on_command: Callable[[IncomingCommand], None] | None,
         chain_head: Callable[[], ChainHead | None],
         timeouts: Timeouts,
+        wakeup: Wakeup,
         compare: Compare | None = None,
         lamps: Iterable[str] = (),
     ) -> None:
@@ -75,7 +75,7 @@ class PublisherContext:
         self.identity = identity
         self.timeouts = timeouts
         self.topics = Topics(identity.site, identity.table, settings.prefix, lamps=lamps)
-        self.wakeup = Wakeup()
+        self.wakeup = wakeup
         self.outgoing = OutgoingQueue(
             self.topics,
             source,

@@ -13,18 +13,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from shoe_daemon.configured_files_and_credentials import (
-    note_fault,
-    note_missing_credential,
-    read_secret,
-)
-from shoe_daemon.display.display_config import TABLE_NAME
-from shoe_daemon.errors import UserError
+from shoe_daemon.configured_files_and_credentials import read_secret
+from shoe_daemon.errors import UserError, errors_at
+from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.http_security import is_loopback
+from shoe_daemon.loader import Loader, load_config_file
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
-from shoe_daemon.toml_validation import Name, load_config_file, read_toml
+from shoe_daemon.toml_validation import Name
 
 SERVICE_CONFIGS: Final = Path("/etc/shoe-daemon")
 SERVICE_STATE: Final = Path("/var/lib/shoe-notify")
@@ -171,14 +168,6 @@ class NotifySetup(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def is_notify(path: Path) -> bool:
-    """Return whether a file is a configuration of `notify`; False for an unreadable file."""
-    try:
-        return "notify" in read_toml(path, "a configuration")
-    except UserError:
-        return False
-
-
 def load_notify(path: Path, *, inspecting: bool = False, serving: bool = False) -> NotifySetup:
     """
     Read and check a configuration and all files that it names.
@@ -190,38 +179,43 @@ def load_notify(path: Path, *, inspecting: bool = False, serving: bool = False) 
             is a note, and reported.
 
     Raises:
-        UserError: The first error: file, key, value and what is expected.
+        UserError: All errors, each on a line: file, key, value and what is expected.
     """
     set_up = partial(_set_up, path=path, inspecting=inspecting, serving=serving)
     return load_config_file(path, "a configuration of notify", NotifyConfig, set_up)
 
 
 def _set_up(config: NotifyConfig, path: Path, *, inspecting: bool, serving: bool) -> NotifySetup:
-    folder = path.parent
-    notes: list[str] = []
-    attempt = partial(note_missing_credential, notes, inspecting=inspecting)
-    tolerate = partial(note_fault, notes, serving=serving)
-    config = replace(config, mqtt=config.mqtt.checked(folder, tolerate, attempt))
-    config.mqtt.check_prefix()
-    _ = config.notify.zone
+    loader = Loader(path.parent, inspecting=inspecting, serving=serving)
+    check, tolerate, attempt = loader.check, loader.tolerate, loader.attempt
+    folder = loader.folder
+    with check():
+        config = replace(config, mqtt=config.mqtt.checked(folder, tolerate, attempt))
+    loader.take(config.mqtt.check_prefix)
+    loader.take(lambda: config.notify.zone)
     metrics = MetricsSettings()
-    with tolerate():
+    with check(), tolerate():
         metrics = _metrics(config.metrics, folder, inspecting=inspecting)
     config = replace(config, metrics=metrics)
-    if not config.notify.to:
-        raise UserError("notify.to: none; expected at least one section [[notify.to]]")
+    with check():
+        if not config.notify.to:
+            raise UserError("notify.to: none; expected at least one section [[notify.to]]")
     seen: set[str] = set()
     for recipient in config.notify.to:
         place = f"notify.to {recipient.id!r}"
-        if recipient.id in seen:
-            raise UserError(f"{place}: given twice; expected each id once")
-        seen.add(recipient.id)
-        _check_recipient(recipient, place)
+        with check(), errors_at(place):
+            if recipient.id in seen:
+                raise UserError("given twice; expected each id once")
+            seen.add(recipient.id)
+            _check_recipient(recipient)
         secret = recipient.secret_file or recipient.address_file
-        if secret is not None:
-            with tolerate(), attempt():
+        with check(), tolerate(), attempt():
+            if secret is not None:
                 read_secret(secret, folder, place)
-    return NotifySetup(config, folder, _state_file(path, inspecting=inspecting), tuple(notes))
+    if loader.error:
+        raise loader.error
+    notes = (*loader.notes, *loader.faults)
+    return NotifySetup(config, folder, _state_file(path, inspecting=inspecting), notes)
 
 
 def _metrics(metrics: MetricsSettings, folder: Path, *, inspecting: bool) -> MetricsSettings:
@@ -244,28 +238,24 @@ def _metrics(metrics: MetricsSettings, folder: Path, *, inspecting: bool) -> Met
     return MetricsSettings(textfile=str(path))
 
 
-def _check_recipient(recipient: RecipientSettings, place: str) -> None:
+def _check_recipient(recipient: RecipientSettings) -> None:
     if (recipient.webhook is None) == (recipient.address_file is None):
-        raise UserError(f"{place}: expected exactly one of webhook and address_file")
+        raise UserError("expected exactly one of webhook and address_file")
     if recipient.webhook is None:
         if recipient.secret_file is not None:
-            raise UserError(f"{place}: secret_file: only a webhook has a signature")
+            raise UserError("secret_file: only a webhook has a signature")
         if find_spec("apprise") is None:
-            raise UserError(
-                f"{place}: address_file: needs apprise: pip install 'shoe-daemon[notify]'"
-            )
+            raise UserError("address_file: needs apprise: pip install 'shoe-daemon[notify]'")
     else:
         if recipient.secret_file is None:
-            raise UserError(f"{place}: secret_file: missing; expected the file of a secret")
-        _check_url(recipient.webhook, f"{place}: webhook")
+            raise UserError("secret_file: missing; expected the file of a secret")
+        _check_url(recipient.webhook, "webhook")
     for hours in recipient.quiet_hours:
         if QuietHours.parse(hours) is None:
-            raise UserError(
-                f"{place}: quiet_hours: {hours!r}; expected two times such as 22:00-08:00"
-            )
+            raise UserError(f"quiet_hours: {hours!r}; expected two times such as 22:00-08:00")
     for table in recipient.tables:
         if not TABLE_NAME.fullmatch(table):
-            raise UserError(f"{place}: tables: {table!r}; expected a table's id, or SITE.TABLE")
+            raise UserError(f"tables: {table!r}; expected a table's id, or SITE.TABLE")
 
 
 def _check_url(text: str, place: str) -> None:

@@ -16,17 +16,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.configured_files_and_credentials import replace_file
-from shoe_daemon.display.message_validation import InvalidMessage, decode, parse_topic
-from shoe_daemon.display.mqtt_feed import Announcement, MqttFeed
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue, QueuedMessages
-from shoe_daemon.display.table_model import Link, Message
 from shoe_daemon.errors import describe_exception
+from shoe_daemon.floor.feed import Announcement, Feed
+from shoe_daemon.floor.messages import InvalidMessage, decode, parse_topic
+from shoe_daemon.floor.table import FaultLog, Link, Message, Moment
 from shoe_daemon.mqtt.document_contents import (
     NotifierStatus,
     RecipientStatus,
     notifier_status,
 )
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
+from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.mqtt.topics import ALERTS, STATUS
 from shoe_daemon.notify.decisions import (
     FAILED,
@@ -45,9 +44,6 @@ from shoe_daemon.table import from_microseconds
 _log = structlog.get_logger(__name__)
 
 _INTERVAL_S: Final = 1.0
-FEED_TIMEOUT_S: Final = 30.0
-"""Inactivity after which the MQTT thread counts as hung."""
-
 READY_TIMEOUT_S: Final = 2.0
 
 METRICS_INTERVAL_S: Final = 10.0
@@ -73,6 +69,9 @@ class Notifier:
 
     Alerts are sent only while the broker is connected: without it nobody knows what is still
     open. It publishes how the recipients are, and nothing else.
+
+    Attributes:
+        faults: Invalid messages.
     """
 
     def __init__(self, setup: NotifySetup, *, timeouts: Timeouts | None = None) -> None:
@@ -88,12 +87,10 @@ class Notifier:
             each.id: _Worker(each.id, make_sender(each, setup.folder, self._zone), self._wake.put)
             for each in config.notify.to
         }
-        self._messages = CoalescingQueue(lambda: self._wake.put(None))
-        self._feed = MqttFeed(
+        self._feed = Feed(
             config.mqtt,
             topic_filters(config),
-            self._messages,
-            _now_text,
+            lambda: self._wake.put(None),
             timeouts=timeouts,
             client="shoe-notify",
             announcement=Announcement(config.topic, self._last_will),
@@ -104,6 +101,7 @@ class Notifier:
         self._prefix = config.mqtt.prefix
         self._names: dict[tuple[str, str], str | None] = {}
         self._link = Link()
+        self.faults = FaultLog()
         self._may_log = LogRateLimit()
         self._metrics_file = config.metrics.textfile
         self._metrics_at = 0.0
@@ -124,11 +122,12 @@ class Notifier:
                 result = None
             if result is not None:
                 self._finish(result)
-            self._receive()
+            while self._feed.inbox.deliver(self):
+                pass
             if self._link.connected:
                 self._send()
             self._announce()
-            if self._feed.alive and time.monotonic() - self._feed.last_active < FEED_TIMEOUT_S:
+            if self._feed.works:
                 notify_systemd("WATCHDOG=1", f"STATUS={self.summary}")
             self._write_metrics()
         notify_systemd("STOPPING=1")
@@ -195,28 +194,28 @@ class Notifier:
         self._announced, self._announced_at = status, now
         self._feed.announce(notifier_status(status))
 
-    def _receive(self) -> None:
-        more = True
-        while more:
-            batch = self._messages.take()
-            more = batch.more
-            self._apply(batch)
+    def set_link(self, link: Link, _now: float) -> None:
+        """Set the state of the connection: without it nobody knows what is still open."""
+        self._link = link
+        if not link.connected:
+            self.decisions.forget_open()
 
-    def _apply(self, batch: QueuedMessages) -> None:
-        if batch.link is not None:
-            self._link = batch.link
-            if not self._link.connected:
-                self.decisions.forget_open()
-        for message in batch.messages:
-            try:
-                self._apply_message(message)
-            except InvalidMessage as error:
-                if self._may_log("message_invalid", time.monotonic()):
-                    _log.warning("message_invalid", topic=message.topic[:200], what=str(error))
-        if batch.known_tables is not None:
-            self.decisions.keep_tables(batch.known_tables)
+    def receive(self, message: Message, moment: Moment) -> None:
+        """Apply a message, or count it as a fault."""
+        try:
+            self._apply(message)
+        except InvalidMessage as error:
+            self.count_fault(message.topic, str(error), moment)
 
-    def _apply_message(self, message: Message) -> None:
+    def expire_missing(self, known_tables: frozenset[str], _now: float) -> None:
+        """Forget the alerts of all tables but the known ones."""
+        self.decisions.keep_tables(known_tables)
+
+    def count_fault(self, topic: str, what: str, moment: Moment) -> None:
+        """Count and record an invalid message."""
+        self.faults.add(topic, what, moment)
+
+    def _apply(self, message: Message) -> None:
         topic = parse_topic(message.topic, self._prefix)
         table = topic.site, topic.table
         if topic.kind not in {ALERTS, STATUS}:

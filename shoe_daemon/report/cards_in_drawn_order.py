@@ -2,7 +2,7 @@
 The cards of a shoe in drawing order, collected from its events.
 
 Several events may concern the same card: it is dealt, named to staff, disclosed, corrected,
-carried into the next round. Here it appears once.
+carried into the next round, or found to belong to the next round. Here it counts once.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ CARD_EVENTS: Final = (
     "card_disclosed",
     "irregularity",
     "irregularity_closed",
+    "round_aborted",
     "staff_card_dealt",
 )
 """Event types that `CardFold` uses."""
@@ -45,7 +46,7 @@ class DrawnCard(Struct):
         slot: The last slot reported.
         irregularity: For an excess card, the irregularity's id.
         carried: An excess card that was carried into the next round.
-        is_repeat: A carried card in its second round: it left the shoe only once.
+        is_repeat: The card stands in the list for another round, too: it left the shoe only once.
     """
 
     at: str
@@ -68,6 +69,7 @@ class CardFold:
         self._observation = 0
         self._faces_changed = False
         self._last_drawn: DrawnCard | None = None
+        self._split: Event | None = None
 
     def take(self, caused: CausedEvent) -> None:
         """Process the next event."""
@@ -75,20 +77,20 @@ class CardFold:
         self._latest = max(self._latest, event.round or 0)
         if caused.observation != self._observation:
             self._observation = caused.observation
-            self._faces_changed, self._last_drawn = False, None
+            self._faces_changed, self._last_drawn, self._split = False, None, None
         match event.data:
             case events.CardBurned(card=face):
                 self._add(event, face, "burn")
             case events.CardDealt(card=face, slot=slot):
+                self._mark_moved(event)
                 self._add(event, face, "play", slot)
+            case events.RoundAborted() if caused.cause == "disclosed":
+                self._split = event
             case events.StaffCardDealt(card=face, slot=slot):
                 self._add_staff_face(event, face, slot)
-            case events.CardDisclosed(card=face, slot=slot):
+            case events.CardDisclosed() | events.CardCorrected() as changed:
                 self._faces_changed = True
-                self._disclose(event, face, slot)
-            case events.CardCorrected() as corrected:
-                self._faces_changed = True
-                self._correct(event, corrected)
+                self._change_face(event, changed)
             case events.Irregularity(kind=IrregularityKind.EXCESS_CARD) as irregularity:
                 # A device error reports an excess card, but is no card itself.
                 if caused.cause != "device_error":
@@ -106,6 +108,20 @@ class CardFold:
     def _add(self, event: Event, face: Card | None, role: Role, slot: Slot | None = None) -> None:
         self._last_drawn = DrawnCard(event.at, face, role, event.round, self._latest, slot)
         self.cards.append(self._last_drawn)
+
+    def _mark_moved(self, event: Event) -> None:
+        """
+        Mark the latest card of a round that was split: one of its cards is dealt again.
+
+        A disclosed P1 splits a round in which cards were missed (`table.attribute.split_round`).
+        """
+        split = self._split
+        if split is None or split.at != event.at:
+            return  # a deadline before the disclosure has ended the round
+        for card in reversed(self.cards):
+            if card.round == split.round and card.role == "play" and not card.is_repeat:
+                card.is_repeat = True
+                return
 
     def _add_staff_face(self, event: Event, face: Card, slot: Slot | None) -> None:
         # The event names the card just drawn, an unread card in that slot, or an excess card
@@ -127,6 +143,14 @@ class CardFold:
             if slot is not None and card.round == number and card.slot is slot:
                 return card
         return None
+
+    def _change_face(
+        self, event: Event, data: events.CardDisclosed | events.CardCorrected
+    ) -> None:
+        if isinstance(data, events.CardDisclosed):
+            self._disclose(event, data.card, data.slot)
+        else:
+            self._correct(event, data)
 
     def _disclose(self, event: Event, face: Card, slot: Slot | None) -> None:
         card = self._card_in_round(event.round, slot, face)

@@ -6,53 +6,28 @@ import secrets
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 
-from drivers import Forward, Frame, FrameKind, Reader, ReaderEnvironment, SharesFrames
+from drivers import Forward, Frame, Reader, ReaderEnvironment
 from shoe_daemon.config import Reading, Setup
-from shoe_daemon.config_sections import MetricsSettings
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.journal.clip_records import WITNESS_PREFIX, is_witness
-from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
 from shoe_daemon.mqtt.commands import PendingCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from shoe_daemon.service import guard
-from shoe_daemon.service.certificate_watch import CertificateWatch
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.input_queue import InputQueue
-from shoe_daemon.service.journal_check import JournalCheck
-from shoe_daemon.service.journal_retention import JournalRetention
-from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
+from shoe_daemon.service.parts import MAKERS, Part, Surroundings
 from shoe_daemon.service.processing_core import CURSOR, Core
 from shoe_daemon.service.rollback import Rollback
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from shoe_daemon.systemd_notify import notify_systemd
-from shoe_daemon.table import (
-    CardCorrected,
-    Event,
-    Irregularity,
-    IrregularityClosed,
-    ResultRevised,
-    RoundHeld,
-    RoundVoided,
-    RulingGiven,
-    StaffIrregularity,
-    make_detail,
-)
-from shoe_daemon.witness.clip_span import Cause
-from shoe_daemon.witness.witness_config import MISSING_VIDEO_PACKAGES
-
-if TYPE_CHECKING:
-    from drivers import VideoFrame
-    from shoe_daemon.lamps.lamp_thread import Lamps
-    from shoe_daemon.witness.witness_thread import Witnesses
+from shoe_daemon.table import Event, make_detail
 
 _log = structlog.get_logger(__name__)
 
@@ -81,9 +56,6 @@ _READERS_STOP_TIMEOUT_S: Final = 2.0
 _FORWARDS_STOP_TIMEOUT_S: Final = 1.0
 _LAST_INPUTS_TIMEOUT_S: Final = 2.0
 _READY_TIMEOUT_S: Final = 2.0
-
-_DISPUTES: Final = (RoundHeld, RoundVoided, ResultRevised, CardCorrected)
-"""Events that are a cause for a clip, besides irregularities."""
 
 Input = tuple[str, Frame] | PendingCommand
 
@@ -138,24 +110,22 @@ class Daemon:
             self._session,
             heartbeat=0 if setup.config.mqtt is None else setup.config.mqtt.heartbeat,
         )
-        self._certificates = CertificateWatch(setup.config.mqtt, self.publisher)
-        self._retention = JournalRetention(self.core, setup.config.journal.days)
-        self._journal_check = JournalCheck(self.core)
         self._watchdog = Watchdog(self.readers, self.publisher)
-        self._metrics_writer = MetricsWriter(_metrics_files(setup.config.metrics))
-        self._lamps = _make_lamps(setup, self._session)
-        self._missing_packages: tuple[str, ...] = ()
-        self._was_on_hold = False
-        self._witnesses = self._make_witnesses(setup)
-        self._metrics = TableMetrics(
+        self._parts: list[Part] = []
+        surroundings = Surroundings(
+            setup,
             self.core,
             self._state,
             self.readers,
             self.publisher,
-            self._lamps,
-            self._witnesses,
-            forwards=tuple(self._forwards.values()),
+            self._session,
+            lambda source, frame: self._inputs.put((source, frame)),
+            lambda: len(self._inputs),
+            self._parts,
+            tuple(self._forwards.values()),
         )
+        made = (make(surroundings) for make in MAKERS)
+        self._parts += [part for part in made if part is not None]
         self._ready = False
         self._was_full = False
         self._busy_since: float | None = None
@@ -195,31 +165,6 @@ class Daemon:
             publisher.retain(HOME_ASSISTANT, document, 0)
         return publisher
 
-    def _make_witnesses(self, setup: Setup) -> Witnesses | None:
-        config = setup.config
-        if not config.witness:
-            return None
-        try:
-            # Tables without a witness need neither OpenCV nor its memory.
-            from shoe_daemon.witness.witness_thread import Witnesses  # noqa: PLC0415
-        except ImportError:
-            self._missing_packages = (f"no clips: {MISSING_VIDEO_PACKAGES}",)
-            return None
-
-        drivers = {each.id: each.driver for each in setup.readers}
-
-        def record(name: str, line: bytes) -> None:
-            frame = Frame(line, FrameKind.FRAME, (), time.monotonic())
-            self._inputs.put((f"{WITNESS_PREFIX}{name}", frame))
-
-        def share_frames(reader: str, receive: Callable[[VideoFrame], None]) -> None:
-            driver = drivers[reader]
-            if isinstance(driver, SharesFrames):
-                driver.share_frames(receive)
-
-        places, label = (setup.beside, setup.journal), f"{config.site}.{config.table.id}"
-        return Witnesses(config.witness, places, label, record, share_frames)
-
     def _chain_head(self) -> ChainHead | None:
         journal = self.core.journal
         digest = journal.public_hash
@@ -227,9 +172,8 @@ class Daemon:
 
     def run(self) -> None:
         """Work until `stop`; a crash needs no other end."""
-        if self._lamps is not None:
-            self._show_lamps()
-            self._lamps.start()
+        for part in self._parts:
+            part.start()
         try:
             self._record()
         except _WriteAbandoned as abandoned:
@@ -253,7 +197,6 @@ class Daemon:
         """Journal this start and everything that is read until `stop`."""
         try:
             self._announce(self._write(self.core.record_start))
-            self._follow_open_alerts()
             self._start()
             while not self._stopping:
                 self._run_once()
@@ -266,10 +209,7 @@ class Daemon:
             forward.start()
         for reader in self.readers:
             reader.start()
-        if self._witnesses is not None:
-            self._witnesses.start()
         self._become_ready()
-        self._metrics_writer.start()
         _log.info("daemon_started", session=self._session, seq=self.core.table.state.seq)
 
     def _become_ready(self) -> None:
@@ -309,27 +249,22 @@ class Daemon:
         self._announce(self._write(self.core.process_deadlines))
         self._announce(self._write(self._rollback.check))
         self._state.publish_if_changed()
-        with guard.guarded("check_failed"):
-            self._check_parts()
+        self._check_parts()
         self._watchdog.feed(self._state)
         self._busy_since = None
 
     def _check_parts(self) -> None:
-        self._state.publish_devices(blocked=self._is_blocked())
-        self._certificates.check()
-        self._retention.check()
-        self._journal_check.check()
-        self._commands.check()
-        self._show_lamps()
-        self._follow_hold()  # a button's order
-        parts = (self._commands, self._certificates, self._lamps, self._witnesses)
+        with guard.guarded("check_failed"):
+            self._state.publish_devices(blocked=self._is_blocked())
+            self._commands.check()
+        for part in self._parts:
+            with guard.guarded("check_failed"):
+                part.check()
         self._state.notes = (
-            *(alert for part in parts if part is not None for alert in part.alerts),
-            *self._missing_packages,
+            *self._commands.alerts,
+            *(alert for part in self._parts for alert in part.alerts),
             *(each.alert for each in self._forwards.values() if each.alert),
         )
-        if self._metrics_writer.is_due:
-            self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
 
     def _is_blocked(self) -> bool:
         # The alarm ends when the queue is half empty.
@@ -342,15 +277,13 @@ class Daemon:
         frames = [each for each in inputs if not isinstance(each, PendingCommand)]
         if frames:
             events = self._write(partial(self.core.process, frames))
-            if self._witnesses is not None:
-                for source, frame in frames:
-                    if is_witness(source):
-                        self._witnesses.recorded(frame.raw)
+            for part in self._parts:
+                part.on_frames(frames)
             self.core.count_rejected(frames)
             self._announce(events)
         if inputs and isinstance(last := inputs[-1], PendingCommand):
             self._announce(self._commands.judge(last))
-            self._follow_hold()
+            self._show([])  # a hold is no event
         self._inputs.mark_processed(len(inputs))
 
     def _next_inputs(self) -> list[Input]:
@@ -389,74 +322,32 @@ class Daemon:
             _log.critical("journal_unwritable", reason=reason)
         self.core.alarm = make_detail("not_recorded", reason=reason)
         self._become_ready()
-        self._show_lamps()
         self._commands.refuse_pending(self.core.alarm)
         self._state.publish()
+        self._show([])
         self._watchdog.feed(self._state)
-        if self._metrics_writer.is_due:
-            self._metrics_writer.write(self._metrics.figures(len(self._inputs)))
         self._retry_wait.get(_WRITE_RETRY_S)
 
     def _clear_alarm(self) -> None:
         if self.core.alarm is not None:
             self.core.alarm = None
-            self._show_lamps()
             _log.warning("journal_writable_again")
             self._state.publish()
+            self._show([])
 
     def _announce(self, events: list[Event]) -> None:
         if events:
             self._state.notify_events()
-            with guard.guarded("events_not_shown"):
-                self._show(events)
+            self._show(events)
 
     def _show(self, events: list[Event]) -> None:
-        # A lawful card changes no lamp, and the publisher waits for this thread.
-        if any(
-            isinstance(each.data, Irregularity | IrregularityClosed | RulingGiven)
-            for each in events
-        ):
-            self._show_lamps()
-        if self._witnesses is not None:
-            self._follow_disputes([_cause(each) for each in events if _is_dispute(each)])
-        self._metrics.count(events)
-        self._on_events(events, self.core)
-
-    def _show_lamps(self) -> None:
-        if self._lamps is None:
-            return
-        state = self.core.table.state
-        alerts = tuple(
-            LampAlert(each.data.id, each.data.severity, each.chosen is not None)
-            for each in state.alerts
-            # Players see the lamp too.
-            if not each.staff_only
-        )
-        has_line = all(each.ages.link is not None for each in self.readers)
-        fault = self._state.alarm is not None or not has_line
-        self._lamps.show(TableView(alerts, self.core.alarm is None, fault, state.on_hold))
-
-    def _follow_open_alerts(self) -> None:
-        """Begin clips of what was undecided when the daemon started."""
-        alerts = self.core.table.state.alerts
-        self._follow_disputes(
-            [Cause(each.data.kind, each.data.id, each.shoe, each.round) for each in alerts]
-        )
-
-    def _follow_hold(self) -> None:
-        """Begin a clip when the table is put on hold, which is no event, and note its end."""
-        state = self.core.table.state
-        if self._witnesses is not None and state.on_hold is not self._was_on_hold:
-            self._was_on_hold = state.on_hold
-            round_ = state.round.number if state.round else None
-            cause = Cause("on_hold", state.seq, state.shoe.number if state.shoe else None, round_)
-            self._follow_disputes([cause] if state.on_hold else [])
-
-    def _follow_disputes(self, causes: list[Cause]) -> None:
-        if self._witnesses is not None:
-            state = self.core.table.state
-            undecided = bool(state.alerts or state.held or state.on_hold)
-            self._witnesses.follow(causes, undecided=undecided)
+        """Show the parts what is on disk now, or with no events that something else changed."""
+        for part in self._parts:
+            with guard.guarded("events_not_shown"):
+                part.on_events(events)
+        if events:
+            with guard.guarded("events_not_shown"):
+                self._on_events(events, self.core)
 
     def _stop_readers(self) -> None:
         notify_systemd("STOPPING=1")
@@ -471,14 +362,11 @@ class Daemon:
         until = time.monotonic() + _FORWARDS_STOP_TIMEOUT_S
         for forward in self._forwards.values():
             forward.join(max(0.0, until - time.monotonic()))
-        if self._witnesses is not None:
-            self._witnesses.stop()
+        for part in self._parts:
+            part.stop()
 
     def _end(self) -> None:
         self._commands.close()
-        self._journal_check.stop()
-        if self._lamps is not None:
-            self._lamps.stop()
         self._state.publish_if_changed()
         if self.publisher is not None:
             self.publisher.stop()
@@ -489,37 +377,3 @@ class Daemon:
         until = time.monotonic() + _LAST_INPUTS_TIMEOUT_S
         while len(self._inputs) and time.monotonic() < until:
             self._process(self._next_inputs())
-
-
-def _make_lamps(setup: Setup, session: str) -> Lamps | None:
-    config = setup.config
-    if not config.lamp:
-        return None
-    # Tables without a lamp need not the memory.
-    from shoe_daemon.lamps.lamp_thread import Lamps  # noqa: PLC0415
-
-    identity = TableIdentity(config.site, config.table.id, session)
-    return Lamps(config.lamp, config.mqtt, identity.client_id())
-
-
-def _is_dispute(event: Event) -> bool:
-    return isinstance(event.data, (Irregularity, StaffIrregularity, *_DISPUTES))
-
-
-def _cause(event: Event) -> Cause:
-    data = event.data
-    if isinstance(data, Irregularity | StaffIrregularity):
-        return Cause(data.kind, data.id, event.shoe, event.round)
-    return Cause(event.type, event.seq, event.shoe, event.round)
-
-
-def _metrics_files(settings: MetricsSettings) -> dict[Path, Callable[[Figures], bytes]]:
-    files: dict[Path, Callable[[Figures], bytes]] = {}
-    if settings.textfile is not None:
-        # Tables without this file need neither the extra nor its memory.
-        from shoe_daemon.service.prometheus_text import table_text  # noqa: PLC0415
-
-        files[Path(settings.textfile)] = table_text
-    if settings.health_file is not None:
-        files[Path(settings.health_file)] = health_json
-    return files

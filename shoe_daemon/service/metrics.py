@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import structlog
@@ -28,7 +28,6 @@ from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import DeviceState, StatePublisher
 from shoe_daemon.table import CardDealt, Event, Irregularity, RoundFinished, from_microseconds
-from shoe_daemon.thread_wakeup import ThreadGroup
 
 _log = structlog.get_logger(__name__)
 
@@ -114,21 +113,24 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class TableMetrics:
-    """Counts events and collects figures, on the core's thread."""
+    """
+    Counts events and collects figures, on the core's thread.
 
-    def __init__(  # noqa: PLR0913, PLR0917 - the parts of a daemon that have figures
+    `working` returns whether the lamps, or the witnesses, work, by id.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a daemon that have figures
         self,
         core: Core,
         state: StatePublisher,
         readers: Sequence[Reader],
         publisher: Publisher | None,
-        lamps: ThreadGroup[Any] | None = None,
-        witnesses: ThreadGroup[Any] | None = None,
         *,
+        working: Callable[[str], dict[str, bool]] = lambda _name: {},
         forwards: Sequence[Forward] = (),
     ) -> None:
         self._core, self._state = core, state
-        self._lamps, self._witnesses, self._forwards = lamps, witnesses, forwards
+        self._working, self._forwards = working, forwards
         self._readers, self._publisher = readers, publisher
         self._started_at = time.time()
         self._cards = 0
@@ -165,7 +167,7 @@ class TableMetrics:
             held=len(state.held),
             irregularities=dict(self._irregularities),
             journal_writable=core.alarm is None,
-            lamps={} if self._lamps is None else self._lamps.working,
+            lamps=self._working("lamps"),
             on_hold=state.on_hold,
             open_irregularities=Counter(
                 each.data.severity for each in state.alerts if not each.staff_only
@@ -174,7 +176,7 @@ class TableMetrics:
             rounds=dict(self._rounds),
             seq=state.seq,
             waiting_inputs=waiting_inputs,
-            witnesses={} if self._witnesses is None else self._witnesses.working,
+            witnesses=self._working("witnesses"),
             write_counts=tuple(core.write_times.counts),
             write_sum_s=core.write_times.sum_s,
         )

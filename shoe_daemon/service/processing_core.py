@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from drivers import Frame, FrameKind, RecordsOptions, TypesCodes, driver_version
+from drivers import Frame, FrameKind, driver_version
 from shoe_daemon import __version__
 from shoe_daemon.config import Setup
 from shoe_daemon.errors import UserError
@@ -218,11 +218,6 @@ class Core:
         """Journal this start: its configuration, and the gap before it."""
         config, setup = self._setup.config, self._setup
         self._clock_left_us = self.clock.difference_us()
-        recorded = {
-            each.id: each.driver.recorded_options
-            for each in setup.readers
-            if isinstance(each.driver, RecordsOptions)
-        }
         session = Session(
             site=config.site,
             table=config.table.id,
@@ -234,9 +229,9 @@ class Core:
                     each.id,
                     each.driver,
                     driver_version(each.driver),
-                    recorded.get(each.id, each.options),
+                    each.options if (own := reading.driver.recorded_options) is None else own,
                 )
-                for each in config.reader
+                for each, reading in zip(config.reader, setup.readers, strict=True)
             ),
             rulings=policy_to_mapping(setup.policy),
             # The log needs the rules in force, not their history.
@@ -618,7 +613,7 @@ def _with_draw_within(options: Options, house: House) -> Options:
 def _keyboard_notice(setup: Setup) -> Detail | None:
     """Return the alarm about a reader that may exchange aces and queens; None without one."""
     for each in setup.readers:
-        if isinstance(each.driver, TypesCodes) and each.driver.may_exchange_cards:
+        if each.driver.may_exchange_cards:
             return make_detail("keyboard_layout", reader=each.id)
     return None
 

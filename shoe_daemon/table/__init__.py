@@ -20,29 +20,29 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | observation | handler |
 |---|---|
 | session | table_context |
-| card | readers.tags, readers.reader_faults, then rounds.card_draw or shoes.shoe_lifecycle |
-| disclosed, placed | rounds.faces_known_later |
+| card | readers.tags, readers.reader_faults, then attribute or shoes.shoe_lifecycle |
+| disclosed, placed | rounds.faces |
 | unreadable, withdrawn, carried | readers.reader_faults, readers.tags |
 | device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
 | link | readers.reader_faults, readers.main_reader_replacement |
-| cut_card, result, table_cleared, no_more_bets, betting_open | rounds.round_boundaries |
+| cut_card, result, table_cleared, no_more_bets, betting_open | rounds.boundaries |
 | command | commands.dispatch |
 | tick, standby, clock_set | table (they only bring the time) |
 
 | irregularity | raised by |
 |---|---|
-| premature_draw | rounds.lifecycle |
-| player_third_unauthorised | rounds.placement, commands.dispatch |
-| excess_card | rounds.placement, rounds.checks_under_hidden_faces, commands.past_corrections, readers.reader_faults |
-| missing_draw | rounds.lifecycle, commands.past_corrections, commands.corrections |
-| wrong_hand | rounds.placement |
-| result_mismatch | rounds.round_result, rounds.round_boundaries |
-| premature_collect | rounds.round_boundaries |
+| premature_draw | publish |
+| player_third_unauthorised | checks.player_third_unauthorised, commands.dispatch |
+| excess_card | checks.excess_card, attribute, readers.reader_faults |
+| missing_draw | publish |
+| wrong_hand | checks.wrong_hand |
+| result_mismatch | publish, rounds.boundaries |
+| premature_collect | rounds.boundaries |
 | face_up_in_shoe | commands.dispatch |
 | double_feed | shoes.card_count_and_order_checks, commands.dispatch |
-| unreadable_card | rounds.card_draw, readers.reader_faults |
-| source_conflict | rounds.faces_known_later, readers.checker_comparison |
-| duplicate_card | shoes.shoe_lifecycle, readers.tags |
+| unreadable_card | publish, readers.reader_faults |
+| source_conflict | rounds.faces, readers.checker_comparison |
+| duplicate_card | shoes.copies, readers.tags |
 | foreign_card | commands.dispatch |
 | card_count_mismatch | shoes.card_count_and_order_checks |
 | burn_error | shoes.shoe_lifecycle |
@@ -55,9 +55,9 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 | device_fault | readers.reader_faults |
 | manual_void | commands.dispatch |
 
-`commands.dispatch` raises a reported irregularity for the command `hold`. `rounds.checks_under_hidden_faces`
-raises the kinds of `rounds.placement` for staff only. `alerts` opens, joins and closes alerts.
-`public_documents` makes the public documents from `table_state`.
+`commands.dispatch` raises a reported irregularity for the command `hold`. `ledger` opens, joins and
+closes irregularities; those of the cards of a round are found by `checks`. `public_documents` makes
+the public documents from `table_state`.
 """  # noqa: E501 - a row of the map is one line
 
 from __future__ import annotations

@@ -30,9 +30,15 @@ _TEMPLATES: Final = toml.decode(
     type=dict[str, dict[str, str]],
 )
 
+_IRREGULARITIES: Final = toml.decode(
+    Path(__file__).with_name("irregularity_texts.toml").read_bytes(), type=dict[str, str]
+)
+"""Written by `make generate`, from the modules of `checks`."""
+
 DETAIL_TEMPLATES: Final[dict[str, str]] = {
     **_TEMPLATES["draw"],
-    **_TEMPLATES["table"],
+    **_IRREGULARITIES,
+    **_TEMPLATES["person"],
     **{f"reported_{kind}": IRREGULARITIES[kind].text for kind in sorted(REPORTABLE_KINDS)},
     **_TEMPLATES["daemon"],
     **_TEMPLATES["refused"],

@@ -93,7 +93,7 @@ class DrawDue(EventData, frozen=True, kw_only=True):
         "dealing",
         "natural",
         "player_draws",
-        "player_stands",  # never emitted: see `rounds.next_card`
+        "player_stands",  # never emitted: see `next_card`
         "banker_draws",
         "banker_stands",
         "complete",

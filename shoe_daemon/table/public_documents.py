@@ -27,10 +27,10 @@ from shoe_daemon.table.public_document_types import (
     ShoeView,
 )
 from shoe_daemon.table.readers.reader_status import reader_status
-from shoe_daemon.table.rounds import next_card
 from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import TableState
+from shoe_daemon.table.view import totals
 
 MAX_PAST_SHOES: Final = 12
 """Past shoes of which a summary is kept."""
@@ -115,9 +115,9 @@ def _shoe_view(state: TableState) -> ShoeView | None:
 
 def _round_view(state: TableState) -> RoundView | None:
     round_ = state.round
-    if round_ is None or (round_.ended and not round_.finished):
+    if round_ is None or (round_.phase and not round_.finished):
         return None  # an aborted round is not shown
-    player, banker = next_card.public_totals(round_.spots)
+    player, banker = totals(round_.view)
     return RoundView(
         banker_total=banker,
         cards=tuple(
@@ -127,7 +127,7 @@ def _round_view(state: TableState) -> RoundView | None:
         draw_due=round_.due,
         finished=round_.finished,
         number=round_.number,
-        partial=round_.partial,
+        partial=round_.lacks,
         player_total=player,
     )
 

@@ -1,5 +1,5 @@
 """
-The shoe on the table, its rounds and their cards, as plain data.
+The shoe on the table and the results of its rounds, as plain data.
 
 The field names are part of every checkpoint.
 """
@@ -8,115 +8,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from shoe_daemon.game import Card, Kind, Outcome, Slot
-from shoe_daemon.table.events import AbortCause, DrawDue, RoundFinished
-
-
-class DrawnCard(Struct):
-    """
-    One physical card of the round in progress.
-
-    Attributes:
-        face: None while unknown.
-        declared: The slot that the reader reported, or on which a person entered the card.
-        slot: The slot on which the table places it.
-        public: The players have seen the face.
-        unread: The reader could not read it: its face does not come by itself.
-        alert: The id of its irregularity, as an excess card or with the wrong hand.
-        order: How many cards had left the shoe before it.
-        checked: The face that a checking reader read while this one was unknown.
-        unsaid: The ids of irregularities that are for staff only until its face is public.
-        number: `RecentCard.number`, if `suspect_run` is set.
-        tag: The key of its tag; None without one.
-    """
-
-    face: Card | None = None
-    declared: Slot | None = None
-    slot: Slot | None = None
-    public: bool = False
-    unread: bool = False
-    alert: int | None = None
-    order: int = 0
-    checked: Card | None = None
-    unsaid: list[int] = []
-    number: int | None = None
-    tag: str | None = None
-
-
-class RoundState(Struct):
-    """
-    The round in progress, and after its end the one still on the table.
-
-    Attributes:
-        number: From 1 within the shoe.
-        spots: The cards by slot, in dealing order; None for an empty slot.
-        cards: The same cards, and those without a known slot, in the order drawn.
-        excess: Cards that belong to neither hand.
-        excess_decided: A person has ruled on an excess card before it was seen.
-        hidden: How many cards in `spots` are not public.
-        partial: Cards or signals of it were missed.
-        torn: Its cards may belong to two rounds.
-        restarted: They were missed in a restart.
-        interrupted: The reader booted in mid-round, and its coup may go on.
-        finished: Its result is published, or held back.
-        unread_result: It is partial only because of an unread card.
-        over: Its end was declared, and waits for a card or for faces; once it is
-            complete, the next card belongs to another round.
-        ended: The next card belongs to another round.
-        unchecked: Third cards lie on the reported slots, their draws not yet checked.
-        draw_ordered: A person has ordered that the missing card be drawn now.
-        relaid: A card was corrected, and its cards were placed again.
-        unread_pending: The reader has reported an unread card; its slot is unknown.
-        misplaced: A card was laid to the wrong hand; the order out of the shoe governs.
-        declared: A result has been declared for it.
-        cleared: Its cards have been taken off the table.
-        conflict: A `source_conflict` has been raised.
-        short: An `insufficient_cards` has been raised.
-        holder: The seat that draws its cards; None if the dealer draws them.
-        seeded: Its first card was carried from the round before.
-        out_before: Cards that had left the shoe when it began.
-        card_at: The time of its latest card, microseconds since 1970.
-        owns_rest: It ended before its coup: further cards belong to that coup.
-        rest: Those cards.
-        bets_closed: Betting for it was closed before its first card.
-        next_closed: Betting for the round after it is closed already.
-        due: The last published `draw_due`.
-    """
-
-    number: int
-    kind: Kind = Kind.NORMAL
-    spots: list[DrawnCard | None] = field(default_factory=lambda: [None] * 6)
-    cards: list[DrawnCard] = []
-    excess: list[DrawnCard] = []
-    excess_decided: bool = False
-    hidden: int = 0
-    partial: bool = False
-    unread_result: bool = False
-    torn: bool = False
-    restarted: bool = False
-    interrupted: bool = False
-    finished: bool = False
-    over: bool = False
-    ended: bool = False
-    unchecked: bool = False
-    missing: bool = False
-    draw_ordered: bool = False
-    relaid: bool = False
-    misplaced: bool = False
-    declared: bool = False
-    unread_pending: bool = False
-    cleared: bool = False
-    conflict: bool = False
-    short: bool = False
-    holder: int | None = None
-    seeded: bool = False
-    out_before: int = 0
-    card_at: int | None = None
-    owns_rest: bool = False
-    rest: list[DrawnCard] = []
-    bets_closed: bool = False
-    next_closed: bool = False
-    due: DrawDue | None = None
+from shoe_daemon.game import Outcome
+from shoe_daemon.table.events import AbortCause, RoundFinished
 
 
 class PlayedRound(Struct):
@@ -127,8 +20,6 @@ class PlayedRound(Struct):
         seq: The `seq` of its event; 0 if it was never published.
         voided: It is void: not on the roads, not counted.
         lost: By a correction it has no result any more.
-        dealt: Its cards in the order out of the shoe, after a later correction.
-        excess: Its excess cards that were undecided at its end.
     """
 
     number: int
@@ -138,8 +29,6 @@ class PlayedRound(Struct):
     voided: bool = False
     lost: bool = False
     entered: bool = False
-    dealt: tuple[Card, ...] = ()
-    excess: tuple[Card, ...] = ()
 
 
 class HeldResult(Struct):
@@ -155,8 +44,6 @@ class HeldResult(Struct):
     data: RoundFinished
     entered: bool = False
     lost: bool = False
-    dealt: tuple[Card, ...] = ()
-    excess: tuple[Card, ...] = ()
     at: str = ""
 
 

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DealingStyle, Result
-from shoe_daemon.table import observations
-from shoe_daemon.table.commands import authority, corrections, dispatch, rulings, undo
+from shoe_daemon.table import attribute, observations
+from shoe_daemon.table.commands import authority, dispatch, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, uncoded_detail
+from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.event_envelope import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_document_types import (
@@ -35,25 +36,19 @@ from shoe_daemon.table.readers import (
     reader_faults,
     tags,
 )
-from shoe_daemon.table.rounds import (
-    card_draw,
-    faces_known_later,
-    lifecycle,
-    next_card,
-    result_publication,
-    round_boundaries,
-)
-from shoe_daemon.table.shoe_state import DrawnCard
+from shoe_daemon.table.rounds import boundaries, faces, lifecycle, results
 from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import TableState, decode_state
 from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.upgrade import state_of_table_2
 
 _PLAY_ROLE: Final = observations.Role.PLAY
 _NOT_APPLIED: Final = observations.GapDetail.NOT_APPLIED
 
-_CHECKPOINT_HEADER: Final = b"table-2\n"
+_CHECKPOINT_HEADER: Final = b"table-3\n"
 """The first bytes of a checkpoint of this version."""
+_EARLIER_HEADER: Final = b"table-2\n"
 
 
 class PreviewedCommand(NamedTuple):
@@ -132,7 +127,7 @@ class Table:
         if state.changes and handler is not dispatch.apply_command:
             undo.record_observation(state, observation)
         if state.held:
-            result_publication.release_results(context)
+            results.release_results(context)
         return events
 
     def may_finish_shoe(self, observation: observations.Observation) -> bool:
@@ -227,9 +222,9 @@ class Table:
         Until when spans have to be exact, in microseconds since 1970: the wall clock is not
         adopted before. None between rounds.
         """
-        round_ = next_card.round_in_progress(self._context)
+        round_ = lifecycle.in_progress(self._context)
         card_at = None if round_ is None else round_.card_at
-        return None if card_at is None else card_at + self._context.draw_within_us
+        return None if not card_at else to_microseconds(card_at) + self._context.draw_within_us
 
     def _meet_deadlines(self, at: str) -> None:
         now, context = to_microseconds(at), self._context
@@ -237,12 +232,12 @@ class Table:
             context.at = from_microseconds(due[0])
             if due[1] == "reveal":
                 self.state.reveal_at = None
-                round_boundaries.apply_reveal(context)
+                boundaries.apply_reveal(context)
             else:
                 self.state.quiet_at = None
-                round_boundaries.apply_quiet_deadline(context)
+                boundaries.apply_quiet_deadline(context)
             if self.state.held:
-                result_publication.release_results(context)
+                results.release_results(context)
 
     def _drop_deadlines(self, at: str) -> None:
         now = to_microseconds(at)
@@ -293,10 +288,12 @@ class Table:
             UserError: Another version wrote it; replay from the start.
         """
         try:
+            if body.startswith(_EARLIER_HEADER):
+                return cls(state_of_table_2(body[len(_EARLIER_HEADER) :]))
             if not body.startswith(_CHECKPOINT_HEADER):
                 raise UserError("This checkpoint was written by another version.")
             state = decode_state(body[len(_CHECKPOINT_HEADER) :])
-        except (msgspec.DecodeError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, LookupError, TypeError) as error:
             raise UserError(f"This checkpoint cannot be read: {error}.") from error
         return cls(state)
 
@@ -311,7 +308,7 @@ def _replay_observations(state: TableState, sequence: Iterable[observations.Obse
 
 
 def _apply_session(context: TableContext, obs: observations.Session) -> None:
-    if next_card.round_in_progress(context) is None:
+    if lifecycle.in_progress(context) is None:
         context.apply_session(obs)
     else:
         observations.house_of(obs)  # an invalid house raises now, not at the next round
@@ -319,6 +316,13 @@ def _apply_session(context: TableContext, obs: observations.Session) -> None:
 
 
 def _apply_card(context: TableContext, obs: observations.CardDrawn) -> None:
+    if obs.tag is None:
+        _apply_read_card(context, obs)
+    else:
+        tags.apply_once(context, obs, _apply_read_card)
+
+
+def _apply_read_card(context: TableContext, obs: observations.CardDrawn) -> None:
     if context.options.checkers and reader_faults.compare_checker_card(
         context, obs.source, obs.card
     ):
@@ -331,35 +335,35 @@ def _apply_card(context: TableContext, obs: observations.CardDrawn) -> None:
 
 
 def _apply_drawn_card(context: TableContext, obs: observations.CardDrawn) -> None:
-    if (
-        obs.slot is None
-        and shoe_lifecycle.awaits_ordered_burn(context)
-        and next_card.may_burn_card(context)
-    ):
+    if obs.slot is None and shoe_lifecycle.awaits_ordered_burn(context) and _may_burn(context):
         _apply_burned_card(context, obs)
     elif obs.role is _PLAY_ROLE:
-        if not faces_known_later.apply_second_reading(context, obs.slot, obs.card):
+        round_ = context.state.round
+        # Only of a card whose face is not in the view can this be a second reading.
+        is_hidden = round_ is not None and round_.view.hidden
+        if not (is_hidden and faces.apply_second_reading(context, obs.slot, obs.card)):
             _apply_played_card(context, obs)
     elif obs.role is observations.Role.OUTSIDE:
-        reader_faults.apply_outside_card(context, obs.card, tags.tag_key(obs))
+        attribute.add_outside_card(context, DrawnCard(obs.card, tag=tags.tag_key(obs)))
     else:
         _apply_burned_card(context, obs)
+
+
+def _may_burn(context: TableContext) -> bool:
+    """Return whether a card drawn now may be a burned card: none is due to a hand."""
+    round_ = lifecycle.in_progress(context)
+    return round_ is None or round_.view.complete
 
 
 def _apply_played_card(context: TableContext, obs: observations.CardDrawn) -> None:
-    card = DrawnCard(obs.card, obs.slot, tag=tags.tag_key(obs))
+    card = DrawnCard(obs.card, obs.slot)
+    if obs.tag is not None:
+        card.tag = tags.tag_key(obs)
     reader = context.state.readers.get(obs.source or "")
     if reader is None or not reader.errors:
-        card_draw.apply_drawn_card(context, card)
+        attribute.apply_drawn_card(context, card)
     else:
         reader_faults.apply_card_after_errors(context, card, obs.source, reader)
-
-
-def _apply_disclosed_face(context: TableContext, obs: observations.Disclosed) -> None:
-    round_ = faces_known_later.disclose_face(context, obs.slot, obs.card)
-    # Faces that come one by one after the result revise it once.
-    if round_ is not None and round_.finished and all(card.face for card in round_.cards):
-        corrections.update_result(context, round_)
 
 
 def _apply_link(context: TableContext, obs: observations.Link) -> None:
@@ -369,13 +373,13 @@ def _apply_link(context: TableContext, obs: observations.Link) -> None:
     if obs.source in context.options.checkers:
         checker_comparison.mark_cards_missed(context, obs.source)
     for card in main_reader_replacement.undealt_cards(context):
-        card_draw.apply_drawn_card(context, DrawnCard(card))
+        attribute.apply_drawn_card(context, DrawnCard(card))
 
 
 def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> None:
     first = obs.role is observations.Role.FIRST
-    round_ = next_card.round_in_progress(context)
-    if first and round_ is not None and card_draw.begins_shoe(context, round_):
+    round_ = lifecycle.in_progress(context)
+    if first and round_ is not None and attribute.begins_shoe(context, round_):
         lifecycle.end_or_abort_round(context, round_)
         round_ = None
     shoe = context.state.shoe
@@ -387,27 +391,27 @@ def _apply_burned_card(context: TableContext, obs: observations.CardDrawn) -> No
 
 _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Session: _apply_session,
-    observations.CardDrawn: tags.once(_apply_card),
-    observations.Disclosed: _apply_disclosed_face,
+    observations.CardDrawn: _apply_card,
+    observations.Disclosed: lambda context, obs: faces.disclose_face(context, obs.slot, obs.card),
     observations.Withdrawn: reader_faults.apply_withdrawn_card,
     observations.Carried: reader_faults.apply_carried_card,
-    observations.Unreadable: tags.once(reader_faults.apply_unreadable_card),
-    observations.Placed: lambda context, obs: faces_known_later.apply_placed_card(
+    observations.Unreadable: lambda context, obs: tags.apply_once(
+        context, obs, reader_faults.apply_unreadable_card
+    ),
+    observations.Placed: lambda context, obs: faces.apply_placed_card(
         context, obs.slot, obs.card, obs.source
     ),
-    observations.CutCardSeen: lambda context, _obs: round_boundaries.apply_cut_card(context),
+    observations.CutCardSeen: lambda context, _obs: boundaries.apply_cut_card(context),
     observations.Booted: reader_faults.apply_boot,
-    observations.TableCleared: lambda context, obs: round_boundaries.clear_table(
-        context, obs.source
-    ),
-    observations.Result: round_boundaries.apply_result,
+    observations.TableCleared: lambda context, obs: boundaries.clear_table(context, obs.source),
+    observations.Result: boundaries.apply_result,
     observations.DeviceError: reader_faults.apply_device_error,
     observations.DeviceErrorCleared: reader_faults.clear_device_error,
     observations.Lock: reader_faults.apply_lock,
     observations.Link: _apply_link,
     observations.Gap: reader_faults.apply_gap,
-    observations.NoMoreBets: lambda context, _obs: round_boundaries.close_betting(context),
-    observations.BettingOpen: lambda context, _obs: round_boundaries.open_betting(context),
+    observations.NoMoreBets: lambda context, _obs: boundaries.close_betting(context),
+    observations.BettingOpen: lambda context, _obs: boundaries.open_betting(context),
     observations.Command: dispatch.apply_command,
 }
 """The handler of each observation; `Tick`, `Standby` and `ClockSet` only advance the time."""

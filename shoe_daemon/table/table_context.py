@@ -16,9 +16,15 @@ from shoe_daemon.table.options import Options, RoundEnd, Signal, automatic_round
 from shoe_daemon.table.table_state import TableState
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
+from shoe_daemon.table.view import Style
 
 _DRAW_WITHIN_S: Final = 60
 _DRAW_WITHIN_SQUEEZED_S: Final = 300
+_STYLES: Final = {
+    DealingStyle.FACE_UP: Style.FACE_UP,
+    DealingStyle.BANKER_TUCKED: Style.TUCKED,
+    DealingStyle.SQUEEZE: Style.SQUEEZED,
+}
 
 
 class TableContext:
@@ -40,6 +46,7 @@ class TableContext:
         repeats: Cards left out because their tag was reported before in their round.
         replay: Applies further observations to a state; returns False where a command
             among them is refused.
+        style: The cards whose faces the players see at the draw.
         undetectable: The kinds of irregularity that this table cannot detect.
     """
 
@@ -61,6 +68,7 @@ class TableContext:
         "repeats",
         "replay",
         "state",
+        "style",
         "undetectable",
     )
 
@@ -81,7 +89,7 @@ class TableContext:
     def reload_state(self) -> None:
         """Derive the configuration and the mode from a state that was replaced."""
         state = self.state
-        self.in_round = state.round is not None and not state.round.ended
+        self.in_round = state.round is not None and not state.round.phase
         self._set_configuration(state.session)
         self.mode = self._effective_mode()
 
@@ -111,6 +119,7 @@ class TableContext:
         within_s = session.options.draw_within
         if within_s is None:
             within_s = _DRAW_WITHIN_SQUEEZED_S if is_squeezed else _DRAW_WITHIN_S
+        self.style: Style = _STYLES[house.dealing_style]
         self.draw_within_us = int(within_s * 1_000_000)
         self.undetectable: tuple[str, ...] = tuple(undetectable_kinds(house, session.options))
 

@@ -6,12 +6,14 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from shoe_daemon.game import DEALING_ORDER, Card, Kind, Rotation
+from shoe_daemon.game import Card, Kind, Rotation
+from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import Irregularity
+from shoe_daemon.table.facts import PastRound, Round
 from shoe_daemon.table.observations import AnyObservation, Session
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_document_types import LastResult, Ordered, PastShoe
-from shoe_daemon.table.shoe_state import DrawnCard, HeldResult, RoundState, ShoeState
+from shoe_daemon.table.shoe_state import HeldResult, ShoeState
 
 
 class UndoableCommand(Struct):
@@ -45,6 +47,7 @@ class OpenAlert(Struct):
         chosen: The action by which it ends.
         ordered_at: When a person chose it, if it waits to be carried out.
         staff_only: It follows from faces that the players have not seen.
+        key: The key of its finding; "" if it is not derived from the cards of a round.
     """
 
     at: str
@@ -57,6 +60,7 @@ class OpenAlert(Struct):
     operator: str | None = None
     ordered_at: str | None = None
     staff_only: bool = False
+    key: str = ""
 
     @property
     def ordered(self) -> Ordered | None:
@@ -140,6 +144,7 @@ class TableState(Struct):
         changes: The commands of this shoe that can be undone, the latest last.
         since: The observations after the first of them.
         past: The latest shoes before this one, oldest first.
+        past_rounds: The rounds of this shoe that were taken off the table, oldest first.
         seed: An excess card that begins the next round.
         next_kind: The kind of the next round.
         burn_due: Cards that a ruling expects to be burned before the next round.
@@ -156,7 +161,8 @@ class TableState(Struct):
     now: str = ""
     shoes: int = 0
     shoe: ShoeState | None = None
-    round: RoundState | None = None
+    round: Round | None = None
+    past_rounds: list[PastRound] = []
     mode: RoundEnd | None = None
     cut_card: bool = False
     unsynced: bool = False
@@ -195,13 +201,6 @@ def decode_state(body: bytes) -> TableState:
     Decode a state.
 
     Raises:
-        msgspec.DecodeError: The bytes are no state of this version.
+        msgspec.DecodeError: The bytes are not a state of this version.
     """
-    state = msgspec.msgpack.decode(body, type=TableState)
-    if state.round is not None:
-        # A card occurs twice in a round: in `cards` and on its spot.
-        state.round.spots = [None] * len(DEALING_ORDER)
-        for card in state.round.cards:
-            if card.slot is not None:
-                state.round.spots[DEALING_ORDER.index(card.slot)] = card
-    return state
+    return msgspec.msgpack.decode(body, type=TableState)

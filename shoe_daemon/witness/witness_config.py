@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Final
@@ -14,6 +13,7 @@ from msgspec import Meta, Struct
 
 from drivers import check_video, redact_url
 from shoe_daemon.errors import UserError, errors_at
+from shoe_daemon.loader import Loader
 from shoe_daemon.toml_validation import Name
 
 MISSING_VIDEO_PACKAGES: Final = (
@@ -75,23 +75,21 @@ class WitnessSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def check_witnesses(
-    witnesses: Sequence[WitnessSettings], readers: Sequence[tuple[str, str, str]]
+    witnesses: Sequence[WitnessSettings], readers: Sequence[tuple[str, str, str]], loader: Loader
 ) -> None:
-    """
-    Check what types cannot: ids, cameras and readers (id, driver and port of each).
-
-    Raises:
-        UserError: The first fault.
-    """
-    if len(witnesses) > _MAX_WITNESSES:
-        raise UserError(f"witness: {len(witnesses)} of them; expected at most {_MAX_WITNESSES}")
+    """Check what types cannot: ids, cameras and readers (id, driver and port of each)."""
+    with loader.check():
+        if len(witnesses) > _MAX_WITNESSES:
+            raise UserError(
+                f"witness: {len(witnesses)} of them; expected at most {_MAX_WITNESSES}"
+            )
     ids: set[str] = set()
     owners = {
         _device(port.removeprefix("camera:")): f"reader {name!r}" for name, _, port in readers
     }
     cameras = [name for name, driver, _ in readers if driver == "camera"]
     for number, witness in enumerate(witnesses, start=1):
-        with errors_at(f"witness {number}"):
+        with loader.check(), errors_at(f"witness {number}"):
             if witness.id in ids:
                 raise UserError(f"id: {witness.id!r} is another witness's; expected each id once")
             ids.add(witness.id)
@@ -109,19 +107,16 @@ def check_witnesses(
                 raise UserError(f"source: {shown!r} is the camera of {other} too{advice}")
 
 
-def check_video_installed(
-    witnesses: Sequence[WitnessSettings],
-    beside: Path,
-    tolerate: Callable[[], AbstractContextManager[None]],
-) -> None:
-    """Check within `tolerate` the packages and the password files of all witnesses."""
+def check_video_installed(witnesses: Sequence[WitnessSettings], loader: Loader) -> None:
+    """Check the packages and the password files of all witnesses; their absence is a fault."""
     for witness in witnesses:
-        with tolerate(), errors_at(f"witness {witness.id!r}"):
+        with loader.check(), loader.tolerate(), errors_at(f"witness {witness.id!r}"):
             for module in ("cv2", "av"):
                 if find_spec(module) is None:
                     raise UserError(MISSING_VIDEO_PACKAGES)
             if witness.source is not None:
-                check_video(witness.source, witness.username, witness.password_file, beside)
+                username, file = witness.username, witness.password_file
+                check_video(witness.source, username, file, loader.folder)
 
 
 def _check_camera(witness: WitnessSettings, cameras: Sequence[str]) -> None:

@@ -48,8 +48,6 @@ from shoe_daemon.witness.clip_span import Cause, ClipSpan
 from shoe_daemon.witness.video_sources import VideoSource, source_of
 from shoe_daemon.witness.witness_config import WitnessSettings
 
-_MIN_RETRY_S: Final = 0.5
-_MAX_RETRY_S: Final = 10.0
 _BLIND_AFTER_S: Final = 1.5
 """A frame that is older shows nothing of the present."""
 
@@ -168,9 +166,9 @@ class Witness(WakeableThread):
         self._frame: VideoFrame | None = None
         self._encoded_frame: VideoFrame | None = None
         self._jpeg: bytes | None = None
-        self._frame_at = self._retry_at = environment.clock()
+        self._frame_at = environment.clock()
         self._wait = environment.wait or self._stopping.wait
-        self._retry_delay = RetryDelay(_MIN_RETRY_S, _MAX_RETRY_S, environment.jitter)
+        self._retry_delay = RetryDelay(jitter=environment.jitter)
         place = redact_url(settings.source or f"reader {settings.reader}")
         log = _log.bind(witness=self.name, place=place)
         self._lost = LoggedFailure(log, "witness_lost", "witness_up")
@@ -241,8 +239,8 @@ class Witness(WakeableThread):
         clock = self._environment.clock
         try:
             if self._source is None:
-                if clock() < self._retry_at:
-                    self._wait(max(0.0, min(until, self._retry_at) - clock()))
+                if clock() < (retry_at := self._retry_delay.retry_at):
+                    self._wait(max(0.0, min(until, retry_at) - clock()))
                     return
                 self._source = self._environment.open_source()
             left = 1.0
@@ -267,7 +265,7 @@ class Witness(WakeableThread):
         if self._source is not None:
             self._source.stop()
         self._source = None
-        self._retry_at = self._environment.clock() + self._retry_delay.next()
+        self._retry_delay.failed(self._environment.clock())
         self._fails(reason)
 
     def _fails(self, reason: str) -> None:

@@ -24,7 +24,7 @@ from tests.browser.published_table import FoldedTable
 from tests.browser.test_page_standards import assert_accessible
 from tests.browser.test_pit import show_room, visit
 from tests.commands.command_table import SITE
-from tests.display.table_messages import alert
+from tests.floor.table_messages import alert
 from tests.notify.test_failures_in_the_pit import TOPIC, status
 from tests.volume import sample
 

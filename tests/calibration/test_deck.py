@@ -31,10 +31,8 @@ from calibration.terminal import Terminal
 from drivers import (
     CaptureLine,
     Driver,
-    LearnsCodes,
     LineError,
     LineSettings,
-    RecognisesFrames,
     create_driver,
     load_deck_profile,
     write_capture,
@@ -541,7 +539,6 @@ def test_a_tag_is_verified_however_it_is_written(tmp_path: Path) -> None:
     table = tmp_path / "tags.toml"
     table.write_text('"04:a2:b3" = "AS"\n')
     driver = create_driver("json-lines", {"cards_file": str(table)})
-    assert isinstance(driver, LearnsCodes)
     code = driver.code_in(b'{"card_uid":"04A2B3"}\n')
     assert code is not None
     verification = DeckVerification(driver.codes())
@@ -556,8 +553,6 @@ def test_any_bytes_have_a_code_that_a_table_can_have_or_none(name: str) -> None:
     whole = [b'{"card_uid":"', b'","type":"card"}', b'{"type":[]}', b'"\\ud800"', b"NR\r"]
     for options in ({}, {"preset": "no-terminator"}, {"preset": "handheld"}):
         driver = create_driver(name, {} if name == "json-lines" else options)
-        assert isinstance(driver, LearnsCodes)
-        assert isinstance(driver, RecognisesFrames)
         for _ in range(1500):
             raw = b"".join(
                 chance.choice(whole) if chance.random() < 0.2 else bytes([chance.choice(parts)])
@@ -594,14 +589,15 @@ class TestProfileErrors:
             ('"1" = "AS"\n"2" = 5\n', "2: 5; expected"),
         ],
     )
-    def test_an_invalid_profile_is_one_line(self, content: str, said: str, tmp_path: Path) -> None:
+    def test_an_invalid_profile_names_each_key(
+        self, content: str, said: str, tmp_path: Path
+    ) -> None:
         path = tmp_path / "deck.toml"
         path.write_text(content)
         with pytest.raises(UserError) as caught:
             create_driver("line-scanner", {"cards_file": str(path)}).decoder()
-        assert str(caught.value).startswith(f"{path}: ")
+        assert all(line.startswith(f"{path}: ") for line in str(caught.value).splitlines())
         assert said in str(caught.value)
-        assert "\n" not in str(caught.value)
 
     def test_a_missing_profile_names_what_writes_it(self, tmp_path: Path) -> None:
         path = tmp_path / "deck.toml"

@@ -30,8 +30,8 @@ from calibration.serial_ports_and_speed_search import (
     stable_names,
 )
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Driver, Frame, LineSettings
-from drivers.driver_registry import create_driver
+from drivers.driver import Driver, Frame, LineSettings
+from drivers.registry import create_driver
 from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
 from drivers.simulators.simulator_interface_and_playback import find_simulator

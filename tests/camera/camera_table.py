@@ -9,7 +9,7 @@ from typing import Self
 
 from drivers.camera.camera_driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.driver_interface import Frame
+from drivers.driver import Frame
 from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.table.observations import Link, Observation, Placed, Unreadable
 from tests.camera.fake_cameras import capture_threads

@@ -27,9 +27,9 @@ from drivers.camera.sources.frame_capture_and_checks import (
     Source,
 )
 from drivers.camera.sources.source_address_and_open_failures import parse_address
-from drivers.driver_interface import Frame, Transport
-from drivers.driver_registry import create_driver
+from drivers.driver import Frame, Transport
 from drivers.reader_thread import Reader
+from drivers.registry import create_driver
 from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
@@ -323,10 +323,10 @@ def _until_it_fails(call: Callable[[], object]) -> None:
 def test_the_options_are_checked_with_the_configuration(profile: Path, tmp_path: Path) -> None:
     url = "camera:/dev/video0"
     with pytest.raises(UserError, match=r"^options\.profile: missing; expected the file that"):
-        create_driver("camera").check_url(url)  # type: ignore[attr-defined]
+        create_driver("camera").check_url(url)
     other = create_driver("camera", {"profile": str(profile), "station": "throat"})
     with pytest.raises(UserError, match=r"^options\.station: 'throat'; expected 'overhead'"):
-        other.check_url(url)  # type: ignore[attr-defined]
+        other.check_url(url)
     with pytest.raises(UserError, match=r"options of driver 'camera': .*`threshold`|threshold"):
         create_driver("camera", {"threshold": 2})
     lies = CameraDriver(CameraOptions(profile=profile.name)).beside(profile.parent, tmp_path / "j")

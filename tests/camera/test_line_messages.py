@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.camera.line_messages import CameraDecoder, Say, Statement, encode_statement
-from drivers.driver_interface import FrameKind
+from drivers.driver import FrameKind
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen

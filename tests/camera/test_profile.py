@@ -25,7 +25,7 @@ WRONG = {
     'station = "overhead"': ('station = "above"', r"station: 'above'; expected one of overhead"),
     "width = 1280": ('width = "1280"', r"camera\.width: '1280'; expected a whole number"),
     "height = 720": ("height = 720\nlens = 3", r"camera\.lens: unknown key; expected one of"),
-    'slot = "B3"': ('slot = "B4"', r"place\.5\.slot: 'B4'; expected one of P1"),
+    'slot = "B3"': ('slot = "B4"', r"place 6: slot: 'B4'; expected one of P1"),
     'reference = "empty.png"': ('reference = "none.png"', r"table\.reference: 'none\.png'; expe"),
     "reference = ": (
         f'reference = "{"long" * 99}"#',

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from drivers import SharesFrames, VideoFrame, create_driver
+from drivers import VideoFrame
 from drivers.camera.sources.frame_capture_and_checks import (
     CapturePace,
     CaptureThread,
@@ -55,9 +54,3 @@ def test_a_slow_witness_has_the_newest_frame_only() -> None:
         shared.offer(frame)
     assert shared.take(0) is FRAMES[-1]
     assert shared.take(0) is None
-
-
-def test_a_camera_shares_its_frames_also_beside_its_files(tmp_path: Path) -> None:
-    driver = create_driver("camera", {})
-    assert isinstance(driver, SharesFrames)
-    assert isinstance(driver.beside(tmp_path, tmp_path / "journal.db"), SharesFrames)  # type: ignore[attr-defined]

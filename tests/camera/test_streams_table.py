@@ -170,7 +170,8 @@ def _wait_told(daemon: DaemonProcess, pit: Supervisor, name: str, told: str) -> 
     def is_away() -> bool:
         return any(each.json["state"] == "no-signal" for each in pit.of(f"device/{name}"))
 
-    wait_for(is_in_the_log, f"{name}: {told}")
+    # Ten cameras share the processors with other tests.
+    wait_for(is_in_the_log, f"{name}: {told}", timeout=3 * PATIENCE)
     wait_for(is_away, f"that {name} is away on the displays")
 
 

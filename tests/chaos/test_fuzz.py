@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from drivers.driver_registry import create_driver, driver_names
+from drivers.registry import create_driver, driver_names
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.table.observations import Gap

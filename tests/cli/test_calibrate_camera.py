@@ -160,7 +160,7 @@ def test_what_cannot_be_is_said_in_one_line(profile: Path, tmp_path: Path) -> No
         ),
         (["--source", "file:x.avi", "--out", empty, "--report", empty], "that is --out; expected"),
         (["--source", "file:x.avi", "--out", "p.toml", "--script", empty], "plane: missing"),
-        (["--source", "file:x.avi", "--out", "p.toml", "--script", tiny], "a number > 5.0"),
+        (["--source", "file:x.avi", "--out", "p.toml", "--script", tiny], "number of more than 5"),
         (
             ["--source", "file:x.avi", "--out", "p.toml", "--script", far],
             "x: inf; expected a number",

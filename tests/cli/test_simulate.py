@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.capture_file_and_anonymising import observations_of, read_capture
-from drivers.driver_registry import create_driver
+from drivers.registry import create_driver
 from drivers.simulators.simulator_interface_and_playback import simulator_names
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main

@@ -32,8 +32,8 @@ from shoe_daemon.table import (
     StaffIrregularityClosed,
     Table,
 )
-from shoe_daemon.table.alerts import MAX_ALERTS
 from shoe_daemon.table.commands.authority import Authority
+from shoe_daemon.table.ledger import MAX_ALERTS
 from shoe_daemon.table.table_state import decode_state, encode_state
 from shoe_daemon.table.timestamp_conversion import to_microseconds
 from tests.commands.test_command_handler import Bench, set_up

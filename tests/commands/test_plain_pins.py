@@ -23,8 +23,8 @@ from tests.commands.conftest import OpenPit
 from tests.commands.test_command_line import cmd
 from tests.commands.test_operators_file import FILE, PIN
 from tests.display.display_process import Display
-from tests.display.table_messages import payload
 from tests.display.test_order_routes import OPERATORS, Desk, told
+from tests.floor.table_messages import payload
 
 REFUSED = "no PIN is taken here: the connection to the broker is not encrypted"
 PLAIN = 'host = "127.1"\n'

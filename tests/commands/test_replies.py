@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from paho.mqtt.client import topic_matches_sub
 
 from shoe_daemon.mqtt import json_schemas
-from shoe_daemon.mqtt.paho_connection import Connection
+from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import PATIENCE, Mosquitto, wait_for
 from tests.commands.command_table import Pit, Supervisor, open_pit

@@ -18,8 +18,8 @@ from shoe_daemon.demo.demo_parts import NAME, SITE, TABLE
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder
 from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
 from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvents
-from shoe_daemon.display.table_model import Freshness, Link
 from shoe_daemon.display.terminal.board import TableView
+from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
 from shoe_daemon.mqtt.document_contents import (
     History,

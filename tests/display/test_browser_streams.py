@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
-from shoe_daemon.display.table_model import Link
-from tests.display.table_messages import ModelFeeder, alert, at, event, live_model, roads
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Link
+from tests.floor.table_messages import ModelFeeder, alert, at, event, live_model, roads
 
 BOARD = Subscription(("board", "roads"), "table-1")
 PIT = Subscription(("row",), None, pit=True)
@@ -94,7 +94,7 @@ def test_players_are_not_told_what_is_irregular() -> None:
 
 def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
     async def run() -> None:
-        floor = OpenFloor(live_model(model=ModelFeeder(FloorModel(staff_alerts=True))))
+        floor = OpenFloor(live_model(model=ModelFeeder(Floor(staff_alerts=True))))
         everything = BOARD._replace(names=(*BOARD.names, "history"))
         streams = {name: floor.watch(each) for name, each in PIT_PAGES.items()}
         board = floor.watch(everything)
@@ -114,7 +114,7 @@ def test_what_only_staff_may_know_reaches_the_pit_and_no_board() -> None:
 
 
 def test_an_alert_that_becomes_public_is_shown_once_and_without_the_mark() -> None:
-    model = live_model(model=ModelFeeder(FloorModel(staff_alerts=True)))
+    model = live_model(model=ModelFeeder(Floor(staff_alerts=True)))
     model.feed("staff/alert/active", alerts=[alert(8)])
     model.feed("alert/active", alerts=[alert(8)])
     (shown,) = json.loads(row_of(model))["alerts"]
@@ -127,7 +127,7 @@ def test_an_alert_that_becomes_public_is_shown_once_and_without_the_mark() -> No
 def test_the_pit_is_told_where_alerts_for_staff_do_not_arrive() -> None:
     model = live_model()
     assert json.loads(row_of(model))["staff_alerts_missing"] is False
-    model = live_model(model=ModelFeeder(FloorModel(staff_alerts=True)))
+    model = live_model(model=ModelFeeder(Floor(staff_alerts=True)))
     assert json.loads(row_of(model))["staff_alerts_missing"] is True
     model.feed("staff/alert/active")
     assert json.loads(row_of(model))["staff_alerts_missing"] is False

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.display_config import DisplaySetup, is_display, load_display, parse_listen
+from shoe_daemon.display.display_config import DisplaySetup, load_display, parse_listen
 from shoe_daemon.display.http_app import PAGE_HOST, command_options
 from shoe_daemon.errors import UserError
+from shoe_daemon.loader import has_section
 from shoe_daemon.operators import hash_pin
 
 EXAMPLE = Path(__file__).parents[2] / "systemd" / "display.toml"
@@ -213,7 +214,7 @@ def test_the_example_is_a_configuration_and_every_line_of_it_can_be_used(
     (tmp_path / "board.password").write_text("x\n", encoding="utf-8")
     (tmp_path / "pit.hash").write_text(HASH, encoding="utf-8")
     (tmp_path / "pit-log.password").write_text("x\n", encoding="utf-8")
-    assert is_display(EXAMPLE)
+    assert has_section(EXAMPLE, "display")
     text = EXAMPLE.read_text(encoding="utf-8")
     load(tmp_path, text.replace('ca_file = "/etc', '#ca_file = "/etc'))
     lines = [

@@ -18,8 +18,8 @@ import pytest
 from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
-from tests.display.table_messages import alert, event, payload, roads, topic
 from tests.display.test_static_pages import NASTY, read
+from tests.floor.table_messages import alert, event, payload, roads, topic
 from tests.mqtt.sample_broker import SampleBroker
 from tests.service.daemon_process import SHOE_DAEMON
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.display.display_config import load_display
-from shoe_daemon.display.message_validation import topic_filters
+from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
 from shoe_daemon.operators import hash_pin
 

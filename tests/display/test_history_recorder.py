@@ -19,14 +19,14 @@ from shoe_daemon.display import history_recorder_and_gap_requests
 from shoe_daemon.display.history_queries import missing_ranges
 from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryRequests
 from shoe_daemon.display.history_store import HistoryStore, connect_read_only
-from shoe_daemon.display.table_model import Message
+from shoe_daemon.floor.table import Message
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.table import is_staff
 from tests.brokers import Mosquitto, wait_for
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import Display
-from tests.display.table_messages import event, payload, topic
+from tests.floor.table_messages import event, payload, topic
 
 HISTORY = '[display]\n[display.history]\nfile = "history.db"\n'
 ROUND = ("P1:9S", "B1:2H", "P2:KD", "B2:5C")
@@ -243,7 +243,7 @@ class Table:
 
     def ask(self) -> None:
         """Let the display look for what is missing, once."""
-        self.requests._not_before.clear()  # noqa: SLF001
+        self.requests._retry_delays.clear()  # noqa: SLF001
         self.requests._request_missing()  # noqa: SLF001
 
     def _send(self, _mqtt: object, topic: str, order: bytes, **_: object) -> bytes:
@@ -325,7 +325,7 @@ def test_a_table_that_is_back_is_asked_at_once(
 
 FIRST_EVENTS_ON_FOUR_THREADS = """
 import json, sys, threading
-from shoe_daemon.display.message_validation import decode, parse_topic
+from shoe_daemon.floor.messages import decode, parse_topic
 from shoe_daemon.mqtt.json_schemas import load_examples
 
 events = []

@@ -32,7 +32,7 @@ from shoe_daemon.display.history_summaries import LoggedEvent
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table import is_staff
 from shoe_daemon.table.table import Table
-from tests.display.table_messages import PATIENT
+from tests.floor.table_messages import PATIENT
 from tests.report.report_shoes import shoe
 from tests.table.dealer import public_json
 from tests.table.history_model import HistoryModel

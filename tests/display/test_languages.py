@@ -16,12 +16,12 @@ from shoe_daemon.display.languages import FOLDER, language, languages, load
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import load_house
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.game.irregularity_rulings import Action, Ruling, load_policy
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.table import DETAIL_VALUES, EVENT_TYPES, is_staff
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
-from shoe_daemon.table.rounds import result_publication
+from shoe_daemon.table.rounds import results
 
 CHINESE = ("zh-hant", "zh-hans")
 POLICIES = FOLDER.parents[1] / "game" / "policies"
@@ -184,8 +184,8 @@ def proposals() -> Iterator[tuple[str, Ruling]]:
 
 def reasons() -> set[str]:
     """Return the reasons that the table itself gives for closing or holding something."""
-    told = {result_publication._ON_HOLD_REASON, result_publication._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
-    for path in Path(result_publication.__file__).parents[1].rglob("*.py"):
+    told = {results._ON_HOLD_REASON, results._IRREGULARITY_REASON}  # noqa: SLF001 - what it gives
+    for path in Path(results.__file__).parents[1].rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("close_alert"):
                 texts = (

@@ -32,7 +32,7 @@ from shoe_daemon.operators import Operators
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit
 from tests.display.display_process import PATIENCE, Answer, Display
-from tests.display.table_messages import payload
+from tests.floor.table_messages import payload
 
 PIN, OTHER_PIN = "4711-geheim", "1234"
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)

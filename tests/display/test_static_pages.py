@@ -19,7 +19,7 @@ from shoe_daemon.display.pages_and_static_files import (
     PageTemplates,
     data_block,
 )
-from tests.display.table_messages import PATIENT
+from tests.floor.table_messages import PATIENT
 
 NASTY = "</script><script>alert(1)</script><!--\u2028\u2029&quot;'\"]]>"
 NAMES = sorted(path.stem for path in PAGES.glob("*.html") if path.stem != "layout")

@@ -24,12 +24,12 @@ from msgspec.structs import replace
 
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from shoe_daemon.cli import main
-from shoe_daemon.display.table_model import Freshness, Link, Message, Moment
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, plain
 from shoe_daemon.display.terminal.board import TableView, board
 from shoe_daemon.display.terminal.hand_drawing import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.display.terminal.watch_loop import TableFeed
+from shoe_daemon.floor.table import Freshness, Link, Message, Moment
 from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
@@ -226,7 +226,7 @@ class TestFreshness:
         mosquitto.kill()
         with watching(tmp_path, mosquitto, "table-1") as screen:
             screen.wait_until("NO CONNECTION TO THE BROKER")
-            screen.wait_until("Connection refused")
+            screen.wait_until("connection refused")
             mosquitto.start()
             screen.wait_until("NOTHING WAS HEARD OF THIS TABLE")
             with Listener(mosquitto.port, "nothing") as publisher:
@@ -364,7 +364,7 @@ class TestOnce:
         def is_told(seconds: int) -> bool:
             done = once("--broker", address, "--wait", str(seconds))
             assert (done.exit_code, done.stdout) == (1, "")
-            said = f"shoe-daemon: watch: no broker at {address}: Connection refused\n"
+            said = f"shoe-daemon: watch: no broker at {address}: connection refused\n"
             return done.stderr == said
 
         assert any(map(is_told, WAITS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Driver, Frame, LineSettings
+from drivers.driver import Driver, Frame, LineSettings
 from drivers.reader_thread import Reader, ReaderEnvironment
 from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.transport import LineError

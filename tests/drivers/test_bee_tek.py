@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.bee_tek import BeeTek
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.table.observations import (
     CardDrawn,

@@ -23,8 +23,8 @@ from drivers.capture_file_and_anonymising import (
     write_capture,
     write_hex,
 )
-from drivers.driver_interface import Driver
-from drivers.driver_registry import create_driver
+from drivers.driver import Driver
+from drivers.registry import create_driver
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from drivers.simulators.simulator_interface_and_playback import find_simulator

@@ -9,17 +9,16 @@ from typing import ClassVar, TypeGuard
 
 import pytest
 from click.testing import CliRunner
-from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.capture_file_and_anonymising import load_capture, write_hex
 from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
-from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings
-from drivers.driver_registry import driver_names
+from drivers.driver import Decoder, Driver, Frame, FrameKind
 from drivers.json_lines import JsonLines
+from drivers.registry import driver_names
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
-from shoe_daemon.table.observations import CardDrawn, Command, Gap, Observation, Result, Signal
+from shoe_daemon.table.observations import CardDrawn, Command, Gap, Observation, Result
 from tests.volume import volume
 
 CAPTURES = Path(__file__).parents[1] / "captures"
@@ -53,10 +52,6 @@ def test_our_own_drivers_keep_them(driver: str, promise: Promise, seed: int) -> 
 
 def is_card(each: Observation) -> TypeGuard[CardDrawn]:
     return isinstance(each, CardDrawn)
-
-
-class NoOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
 
 
 class Lines:
@@ -152,21 +147,15 @@ class CountsNoise(Lines):
 
 
 def of_decoder(kind: type[Lines], folder: Path, text: bytes = b"9S\nKD\n9S\n??\nAH\n") -> Subject:
-    class Driver:
+    class Untidy(Driver):
         name: ClassVar[str] = "angel-eye-ii"
-        line: ClassVar[LineSettings] = LineSettings()
-        signals: ClassVar[tuple[Signal, ...]] = ()
-        options_type: ClassVar[type[Struct]] = NoOptions
-
-        def __init__(self, options: Struct | None = None) -> None:
-            self.options = options
 
         def decoder(self) -> Decoder:
             return kind()
 
     path = folder / "cards.cap"
     write_hex(path, {"name": "cards"}, [(text, "")])
-    return Subject(Driver(), (Sample(path, Driver(), load_capture(path)),))
+    return Subject(Untidy(), (Sample(path, Untidy(), load_capture(path)),))
 
 
 @pytest.mark.parametrize(
@@ -211,11 +200,11 @@ def without_gaps(said: tuple[Observation, ...]) -> tuple[Observation, ...]:
 
 
 def test_a_card_that_is_lost_in_silence_is_found() -> None:
-    class Driver(JsonLines):
+    class Silent(JsonLines):
         def decoder(self) -> Decoder:
             return TellsNoGaps(super().decoder())
 
-    given = Subject(Driver(), ())
+    given = Subject(Silent(), ())
     with pytest.raises(BrokenPromiseError, match=r"cards it reads .*, or a gap before it"):
         of_name("no_card_is_lost_in_silence")(given)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from drivers.capture_file_and_anonymising import read_capture
-from drivers.driver_interface import Driver, Frame, FrameKind
-from drivers.driver_registry import create_driver, driver_names
+from drivers.driver import Driver, Frame, FrameKind
+from drivers.registry import create_driver, driver_names
 from drivers.simulators.angel_eye_with_mistakes import Settings
 from drivers.simulators.simulator_interface_and_playback import find_simulator, simulator_names
 from shoe_daemon.cli.journal_verify import _Decoder as StoredFrames

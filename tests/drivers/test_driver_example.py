@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from drivers.capture_file_and_anonymising import Anonymiser, CaptureLine, blank, random_permutation
 from drivers.conformance import PROMISES
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import CardDrawn
 from tests.brokers import wait_for

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from drivers.driver_interface import Decoder, Frame, FrameKind
-from drivers.driver_registry import create_driver
+from drivers.driver import Decoder, Frame, FrameKind
+from drivers.registry import create_driver
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (

@@ -17,7 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Frame, LineSettings
+from drivers.driver import Frame, LineSettings
 from drivers.line_forward import MAX_LISTENERS, MAX_WAITING_BYTES, Forward, ForwardTarget
 from drivers.reader_thread import Reader
 from drivers.transport import LineError

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from drivers.driver_interface import Frame, FrameKind, LineSettings
-from drivers.driver_registry import create_driver
+from drivers.driver import Frame, FrameKind, LineSettings
 from drivers.line_scanner import LineScanner, LineScannerOptions, built_in_codes
+from drivers.registry import create_driver
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, Observation, Unreadable
@@ -292,7 +292,7 @@ class TestTables:
         ("text", "message"),
         [
             ('"17" = "5X"', r"deck.toml: 17: '5X'; expected a card, such as 'AS' or '10H'$"),
-            ('"17" = 4', r"deck.toml: 17: 4; expected str, got int$"),
+            ('"17" = 4', r"deck.toml: 17: 4; expected a text, got a whole number$"),
             ('" " = "4S"', r"deck.toml: ' ': expected a code of ASCII characters$"),
             ('"17" "4S"', r"deck.toml: .*; expected a table of codes and cards in TOML$"),
             (None, r"deck.toml: cannot be read: No such file or directory; expected a table"),

@@ -17,9 +17,9 @@ import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from drivers.driver_interface import Frame
-from drivers.driver_registry import create_driver
+from drivers.driver import Frame
 from drivers.reader_thread import Reader, ReaderEnvironment
+from drivers.registry import create_driver
 from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
 from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
 from drivers.simulators.simulated_shoe import DealtRound

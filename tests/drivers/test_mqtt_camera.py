@@ -17,10 +17,10 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import MQTTErrorCode
 from structlog.testing import capture_logs
 
-from drivers.driver_interface import FrameKind
-from drivers.driver_registry import create_driver
+from drivers.driver import FrameKind
 from drivers.mqtt_camera import MqttCamera, MqttCameraOptions
 from drivers.reader_thread import Reader
+from drivers.registry import create_driver
 from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
@@ -417,7 +417,7 @@ class TestBroker:
         lines = f"allow_anonymous false\npassword_file {passwords}\nacl_file {access}"
         with Mosquitto(tmp_path, lines) as broker:
             with pytest.raises(LineError, match="the broker refuses us: Not authorized"):
-                create_driver("mqtt-camera", OPTIONS).open_line(line(broker))  # type: ignore[attr-defined]
+                create_driver("mqtt-camera", OPTIONS).open_line(line(broker))
             login = {"username": "eye", "password_file": str(tmp_path / "secret")}
             with reading(line(broker), **login):
                 pass
@@ -442,7 +442,7 @@ class TestBroker:
             with reading(line(broker, "mqtts"), ca_file=str(papers.ca), **shown):
                 pass
             with pytest.raises(LineError, match="certificate"):
-                create_driver("mqtt-camera", OPTIONS | shown).open_line(line(broker, "mqtts"))  # type: ignore[attr-defined]
+                create_driver("mqtt-camera", OPTIONS | shown).open_line(line(broker, "mqtts"))
 
 
 class EndingClient(paho.Client):

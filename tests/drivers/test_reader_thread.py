@@ -23,9 +23,9 @@ from structlog.testing import capture_logs
 
 from drivers import reader_thread as reader_module
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Frame, FrameKind
-from drivers.driver_registry import create_driver
+from drivers.driver import Frame, FrameKind
 from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
+from drivers.registry import create_driver
 from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.game import Card

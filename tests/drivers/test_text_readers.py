@@ -12,8 +12,8 @@ from itertools import chain
 import pytest
 from msgspec.structs import replace
 
-from drivers.driver_interface import Decoder, Frame
-from drivers.driver_registry import create_driver
+from drivers.driver import Decoder, Frame
+from drivers.registry import create_driver
 from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from drivers.simulators.simulator_interface_and_playback import find_simulator

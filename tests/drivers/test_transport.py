@@ -19,7 +19,7 @@ import pytest
 import serial.rfc2217
 
 from drivers.capture_file_and_anonymising import write_hex
-from drivers.driver_interface import LineSettings, Transport
+from drivers.driver import LineSettings, Transport
 from drivers.transport import (
     READ_TIMEOUT_S,
     EndOfCaptureError,

@@ -21,22 +21,23 @@ from msgspec.structs import replace
 
 from drivers import Anonymiser, create_driver, find_driver, load_capture, observations_of
 from shoe_daemon.config_sections import Config, check_sections
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.json_views import JsonViews
-from shoe_daemon.display.table_model import Message
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.table import Message
 from shoe_daemon.game import Card
 from shoe_daemon.journal import journal_database
 from shoe_daemon.journal.journal_reader import fold_table, open_read_only
 from shoe_daemon.journal.journal_summary import summarise
 from shoe_daemon.journal.signatures import check_signatures
 from shoe_daemon.journal.verify import verify
+from shoe_daemon.loader import Loader
 from shoe_daemon.mqtt.certificate_alerts import not_after
 from shoe_daemon.mqtt.commands import IncomingCommand, parse_command
 from shoe_daemon.table.table import Table, replay
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from shoe_daemon.toml_validation import convert_toml
-from tests.display.table_messages import at
+from tests.floor.table_messages import at
 from tests.journal.journal_entries import SITE, TABLE, fill
 from tests.journal.signing_keys import signing_key
 
@@ -123,7 +124,10 @@ def _config(data: bytes) -> str:
     except (UnicodeDecodeError, ValueError) as error:
         return type(error).__name__
     config = convert_toml(Config, mapping, "table.toml")
-    check_sections(config)
+    loader = Loader(Path())
+    check_sections(config, loader)
+    if loader.error is not None:
+        raise loader.error
     for reader in config.reader:
         convert_toml(find_driver(reader.driver).options_type, reader.options, "options")
     return f"valid, {len(config.reader)} readers"
@@ -191,7 +195,7 @@ def _valid_journal() -> bytes:
 
 def _display(data: bytes) -> str:
     """Messages into the display: topic, payload, topic, payload …, one a line."""
-    model = FloorModel(staff_alerts=True, notifier_status=True)
+    model = Floor(staff_alerts=True, notifier_status=True)
     views, lines = JsonViews(model), data.split(b"\n")
     for number, (topic, payload) in enumerate(zip(lines[::2], lines[1::2], strict=False)):
         model.receive(Message(topic.decode(errors="replace"), payload), at(number))
@@ -232,5 +236,7 @@ def outcome(name: str, data: bytes) -> str:
         return PARSERS[name](data)
     except UserError as error:
         text = str(error)
-    assert "\n" not in text, "an error is one line"
+    lines = text.split("\n")
+    # A configuration's errors are a line each, after the place.
+    assert len(lines) == 1 or all(": " in line for line in lines), "an error is one line"
     return f"rejected: {text}"

@@ -138,14 +138,16 @@ def change(**changes: object) -> dict[str, Any]:
 
 
 WRONG = {
-    "decks: 13; expected int <= 12": lambda: change(decks=13),
-    "decks: '8'; expected int, got str": lambda: change(decks="8"),
+    "decks: 13; expected a whole number of at most 12": lambda: change(decks=13),
+    "decks: '8'; expected a whole number, got a text": lambda: change(decks="8"),
     "deks: unknown key; expected one of id, name, sheet, decks,": lambda: change(deks=8),
     "name: missing; expected a text": lambda: change(name=None),
     "wagers: missing; expected a table": lambda: change(wagers=None),
     "burn.mod: unknown key; expected one of mode, fixed,": lambda: change(burn={"mod": "none"}),
     "burn.mode: 'all'; expected one of first_card, fixed,": lambda: change(burn={"mode": "all"}),
-    "cut_card.hands_after: 3; expected int <= 2": lambda: change(cut_card={"hands_after": 3}),
+    "cut_card.hands_after: 3; expected a whole number of at most 2": lambda: change(
+        cut_card={"hands_after": 3}
+    ),
     "dealing_style: 'open'; expected one of face_up, banker_tucked, squeeze": lambda: change(
         dealing_style="open"
     ),
@@ -157,12 +159,16 @@ WRONG = {
     "wagers.tie.win: '8' is no odds; expected to:for": lambda: change(
         wagers={"tie": {"win": "8"}}
     ),
-    "wagers.tie.win: 8; expected str, got int": lambda: change(wagers={"tie": {"win": 8}}),
+    "wagers.tie.win: 8; expected a text, got a whole number": lambda: change(
+        wagers={"tie": {"win": 8}}
+    ),
     "wagers.tie.win: missing; expected its odds": lambda: change(wagers={"tie": {"win": "push"}}),
-    "resolutions.0.about: 'x'; expected one of betting,": lambda: change(
+    "resolutions 1: about: 'x'; expected one of betting,": lambda: change(
         resolutions=[{"about": "x", "gap": "", "resolved": "", "authority": ""}]
     ),
-    "resolutions.0.gap: missing; expected a text": lambda: change(resolutions=[{"about": "burn"}]),
+    "resolutions 1: gap: missing; expected a text": lambda: change(
+        resolutions=[{"about": "burn", "resolved": "", "authority": ""}]
+    ),
 }
 
 
@@ -193,8 +199,8 @@ def test_a_house_may_be_a_file(tmp_path: Path) -> None:
     [
         (None, "cannot be read: No such file or directory; expected a house"),
         (b"decks = ", "Invalid value (at end of document); expected a house in TOML"),
-        (b"name = '\xff'", "'utf-8' codec can't decode byte 0xff"),
-        (b"decks = 8", "name: missing; expected a text"),
+        (b"name = '\xff'", "byte 8 is not UTF-8; expected a house in TOML"),
+        (b"decks = 8\nid = 'x'\nsheet = 'x'\nwagers = {}", "name: missing; expected a text"),
     ],
 )
 def test_a_file_that_is_no_house_is_named(

@@ -19,15 +19,15 @@ from drivers.reader_thread import Ages, Counts
 from shoe_daemon.config import set_up
 from shoe_daemon.config_sections import Config, TableSettings
 from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.publisher_context import ChainHead, PublisherContext
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service.command_handler import CommandHandler
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import CardDrawn
+from shoe_daemon.thread_wakeup import Wakeup
 
 START_S: Final = 1_800_000_000.0
 SESSION: Final = "golden"
@@ -86,6 +86,7 @@ def _statuses() -> Iterator[str]:
             on_command=None,
             chain_head=partial(ChainHead, *head) if head else lambda: None,
             timeouts=Timeouts(),
+            wakeup=Wakeup(),
         )
         yield f"# the status of a table {'without' if name is None else 'with'} a name"
         for state in ("online", "stopping", "offline"):

@@ -13,22 +13,28 @@ import pytest
 import structlog
 from click.testing import CliRunner, Result
 
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.config import Setup, load_config
+from shoe_daemon.config_sections import JournalSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, journal_reader, prune, refold_check
+from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.journal.prune import remove_old_shoes
 from shoe_daemon.journal.start_after_pruning import Anchor
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
-from shoe_daemon.service.journal_retention import JournalRetention
+from shoe_daemon.service.parts.retention import JournalRetention
+from shoe_daemon.table import Table
 from shoe_daemon.table.observations import CardDrawn, Command, Observation
+from shoe_daemon.table.table import fold
 from shoe_daemon.table.timestamp_conversion import to_microseconds
+from tests.golden.corpus import HERE as GOLDEN
 from tests.journal.signing_keys import write_key
 from tests.journal.test_full_disk import files_no_bigger_than
+from tests.public_json import encode_public_table
 from tests.service.daemon_process import configure
 
 BEGIN = to_microseconds("2026-01-01T12:00:00Z")
@@ -184,6 +190,29 @@ def test_checkpoints_of_another_version_keep_the_numbers(
     assert journal("verify", hall.path).exit_code == 0
 
 
+def test_a_pruned_journal_of_the_version_before_continues(tmp_path: Path) -> None:
+    path, dump = tmp_path / "journal.db", GOLDEN / "journals" / "0.1.0.sql"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(dump.read_text(encoding="utf-8"))
+    whole = Table()
+    with JournalReader(path) as reader:
+        for _ in fold(whole, reader.observations(0)):
+            pass
+    later = "2027-01-01T00:00:00.000Z"
+    assert remove_old_shoes(path, later, later).shoes == 1
+    with JournalReader(path) as reader:
+        checkpoint = reader.last_checkpoint()
+        assert checkpoint is not None
+        assert checkpoint.body.startswith(b"table-2\n")
+        table = fold_table(reader)
+    assert encode_public_table(table.public()) == encode_public_table(whole.public())
+    assert table.history() == whole.history()
+    for each in ROUND:
+        slot, _, card = each.partition(":")
+        drawn = CardDrawn(at=later, slot=Slot(slot), card=Card(card))
+        assert table.apply(drawn) == whole.apply(drawn)
+
+
 def test_the_last_shoe_stays(hall: Hall) -> None:
     assert remove_old_shoes(hall.path, NOW, NOW).shoes == SHOES - 1
     assert lines(hall.path, SHOES)
@@ -313,7 +342,7 @@ def test_a_running_table_removes_old_shoes_one_at_a_time(hall: Hall) -> None:
     assert journal("verify", hall.path, "--refold", "--key", hall.public).exit_code == 0
 
 
-def retention_is_due(core: Core, days: int | None) -> None:
+def retention_is_due(core: Core, days: int) -> None:
     retention = JournalRetention(core, days)
     retention._due = 0.0  # noqa: SLF001 - the hour is over
     retention.check()
@@ -337,7 +366,7 @@ def test_a_clock_that_was_ahead_removes_no_shoe_of_yesterday(hall: Hall) -> None
 def test_a_running_table_removes_nothing_in_a_round_nor_by_default(hall: Hall) -> None:
     before = lines(hall.path, 1)
     core = hall.begin()
-    retention_is_due(core, None)
+    assert JournalSettings().days is None
     hall._see(core, CardDrawn(slot=Slot.P1, card=Card("9S")))  # noqa: SLF001 - the test's own
     retention_is_due(core, 1)
     core.close()

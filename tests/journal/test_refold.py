@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from drivers.simulators.simulator_interface_and_playback import find_simulator

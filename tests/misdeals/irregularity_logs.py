@@ -47,6 +47,7 @@ class IrregularityLog(NamedTuple):
         lines: What the table is told, from its session on.
         rules: The house; None for none.
         options: Of the table.
+        signals: The equipment that it rests upon, by the values of `Signal`.
         situations: Under which heads of a policy it falls.
         slot: The place that it names.
         card: The face that it names.
@@ -57,6 +58,7 @@ class IrregularityLog(NamedTuple):
     lines: tuple[Line, ...]
     rules: House | None = None
     options: dict[str, Any] = {}  # noqa: RUF012 - nothing writes to it
+    signals: tuple[str, ...] = ()
     situations: tuple[str, ...] | None = None
     slot: str | None = None
     card: str | None = None
@@ -126,6 +128,7 @@ LOGS = (
         "a card while bets are open",
         "premature_draw",
         ({"type": "betting_open"}, *deal("P1 9S")),
+        signals=("betting",),
     ),
     IrregularityLog(
         "the Banker's third card is laid to the Player",
@@ -133,6 +136,7 @@ LOGS = (
         deal(f"{DRAWS}, P3 9D"),
         slot="B3",
         card="9D",
+        signals=("slots",),
     ),
     _too_many("a natural", NATURAL, situations=_EXPOSED, card="4C"),
     _too_many("both stand", BOTH_STAND, situations=_EXPOSED, card="4C"),
@@ -164,18 +168,28 @@ LOGS = (
         "missing_draw",
         (*deal(DRAWS), result("banker")),
         slot="B3",
+        signals=("results",),
     ),
     IrregularityLog(
-        "two cards to the Player at once", "wrong_hand", deal("P1 6S, P2 7H"), slot="B1", card="7H"
+        "two cards to the Player at once",
+        "wrong_hand",
+        deal("P1 6S, P2 7H"),
+        slot="B1",
+        card="7H",
+        signals=("slots",),
     ),
     IrregularityLog(
-        "the other winner is declared", "result_mismatch", (*deal(NATURAL), result("banker"))
+        "the other winner is declared",
+        "result_mismatch",
+        (*deal(NATURAL), result("banker")),
+        signals=("results",),
     ),
     IrregularityLog(
         "the cards go while one lies face down",
         "premature_collect",
         (*deal(NATURAL), {"type": "table_cleared"}),
         rules=house(dealing_style=SQUEEZE),
+        signals=("cleared",),
     ),
     IrregularityLog(
         _PERSON,
@@ -194,18 +208,21 @@ LOGS = (
         "unreadable_card",
         ({"type": "unreadable", "slot": "P1"},),
         slot="P1",
+        signals=("faults",),
     ),
     IrregularityLog(
         "the reader alone says that one passed unread",
         "unreadable_card",
         (*deal("P1 9S"), error("unreadable")),
         slot="B1",
+        signals=("faults",),
     ),
     IrregularityLog(
         "a camera sees another card",
         "source_conflict",
         (*deal("P1 9S"), {"type": "placed", "slot": "P1", "card": "8S"}),
         slot="P1",
+        signals=("placement",),
     ),
     IrregularityLog(
         "twice in a single deck",
@@ -251,15 +268,20 @@ LOGS = (
             *deal("P1 8H"),
         ),
         rules=_CUT,
+        signals=("cut_card", "results"),
     ),
     IrregularityLog(
         "nine cards are left behind the place of the cut card",
         "cut_card_missing",
         (NEW_SHOE, *burn(42), *deal(f"P1 {DECK[50]}")),
         rules=house(decks=1, cut_card=CutCard(mode="checked", position=16)),
+        signals=("cut_card",),
     ),
     IrregularityLog(
-        "the reader says so", "card_returned", (*deal("P1 9S"), error("card_returned"))
+        "the reader says so",
+        "card_returned",
+        (*deal("P1 9S"), error("card_returned")),
+        signals=("faults",),
     ),
     IrregularityLog(
         _PERSON, "card_returned", (*deal("P1 9S"), order("hold", kind="card_returned"))
@@ -273,7 +295,12 @@ LOGS = (
         deal("P1 2S, B1 9S, P2 4S, B2 KS"),
         options={"suspect_run": 4},
     ),
-    IrregularityLog("a draw takes too long", "device_fault", (*deal("P1 9S"), error("timeout"))),
+    IrregularityLog(
+        "a draw takes too long",
+        "device_fault",
+        (*deal("P1 9S"), error("timeout")),
+        signals=("faults",),
+    ),
     IrregularityLog(
         "a person voids the round", "manual_void", (*deal("P1 9S"), order("void_round"))
     ),

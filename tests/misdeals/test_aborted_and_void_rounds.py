@@ -12,7 +12,7 @@ import pytest
 
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
+from shoe_daemon.table.ledger import MAX_HOLDING_ALERTS
 from tests.each_case import each_case
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.public_json import encode_public_table

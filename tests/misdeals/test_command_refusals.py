@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS, IrregularityKind
+from shoe_daemon.game.irregularities import IRREGULARITIES, REPORTABLE_KINDS
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.dispatch import COMMANDS
 from tests.each_case import each_case

@@ -340,3 +340,13 @@ class TestWhatACorrectionDisproves:
         assert pit.open_kinds() == ["duplicate_card"]
         correct(pit, "P1", "8S")
         assert pit.open_kinds() == ["duplicate_card"]
+
+
+def test_an_end_confirmed_after_a_correction_gives_the_missing_card_up() -> None:
+    pit = SupervisedTable(round_end="button")
+    pit.deal("P1 JS, B1 4C, P2 10S, B2 5D", slots=False)
+    correct(pit, "B2", "8C")  # the Player draws, and the dealer goes on
+    pit.cmd("confirm_result")
+    pit.deal("P1 8D, B1 KC, P2 9D, B2 7S", slots=False)
+    pit.cmd("confirm_result")
+    assert [data.outcome for data in pit.finished()][-1] == "tie"

@@ -13,9 +13,9 @@ import pytest
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
+from shoe_daemon.table.checks.result_mismatch import possible_outcomes
+from shoe_daemon.table.next_card import HIDDEN_POINTS
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.rounds.next_card import HIDDEN_POINTS
-from shoe_daemon.table.rounds.round_result import possible_outcomes
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table import reference_rules
 from tests.table.dealer import NATURAL, of_type, one

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER
 from shoe_daemon.game.house_rules import house_from_mapping, house_to_mapping
-from shoe_daemon.game.irregularities import IRREGULARITIES, IrregularityKind, Requirement
+from shoe_daemon.game.irregularities import IRREGULARITIES, Requirement
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.table import Table
@@ -28,22 +29,6 @@ if TYPE_CHECKING:
 
 PERSON = {kind for kind, facts in IRREGULARITIES.items() if Requirement.PERSON in facts.requires}
 """Irregularities that only a person can report."""
-
-NEEDED: dict[str, tuple[Signal, ...]] = {
-    "premature_draw": (Signal.BETTING,),
-    "player_third_unauthorised": (Signal.SLOTS,),
-    "missing_draw": (Signal.RESULTS,),
-    "wrong_hand": (Signal.SLOTS,),
-    "result_mismatch": (Signal.RESULTS,),
-    "premature_collect": (Signal.CLEARED,),
-    "unreadable_card": (Signal.FAULTS,),
-    "source_conflict": (Signal.PLACEMENT,),
-    "cut_card_overrun": (Signal.CUT_CARD, Signal.RESULTS),
-    "cut_card_missing": (Signal.CUT_CARD,),
-    "card_returned": (Signal.FAULTS,),
-    "device_fault": (Signal.FAULTS,),
-}
-"""The equipment that the log of a kind rests upon."""
 
 SETTINGS: list[tuple[House, dict[str, Any]]] = [
     (house(), {}),
@@ -68,7 +53,7 @@ def machines(log: IrregularityLog) -> bool:
 
 @each_case("log", LOGS)
 def test_what_a_log_shows_is_not_called_undetectable(log: IrregularityLog) -> None:
-    signals = NEEDED.get(log.kind, ())
+    signals = tuple(map(Signal, log.signals))
     rules = log.rules or house()
     blind = undetectable_kinds(rules, Options(**log.options, signals=signals))
     if machines(log):

@@ -8,7 +8,7 @@ import pytest
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.alerts import MAX_HOLDING_ALERTS
+from shoe_daemon.table.ledger import MAX_HOLDING_ALERTS
 from shoe_daemon.table.options import RoundEnd
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.table.dealer import BANKER_STANDS, NATURAL, SQUEEZE, house, of_type, one, types

@@ -16,9 +16,9 @@ from shoe_daemon.game.irregularities import (
     IRREGULARITIES,
     REPORTABLE_KINDS,
     SEVERITY,
-    IrregularityKind,
     Requirement,
 )
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.game.irregularity_rulings import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table import Irregularity

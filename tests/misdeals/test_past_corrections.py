@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game.coup import Outcome, Slot
+from shoe_daemon.game.house_rules import DealingStyle
 from tests.misdeals.supervised_table import SupervisedTable
-from tests.table.dealer import BANKER_STANDS, NATURAL, SIX, of_type, one, types
+from tests.table.dealer import (
+    BANKER_STANDS,
+    NATURAL,
+    SIX,
+    SQUEEZE,
+    TUCKED,
+    house,
+    of_type,
+    one,
+    types,
+)
+from tests.table.test_hidden_faces import without_numbers
 
 if TYPE_CHECKING:
     from shoe_daemon.table import Event
@@ -52,7 +64,7 @@ def test_a_card_is_missing() -> None:
     pit = two("P1 7H, B1 5H, P2 10C, B2 3H", "banker")
     (before, _) = pit.finished()
     said = correct(pit, "B1", "QS")
-    assert types(said) == ["card_corrected", "irregularity", "result_revised"]
+    assert types(said) == ["card_corrected", "result_revised", "irregularity"]
     assert one(said, "result_revised").after is None
     assert one(said, "irregularity").kind == "missing_draw"
     assert pit.counts() == {"rounds": 1, "player": 1, "natural": 1}
@@ -135,3 +147,16 @@ def test_a_card_of_an_entered_round_that_has_no_other(
     assert hand.cards == ("AH",)
     assert (after.player.pair, after.banker.pair) == pairs
     assert after.outcome == before.outcome
+
+
+@pytest.mark.parametrize("style", [SQUEEZE, TUCKED])
+def test_a_face_that_nobody_saw_stays_hidden_in_a_past_round(style: DealingStyle) -> None:
+    said: list[list[dict[str, Any]]] = []
+    for hidden in ("4C", "KD"):
+        pit = SupervisedTable(house(dealing_style=style), reveal_after=None)
+        pit.deal(f"P1 9S, B1 {hidden}, P2 2H")
+        pit.disclose("P1 9S")
+        pit.cmd("enter_result", outcome=Outcome.TIE)
+        pit.deal("P1 3S")
+        said.append([without_numbers(each) for each in correct(pit, "P1", "8S")])
+    assert said[0] == said[1]

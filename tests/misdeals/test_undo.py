@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shoe_daemon.game.coup import Slot
+from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd
 from tests.each_case import each_case
@@ -336,6 +336,15 @@ def test_faces_that_arrive_after_an_undo_complete_the_round() -> None:
     ]
 
 
+def test_an_undone_void_publishes_the_faces_that_came_meanwhile() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE))
+    pit.deal(BANKER_DRAWS, hidden=True)
+    pit.disclose("P1 6S")
+    pit.cmd("void_round")
+    assert "card_disclosed" not in types(pit.disclose("B1 2H"))
+    assert [each.card for each in of_type(pit.cmd("undo"), "card_disclosed")] == ["2H"]
+
+
 def test_undo_during_a_round_asks_for_no_card_of_the_one_before() -> None:
     pit = SupervisedTable()
     pit.deal(NATURAL)
@@ -420,3 +429,16 @@ def test_undo_of_an_entered_result_keeps_what_holds_the_next_round() -> None:
         (1, False),
         (3, True),
     ]
+
+
+def test_an_excess_card_after_an_undone_result_is_one_irregularity() -> None:
+    pit = SupervisedTable()
+    pit.deal("P1 6S, B1 7H")
+    pit.cmd("enter_result", outcome=Outcome.BANKER)
+    pit.cmd("void_round", round=1)
+    pit.cmd("enter_result", outcome=Outcome.BANKER)
+    pit.error("overdraw")
+    pit.outside("QH")
+    assert pit.open_kinds() == ["excess_card"]
+    pit.cmd("undo")
+    assert pit.open_kinds() == ["excess_card"]

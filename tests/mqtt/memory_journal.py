@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.timeouts_and_retry_delays import Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
 
 ROOT = "shoe/v1/casino/table-7"

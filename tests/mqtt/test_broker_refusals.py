@@ -5,6 +5,7 @@ twice and a refused login.
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import time
 from collections.abc import Iterator
@@ -19,10 +20,10 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.mqtt.paho_connection import Connection
+from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
-from tests.brokers import Listener, Mosquitto, Refusing, set_password, wait_for
+from tests.brokers import Listener, Mosquitto, Refusing, Relay, set_password, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, Stored, publishing
 
 pytestmark = pytest.mark.mosquitto
@@ -256,7 +257,9 @@ def test_an_event_above_the_packet_limit_waits_and_no_document_does(tmp_path: Pa
     lines = "allow_anonymous true\n"
     with (
         Mosquitto(folder, f"{lines}max_packet_size 1000") as broker,
-        publishing(broker.port, journal) as publisher,
+        Relay(broker.port) as relay,
+        publishing(relay.port, journal) as publisher,
+        contextlib.ExitStack() as gate,
     ):
         publisher.notify(3)
         with Listener(broker.port) as listener:
@@ -265,11 +268,14 @@ def test_an_event_above_the_packet_limit_waits_and_no_document_does(tmp_path: Pa
             assert listener.wait("/state")[0].json == {"seq": 3}
             assert (journal.cursor, publisher.health.queued) == (1, 2)
             assert f"{ROOT}/event/card_dealt: 2," in (publisher.health.refusal or "")
+        # Nothing is published before there is a listener.
+        gate.enter_context(relay.closed())
         broker.kill()
         with (
             Mosquitto(folder, lines, broker.port) as other,
             Listener(other.port, name="second") as listener,
         ):
+            gate.close()
             wait_for(lambda: journal.cursor == 3, "the cursor")
             assert [each.payload for each in listener.wait("/card_dealt", 2)] == [
                 large.body,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_daemon.display.table_model import LastContact, stale_at
+from shoe_daemon.floor.table import LastContact, stale_at
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_notation import Result
 from shoe_daemon.game.roads import LeadingTies, Tail

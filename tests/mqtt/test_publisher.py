@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.paho_connection import Connection
+from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.publisher_context import ChainHead
 from tests.brokers import Listener, Mosquitto, Refusing, wait_for

@@ -9,7 +9,7 @@ import structlog
 
 from shoe_daemon.mqtt import broker_session
 from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.paho_connection import Acknowledged, Connection
+from shoe_daemon.mqtt.connection import Acknowledged, Connection
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing

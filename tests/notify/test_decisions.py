@@ -25,7 +25,7 @@ from shoe_daemon.notify.decisions import (
     QuietHours,
     RecipientRules,
 )
-from tests.display.table_messages import PATIENT
+from tests.floor.table_messages import PATIENT
 from tests.notify.open_alerts import open_alert
 
 NOON = dt.datetime(2026, 11, 23, 12, 0, tzinfo=dt.UTC)

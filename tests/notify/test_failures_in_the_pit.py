@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from shoe_daemon.display.display_config import DisplayConfig, DisplaySettings, set_up_display
 from shoe_daemon.display.display_server import Display as DisplayServer
-from shoe_daemon.display.floor_model import FloorModel
 from shoe_daemon.display.languages import languages
-from shoe_daemon.display.message_validation import MAX_PAYLOAD_BYTES
-from shoe_daemon.display.table_model import Link, Message
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
+from shoe_daemon.floor.table import Link, Message
 from shoe_daemon.mqtt.document_contents import (
     SIZE_LIMIT,
     NotifierStatus,
@@ -32,7 +32,7 @@ from shoe_daemon.notify.notify_service import Notifier, load_state
 from shoe_daemon.notify.senders import FAILURES
 from tests.brokers import Listener, Mosquitto, mosquitto, wait_for
 from tests.display.display_process import Browser, Display
-from tests.display.table_messages import ModelFeeder, at
+from tests.floor.table_messages import ModelFeeder, at
 from tests.mqtt.sample_broker import SampleBroker
 from tests.notify.test_notify import configure, publish, running, table, webhook
 from tests.notify.webhook_server import WebhookServer
@@ -254,7 +254,7 @@ class Model(ModelFeeder):
 
 @pytest.fixture
 def model() -> Model:
-    return Model(FloorModel(notifier_status=True, site="house"))
+    return Model(Floor(notifier_status=True, site="house"))
 
 
 def test_a_notifier_without_a_heartbeat_is_off(model: Model) -> None:

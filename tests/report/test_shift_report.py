@@ -22,7 +22,7 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.game.irregularities import IrregularityKind
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.expected_counts import confidence_interval
 from shoe_daemon.report.shift_html import shift_page

@@ -26,9 +26,9 @@ from tests.brokers import PATIENCE, wait_for
 
 SHOE_DAEMON = (sys.executable, "-m", "shoe_daemon")
 QUICK = (
-    "import drivers.reader_thread, shoe_daemon.service.daemon as daemon\n"
+    "import drivers, shoe_daemon.service.daemon as daemon\n"
     "import shoe_daemon.service.watchdog as watch\n"
-    "watch._NOTIFY_INTERVAL_S, drivers.reader_thread._HUNG_AFTER_S = 0.1, 0.6\n"
+    "watch._NOTIFY_INTERVAL_S, drivers.Driver.hung_after_s = 0.1, 0.6\n"
     "daemon._WRITE_RETRY_S = 0.2\n"
 )
 """A patch that makes no test wait for seconds: meals, hangs and retries are sooner."""

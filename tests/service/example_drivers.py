@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from drivers.driver_interface import Decoder, Frame, FrameKind, LineSettings
+from drivers.driver import Decoder, Driver, Frame, FrameKind
 from shoe_daemon.game.cards import Card
-from shoe_daemon.table.observations import CardDrawn, Signal
+from shoe_daemon.table.observations import CardDrawn
 
 ENTRY_POINTS = f"""\
 [shoe_daemon.drivers]
@@ -31,19 +31,13 @@ def installed(folder: Path) -> str:
     return f"{folder}:{Path(__file__).parents[2]}"
 
 
-class NoOptions(Struct, forbid_unknown_fields=True):
-    """There is nothing to set."""
-
-
-class CardsOnly:
+class CardsOnly(Driver):
     """One card a line, as ``KD``; nothing else is ever said."""
 
     name: ClassVar[str] = "cards-only"
-    line: ClassVar[LineSettings] = LineSettings()
-    signals: ClassVar[tuple[Signal, ...]] = ()
-    options_type: ClassVar[type[Struct]] = NoOptions
 
-    def __init__(self, options: Struct) -> None:
+    def __init__(self, options: Struct | None = None) -> None:
+        super().__init__(options)
         self._buffer = b""
 
     def decoder(self) -> Decoder:

@@ -27,7 +27,7 @@ from shoe_daemon.installation.certificates import KeyPair, make_authority, make_
 from shoe_daemon.mqtt.certificate_alerts import certificate_alerts, not_after
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.service.certificate_watch import CertificateWatch
+from shoe_daemon.service.parts.certificates import CertificateWatch
 from tests.brokers import Mosquitto, wait_for
 from tests.chaos import journal_checks
 from tests.journal.signing_keys import write_key
@@ -321,7 +321,7 @@ def test_wrong_signing_keys(tmp_path: Path, run: Run, shoe: Shoe, kind: str) -> 
             ("", "operators.toml: operator: missing"),
             ("what?", "expected operators in TOML"),
             ('{"operator": []}', "expected operators in TOML"),
-            ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator.0.role: unknown key"),
+            ('[[operator]]\nname = "Maria"\nrole = "boss"', "operator 1: role: unknown key"),
             ('[[operator]]\nname = "Maria"\npin = "4711"', "operator.0.pin: no argon2 hash"),
         ],
         3,

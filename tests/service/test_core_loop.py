@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.config import set_up
 from shoe_daemon.config_sections import Config, JournalSettings
 from shoe_daemon.game.cards import DECK

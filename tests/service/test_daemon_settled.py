@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Frame
+from drivers.driver import Frame
 from drivers.reader_thread import Reader
 from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
 from drivers.simulators.serial_servers import PtyLine

@@ -36,7 +36,7 @@ from shoe_daemon.table.observations import (
     Result,
     Role,
 )
-from shoe_daemon.table.rounds import round_boundaries
+from shoe_daemon.table.rounds import boundaries
 from tests.chaos import journal_checks
 from tests.commands.test_command_handler import Bench as Orders
 from tests.commands.test_command_handler import set_up
@@ -177,7 +177,7 @@ def test_a_deadline_that_fails_is_left_out_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(configure(tmp_path / "table", 'house = "chickasaw"'))
-    monkeypatch.setattr(round_boundaries, "apply_reveal", fail)
+    monkeypatch.setattr(boundaries, "apply_reveal", fail)
     bench.deal("P1:2S", "B1:KH", "P2:5D", "B2:9C")
     bench.pass_by(5)
     assert tail(bench, 2) == [("tick", None), ("gap", "not_applied")]

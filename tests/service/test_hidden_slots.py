@@ -15,13 +15,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
-from drivers import Driver, LineSettings, ReaderEnvironment, create_driver
+from drivers import Decoder, Driver, LineSettings, ReaderEnvironment, create_driver
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
 from drivers.angel_eye_ii.frame_codec import Report
 from drivers.camera.line_messages import CameraDecoder, Say, Statement, encode_statement
@@ -40,7 +39,7 @@ from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.topics import STATUS
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon
-from shoe_daemon.table.observations import Role
+from shoe_daemon.table.observations import Role, Signal
 from tests.journal.signing_keys import write_key
 from tests.journal.test_verify import documented, rows_in_order
 from tests.service.daemon_process import ROOT, configure
@@ -92,6 +91,13 @@ class Said(NamedTuple):
     payload: bytes
 
 
+def on_a_line(name: str, decoder: Callable[[], Decoder], signals: tuple[Signal, ...]) -> Driver:
+    """Return a driver without its own way to open a line, if it has one."""
+    parts = {"name": name, "signals": signals, "decoder": lambda _: decoder()}
+    kind: type[Driver] = type("OnALine", (Driver,), parts)
+    return kind()
+
+
 class Encoding:
     """
     The bytes of one reader: the base has the text readers of the simulators.
@@ -118,16 +124,7 @@ class Encoding:
         if self._simulator is not None:
             self._reader = self._simulator(driver)
             self._reader.once = True
-        return cast(
-            "Driver",
-            # Without its own way to open a line, if it has one.
-            SimpleNamespace(
-                name=self.name,
-                line=LineSettings(),
-                decoder=driver.decoder,
-                signals=driver.signals,
-            ),
-        )
+        return on_a_line(self.name, driver.decoder, driver.signals)
 
     def boot(self) -> Iterator[bytes]:
         """Yield what is sent at the start of a shoe: the boot and two burned cards."""
@@ -197,10 +194,7 @@ class CameraLine(Encoding):
     """The lines of a camera above the throat, which names what it is less sure of, too."""
 
     def driver(self) -> Driver:
-        return cast(
-            "Driver",
-            SimpleNamespace(name="camera", line=LineSettings(), decoder=CameraDecoder, signals=()),
-        )
+        return on_a_line("camera", CameraDecoder, ())
 
     def boot(self) -> Iterator[bytes]:
         yield encode_statement(Statement(say=Say.WATCHING, fps=25.0))

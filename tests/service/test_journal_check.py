@@ -10,8 +10,8 @@ import pytest
 
 from shoe_daemon.config import load_config
 from shoe_daemon.journal.prune import remove_oldest_shoe
-from shoe_daemon.service import journal_check
-from shoe_daemon.service.journal_check import CURSOR, JournalCheck
+from shoe_daemon.service.parts import journal_check
+from shoe_daemon.service.parts.journal_check import CURSOR, JournalCheck
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Command
 from tests.brokers import Mosquitto, wait_for
@@ -19,7 +19,7 @@ from tests.service.conftest import Run
 from tests.service.daemon_process import Shoe, configure
 from tests.service.test_rollback import Floor
 
-AT_ONCE = "import shoe_daemon.service.journal_check as check\ncheck._FIRST_S = 0\n"
+AT_ONCE = "import shoe_daemon.service.parts.journal_check as check\ncheck._FIRST_S = 0\n"
 
 
 def table(config: Path, shoes: int) -> Core:

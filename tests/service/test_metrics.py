@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.service.metrics import Figures, TableMetrics, health_json
 from shoe_daemon.service.prometheus_text import table_text

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

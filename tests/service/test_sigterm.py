@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from drivers import Reader, ReaderEnvironment
-from drivers.driver_interface import Frame, FrameKind, LineSettings, Transport
+from drivers.driver import Frame, FrameKind, LineSettings, Transport
 from drivers.transport import LineError
 from shoe_daemon.config import load_config, set_up
 from shoe_daemon.config_sections import Config, JournalSettings
@@ -118,7 +118,7 @@ def test_what_was_said_last_is_told_before_the_end(
 
 EARLY = """
 import os, signal
-from shoe_daemon.mqtt.paho_connection import Connection
+from shoe_daemon.mqtt.connection import Connection
 connect = Connection.open
 def stop_and_connect(self):
     os.kill(os.getpid(), signal.SIGTERM)

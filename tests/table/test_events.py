@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.game.irregularities import SEVERITY, IrregularityKind
+from shoe_daemon.game.irregularities import SEVERITY
+from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.table import (
     EVENT_TYPES,
     Event,

@@ -176,6 +176,22 @@ class TestOneCause:
         assert dealer.finished()[-1].player.cards == ("AC", "8H")
         assert counted(dealer, "AC") == 1
 
+    def test_reported_by_the_reader_before_hidden_faces_show_it(self) -> None:
+        dealer = Dealer(house(dealing_style=TUCKED))
+        dealer.draw("QS", "P1")
+        dealer.error("overdraw")
+        dealer.deal("B1 KH, P2 9S, B2 AH, P3 6H")
+        dealer.order("reveal")
+        assert dealer.kinds() == ["excess_card"]
+
+    def test_carried_it_is_another_card_than_the_next_that_is_withdrawn(self) -> None:
+        dealer = self.overdrawn(hidden=False)
+        dealer.draw("AC")
+        dealer.say(seen.Carried())
+        dealer.say(seen.Withdrawn(card=card("7S")))
+        dealer.deal("B1 2S, P2 8H, B2 KC")
+        assert dealer.finished()[-1].player.cards == ("AC", "8H")
+
     @pytest.mark.parametrize("first", ["card", "error"])
     def test_a_card_in_an_open_shoe_and_the_readers_error(self, first: str) -> None:
         dealer = self.overdrawn(hidden=False)

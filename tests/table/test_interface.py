@@ -27,7 +27,9 @@ def rows(title: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for names, modules in ROW.findall(part):
         for name in names.split(", "):
-            found[name] = re.findall(r"[a-z]+(?:\.[a-z_]+)|table_context|^table", modules)
+            found[name] = re.findall(
+                r"[a-z]+(?:\.[a-z_]+)|table_context|\b(?:attribute|publish)\b|^table", modules
+            )
     return found
 
 
@@ -68,7 +70,7 @@ def test_the_map_names_every_irregularity() -> None:
 )
 def test_the_map_is_right(kind: str, module: str) -> None:
     source = (TABLE / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
-    assert "raise_alert(" in source
+    assert "raise_alert(" in source or module.startswith("checks.")
     assert IrregularityKind(kind).name in source or (
         module == DISPATCH and kind in REPORTABLE_KINDS
     )
@@ -81,7 +83,7 @@ def test_no_module_that_raises_an_irregularity_is_missing_from_the_map() -> None
         for path in TABLE.rglob("*.py")
         if ".raise_alert(" in path.read_text(encoding="utf-8")
     }
-    assert raising == named
+    assert raising == {each for each in named if not each.startswith("checks.")}
 
 
 def test_every_reported_kind_names_the_command() -> None:

@@ -1,8 +1,5 @@
 """
 Faults that the second audit found in the table, each with its kind, from observations to events.
-
-The next core has to keep all of these promises. Those that fail today are expected to, strictly:
-`grep xfail` finds them.
 """
 
 from __future__ import annotations
@@ -335,13 +332,8 @@ COUPS = {
 }
 
 
-STUCK = pytest.mark.xfail(
-    strict=True, reason="a disclosure on a place with another hidden card shifts all later coups"
-)
 AFTER_GAP = [
-    pytest.param(
-        style, before, marks=STUCK if style is SQUEEZE and before != "P1 4S, B1 2D" else ()
-    )
+    (style, before)
     for style in DealingStyle
     for before in ("P1 4S", "P1 4S, B1 2D", "P1 4S, B1 2D, P2 3S", COUPS["player"])
 ]
@@ -364,6 +356,28 @@ def test_in_rules_mode_the_coups_after_a_gap_are_rounds_again(
     whole = [data.outcome for data in pit.finished() if not data.partial]
     assert whole[-6:] == ["player", "tie", "banker"] * 2
     assert pit.said() == pit.replayed()
+
+
+@pytest.mark.parametrize("before", ["", "P1 4S", "P1 9S"])
+@each_case("coup", ["P1 9S, B1 2H, P2 9S, B2 KD", "P1 9S, B1 9S, P2 2H, B2 KD"])
+def test_of_equal_faces_none_is_guessed_to_begin_a_round(before: str, coup: str) -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.RULES)
+    if before:
+        pit.deal(before, slots=False)
+    pit.gap()
+    pit.deal(coup, slots=False)
+    pit.disclose("P1 9S")
+    assert types(pit.events).count("round_started") == 1
+    assert pit.kinds() == []
+
+
+def test_a_first_card_that_was_missed_is_not_looked_for_among_the_others() -> None:
+    pit = SupervisedTable(house(dealing_style=SQUEEZE), round_end=RoundEnd.RULES)
+    pit.gap()
+    pit.deal("B1 2H, P2 9S, B2 KD", slots=False)
+    pit.disclose("P1 9S, B1 2H")
+    assert types(pit.events).count("round_started") == 1
+    assert all(data.partial for data in pit.finished())
 
 
 @pytest.mark.parametrize("slots", [True, False])

@@ -527,3 +527,10 @@ def test_the_cut_card_tells_nothing_of_whether_a_hidden_round_is_complete() -> N
         pit.result("player")
         told.append(numberless(public_json(pit.events)))
     assert told[0] == told[1]
+
+
+def test_a_gap_closes_what_hidden_faces_no_longer_decide() -> None:
+    pit = SupervisedTable(house(dealing_style=DealingStyle.SQUEEZE))
+    pit.deal("P1 9S, B1 2H, P2 KD, B2 3C, P3 4S")
+    assert one(pit.events, "staff_irregularity").kind == "excess_card"
+    assert "staff_irregularity_closed" in types(pit.say(seen.Gap()))

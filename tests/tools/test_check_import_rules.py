@@ -51,7 +51,7 @@ FORBIDDEN = {
     "a driver below the game": ("drivers/angel.py", "from shoe_daemon.game.cards import Card"),
     "the service below the drivers": (
         "shoe_daemon/service.py",
-        "from drivers import driver_interface",
+        "from drivers import driver",
     ),
     "logging in the game": ("shoe_daemon/game/coup.py", "import logging"),
     "a program in the game": ("shoe_daemon/game/coup.py", "import subprocess"),
@@ -65,7 +65,7 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize(("module", "source"), FORBIDDEN.values(), ids=FORBIDDEN.keys())
 def test_what_is_forbidden_is_caught(tmp_path: Path, module: str, source: str) -> None:
-    stands = {"shoe_daemon/journal/__init__.py": "", "drivers/driver_interface.py": ""}
+    stands = {"shoe_daemon/journal/__init__.py": "", "drivers/driver.py": ""}
     found = faults(tmp_path, stands, {module: source})
     assert len(found) == 1
     line = source.count("\n") + 1

@@ -19,7 +19,7 @@ import msgspec
 from drivers.camera.profile.camera_profile import VERSION, Lens, Point, Profile, Row
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER
-from shoe_daemon.toml_validation import convert_toml, plain_error, read_toml
+from shoe_daemon.toml_validation import convert_toml, read_toml
 
 
 def load_profile(path: Path) -> Profile:
@@ -27,7 +27,7 @@ def load_profile(path: Path) -> Profile:
     Load and validate a profile.
 
     Raises:
-        UserError: The first fault: file, key, value and what was expected.
+        UserError: File, key, value and what was expected, a line for each error of a type.
     """
     try:
         mapping = read_toml(path, "a camera's profile")
@@ -39,7 +39,7 @@ def load_profile(path: Path) -> Profile:
         _check_reference(profile)
     except UserError as error:
         message = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path}: {plain_error(message)}") from error
+        raise UserError(f"{path}: {message}") from error
     return profile
 
 

@@ -6,7 +6,6 @@ Smaller terminals get the most important facts as lines of text.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -17,7 +16,6 @@ from rich.style import Style
 from rich.text import Text
 
 from shoe_daemon.display.languages import BASE, language
-from shoe_daemon.display.table_model import Freshness, Link
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
 from shoe_daemon.display.terminal.card_drawing import LARGE, SMALL, Size
@@ -38,6 +36,7 @@ from shoe_daemon.display.terminal.text_layout import (
     line,
     line_with_end,
 )
+from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game import card_text
 from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
 from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView
@@ -56,7 +55,6 @@ _WARNINGS: Final = {
     "unknown": "NOTHING WAS HEARD OF THIS TABLE",
 }
 _READER_REASONS: Final = {"fault": "reports a fault", "locked": "is locked"}
-_ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
 _MAIN_WAGERS: Final = frozenset({"player", "banker", "tie"})
 
 
@@ -286,8 +284,8 @@ def _detail(view: TableView) -> str:
 
 
 def connection_error(link: Link) -> str:
-    """Write the reason of a failed connection, without its error number."""
-    return _ERRNO.sub("", link.detail or "it has not answered yet")
+    """Write the reason of a failed connection."""
+    return link.detail or "it has not answered yet"
 
 
 def headline(table: PublicTable, no_shoe: str = "No shoe") -> str:

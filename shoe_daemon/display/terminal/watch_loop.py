@@ -12,16 +12,15 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec.structs import replace
 
-from shoe_daemon.display.floor_model import FloorModel
-from shoe_daemon.display.message_validation import Document, topic_filters
-from shoe_daemon.display.mqtt_feed import MqttFeed, now_rfc3339
-from shoe_daemon.display.mqtt_inbox import CoalescingQueue
-from shoe_daemon.display.table_model import Moment, Table
 from shoe_daemon.display.terminal.appearance import Symbols
 from shoe_daemon.display.terminal.board import TableView, board, connection_error, headline
 from shoe_daemon.display.terminal.screen import Screen, print_rows, render_rows
 from shoe_daemon.display.terminal.text_layout import MIN_SIZE, clean
 from shoe_daemon.errors import UserError
+from shoe_daemon.floor.feed import Feed
+from shoe_daemon.floor.floor import Floor
+from shoe_daemon.floor.messages import Document, topic_filters
+from shoe_daemon.floor.table import Table
 from shoe_daemon.mqtt.document_contents import History, RoadsNow
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
@@ -56,12 +55,11 @@ class TableFeed:
     def __init__(
         self, settings: MqttSettings, site: str | None = None, *, stale_after: float | None = None
     ) -> None:
-        self.tables = FloorModel(settings.prefix, stale_after=stale_after)
+        self.tables = Floor(settings.prefix, stale_after=stale_after)
         self._broker = "{}:{}".format(*settings.address)
         self._wakeup = threading.Event()
-        self._queue = CoalescingQueue(self._wakeup.set)
         filters = topic_filters(settings.prefix, site)
-        self._feed = MqttFeed(settings, filters, self._queue, now_rfc3339)
+        self._feed = Feed(settings, filters, self._wakeup.set)
         self._news_at = time.monotonic()
         self._last_result: tuple[str, int] | None = None
         self._result_at = -_RECENT_RESULT_S
@@ -77,20 +75,11 @@ class TableFeed:
         """Wait for messages, and process all that came."""
         self._wakeup.wait(timeout)
         self._wakeup.clear()
-        known, more = len(self.tables), True
-        while more:
-            mail = self._queue.take()
-            more = mail.more
-            moment = Moment(time.monotonic(), now_rfc3339())
-            if mail.link is not None:
-                self.tables.set_link(mail.link, moment.monotonic)
-                self._news_at = moment.monotonic
-            for message in mail.messages:
-                self.tables.receive(message, moment)
-            if mail.known_tables is not None:
-                self.tables.expire_missing(mail.known_tables, moment.monotonic)
+        known, link = len(self.tables), self.tables.link
+        while self._feed.inbox.deliver(self.tables):
+            pass
         self.tables.advance_time(time.monotonic())
-        if len(self.tables) != known:
+        if len(self.tables) != known or self.tables.link is not link:
             self._news_at = time.monotonic()
 
     @property

@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
-from shoe_daemon.table import alerts, events
-from shoe_daemon.table.commands import corrections, manual_entry, rulings, undo
+from shoe_daemon.table import events, ledger
+from shoe_daemon.table.commands import corrections, entries, rulings, undo
 from shoe_daemon.table.detail_texts import Detail, make_detail, uncoded_detail
+from shoe_daemon.table.facts import Phase
 from shoe_daemon.table.observations import Command
-from shoe_daemon.table.rounds import next_card, result_publication, round_boundaries
+from shoe_daemon.table.rounds import boundaries, lifecycle, results
 from shoe_daemon.table.shoes import player_holding_shoe
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
@@ -65,7 +66,7 @@ def apply_command(context: TableContext, command: Command) -> None:
     context.operator, context.reason = command.operator, command.reason
     try:
         undo.run_command(context, command, COMMANDS[command.name].run)
-        result_publication.release_results(context)
+        results.release_results(context)
     finally:
         context.operator = context.reason = None
 
@@ -95,7 +96,7 @@ def _alert_refusal(context: TableContext, command: Command) -> Detail | None:
 def _acknowledge_alert(context: TableContext, command: Command) -> None:
     alert = _chosen_alert(context, command)
     if alert is not None:
-        alerts.close_alert(context, alert, "continue", command.reason or "acknowledged")
+        rulings.decide(context, alert, "continue", command.reason or "acknowledged")
 
 
 def _rule_refusal(context: TableContext, command: Command) -> Detail | None:
@@ -124,12 +125,12 @@ def _apply_rule(context: TableContext, command: Command) -> None:
 
 def _are_faces_hidden(context: TableContext, _command: Command) -> bool:
     """Return whether a card of the round in progress, whose face is known, lies face down."""
-    round_ = next_card.round_in_progress(context)
-    return round_ is not None and next_card.has_known_hidden_face(round_)
+    round_ = lifecycle.in_progress(context)
+    return round_ is not None and round_.hides_faces
 
 
 def _reveal_refusal(context: TableContext, _command: Command) -> Detail | None:
-    round_ = next_card.round_in_progress(context)
+    round_ = lifecycle.in_progress(context)
     if round_ is None or not any(card.face and not card.public for card in round_.cards):
         return make_detail("refused_nothing_face_down")
     return None
@@ -138,7 +139,7 @@ def _reveal_refusal(context: TableContext, _command: Command) -> Detail | None:
 def _round_refusal(context: TableContext, _command: Command) -> Detail | None:
     round_ = context.state.round
     cut_off = round_ is not None and round_.interrupted and context.state.unsynced
-    if round_ is not None and (cut_off or round_.owns_rest or not round_.ended):
+    if round_ is not None and (cut_off or round_.phase != Phase.ENDED):
         return None
     return make_detail("refused_no_round")
 
@@ -175,7 +176,7 @@ def _hold_table(context: TableContext, command: Command) -> None:
     if command.kind is not None:
         kind = IrregularityKind(command.kind)
         detail = _person_detail(command, f"reported_{kind}")
-        alerts.raise_alert(context, kind, detail, slot=command.slot, evidence="person")
+        ledger.raise_alert(context, kind, detail, slot=command.slot, evidence="person")
 
 
 def _person_detail(command: Command, code: str) -> Detail:
@@ -200,18 +201,18 @@ def _void_round(context: TableContext, command: Command) -> None:
     if number is None:
         return
     detail = _person_detail(command, "voided_by_person")
-    alerts.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
+    ledger.raise_alert(context, IrregularityKind.MANUAL_VOID, detail, number=number)
     rulings.void_round(context, number)
 
 
 def _round_to_void(context: TableContext, number: int | None) -> int | None:
     """Return the round to void: of this number, or the latest; None if there is none."""
-    round_ = next_card.round_in_progress(context)
+    round_ = lifecycle.in_progress(context)
     if round_ is not None and not round_.finished and number in {None, round_.number}:
         return round_.number
     found = [held.number for held in context.state.held if number in {None, held.number}]
-    played = result_publication.find_played_round(context, number)
-    lost = result_publication.find_lost_round(context, number)
+    played = results.find_played_round(context, number)
+    lost = results.find_lost_round(context, number)
     found += [each.number for each in (played, lost) if each is not None]
     return max(found, default=None)
 
@@ -239,38 +240,36 @@ def _change_dealer(context: TableContext, command: Command) -> None:
 
 COMMANDS: Final[dict[str, CommandHandler]] = {
     "new_shoe": CommandHandler(
-        lambda context, command: round_boundaries.apply_new_shoe(context, command.left),
+        lambda context, command: boundaries.apply_new_shoe(context, command.left),
         privileged=True,
         may_show_faces=_are_faces_hidden,
     ),
     "no_more_bets": CommandHandler(
-        lambda context, _: round_boundaries.close_betting(context),
+        lambda context, _: boundaries.close_betting(context),
         may_show_faces=_are_faces_hidden,
     ),
     "betting_open": CommandHandler(
-        lambda context, _: round_boundaries.open_betting(context),
+        lambda context, _: boundaries.open_betting(context),
         may_show_faces=_are_faces_hidden,
     ),
     "reveal": CommandHandler(
-        lambda context, _: round_boundaries.apply_reveal(context),
+        lambda context, _: boundaries.apply_reveal(context),
         _reveal_refusal,
         may_show_faces=_are_faces_hidden,
     ),
     "confirm_result": CommandHandler(
-        lambda context, _: round_boundaries.confirm_result(context),
+        lambda context, _: boundaries.confirm_result(context),
         _round_refusal,
         may_show_faces=_are_faces_hidden,
     ),
     "enter_result": CommandHandler(
-        manual_entry.enter_result,
-        manual_entry.result_entry_refusal,
+        entries.enter_result,
+        entries.result_entry_refusal,
         privileged=True,
         # Hidden faces may show staff an irregularity that holds the result.
         may_show_faces=_are_faces_hidden,
     ),
-    "enter_card": CommandHandler(
-        manual_entry.enter_card, manual_entry.card_entry_refusal, privileged=True
-    ),
+    "enter_card": CommandHandler(entries.enter_card, entries.card_entry_refusal, privileged=True),
     "correct_card": CommandHandler(
         corrections.correct_card, corrections.correction_refusal, privileged=True
     ),

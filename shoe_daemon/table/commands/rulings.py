@@ -14,14 +14,15 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from shoe_daemon.game import Action, Card, IrregularityKind, Kind
-from shoe_daemon.table import alerts, events
+from shoe_daemon.table import events, ledger
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import Proposal
+from shoe_daemon.table.facts import VOID, Round
 from shoe_daemon.table.public_document_types import Alert
 from shoe_daemon.table.readers import tags
-from shoe_daemon.table.rounds import lifecycle, next_card, result_publication
-from shoe_daemon.table.shoe_state import DrawnCard, RoundState
-from shoe_daemon.table.shoes import shoe_lifecycle
+from shoe_daemon.table.rounds import lifecycle, rest, results
+from shoe_daemon.table.shoes import copies, shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert
 
@@ -141,7 +142,7 @@ def _face_to_burn(context: TableContext, alert: OpenAlert, card: Card | None) ->
 def _is_in_shoe(context: TableContext, alert: OpenAlert) -> bool:
     """Return whether the card that an irregularity is about is the next one out of the shoe."""
     is_seen = alert.data.kind == IrregularityKind.FACE_UP_IN_SHOE
-    return is_seen and next_card.round_in_progress(context) is None
+    return is_seen and lifecycle.in_progress(context) is None
 
 
 def _carry_refusal(context: TableContext, alert: OpenAlert) -> Detail | None:
@@ -164,7 +165,7 @@ def apply_ruling(
 ) -> None:
     """Apply the chosen action, and close the irregularity unless the action is pending."""
     if action in _PENDING_ACTIONS:
-        alerts.order_ruling(context, alert, action)
+        ledger.order_ruling(context, alert, action)
     else:
         alert.chosen, alert.operator, alert.ordered_at = action, context.operator, None
     act = _RULING_ACTIONS.get(action)
@@ -173,7 +174,14 @@ def apply_ruling(
     elif act is not None:
         act(context, alert)
     if action not in _PENDING_ACTIONS and alert in context.state.alerts:
-        alerts.close_alert(context, alert, action, context.reason or "a supervisor decided")
+        decide(context, alert, action, context.reason or "a supervisor decided")
+
+
+def decide(context: TableContext, alert: OpenAlert, action: str, reason: str) -> None:
+    """Close an irregularity by the decision of a person: its card stays as it was decided."""
+    if not alert.staff_only:
+        ledger.put_aside(context, alert)
+    ledger.close_alert(context, alert, action, reason)
 
 
 def _excess_card(context: TableContext, alert: OpenAlert) -> DrawnCard | None:
@@ -181,9 +189,9 @@ def _excess_card(context: TableContext, alert: OpenAlert) -> DrawnCard | None:
     round_ = context.state.round
     if round_ is None or alert.after != round_.number:
         return None
-    mine = [card for card in round_.excess if card.alert == alert.data.id]
+    mine = [card for card in round_.view.excess if card.key == alert.key]
     if not mine and alert.data.kind != IrregularityKind.EXCESS_CARD:
-        mine = round_.excess[-1:]
+        mine = round_.view.excess[-1:]
     return mine[0] if mine else None
 
 
@@ -196,7 +204,7 @@ def _alert_round(alert: OpenAlert) -> int | None:
 def _carry_card(context: TableContext, alert: OpenAlert) -> None:
     round_, card = context.state.round, _excess_card(context, alert)
     if round_ is not None and card is not None:
-        round_.excess.remove(card)
+        round_.take_away(card)
         context.state.seed = card
         tags.carry_card(context, card)
 
@@ -216,8 +224,8 @@ def _burn_plus_value(context: TableContext, alert: OpenAlert, given: Card | None
     if face is None:
         return
     if card is not None and card.face is not None and not card.public:
-        card.public = True  # the card is turned over to see its value
-        shoe_lifecycle.mark_card_public(context, card)
+        card.public = card.counted_public = True  # the card is turned over to see its value
+        copies.mark_card_public(context, card)
         context.emit(events.CardDisclosed(None, card.face, None, None))
     if card is None:
         _burn(context, alert)
@@ -232,30 +240,33 @@ def _void_alert_round(context: TableContext, alert: OpenAlert) -> None:
 
 def void_round(context: TableContext, number: int) -> None:
     """Void a round, in progress, published or held, and close its irregularities."""
-    round_, state = next_card.round_in_progress(context), context.state
+    round_, state = lifecycle.in_progress(context), context.state
     if round_ is not None and round_.number == number and not round_.finished:
-        lifecycle.void_round(context, round_)
+        for alert in [each for each in state.alerts if each.round == number]:
+            ledger.close_alert(context, alert, "void_round", "the round is void")
+        follows = rest.may_cards_follow(context, round_, whole=not round_.doubts)
+        lifecycle.abort_round(context, round_, VOID, rest=follows)
         return
     _close_moot_alerts(context, number)
     for held in [each for each in state.held if each.number == number]:
         state.held.remove(held)
-        result_publication.void_held_result(context, held)
-    played = result_publication.find_played_round(context, number)
+        results.void_held_result(context, held)
+    played = results.find_played_round(context, number)
     if played is not None:
-        result_publication.void_played_round(context, played)
-    elif result_publication.find_lost_round(context, number) is not None:
-        result_publication.void_lost_round(context, number)
+        results.void_played_round(context, played)
+    elif results.find_lost_round(context, number) is not None:
+        results.void_lost_round(context, number)
     for alert in list(state.alerts):
         # The one that was ruled on is closed with its ruling.
         if _alert_round(alert) == number and alert.chosen != Action.VOID_ROUND:
             reason = context.reason or "the round is void"
-            alerts.close_alert(context, alert, "void_round", reason)
+            ledger.close_alert(context, alert, "void_round", reason)
 
 
-def _round_of_missing_draw(context: TableContext, alert: OpenAlert) -> RoundState | None:
+def _round_of_missing_draw(context: TableContext, alert: OpenAlert) -> Round | None:
     """Return the round in progress if it lacks the card that an irregularity is about."""
-    round_ = next_card.round_in_progress(context)
-    if round_ is None or not round_.missing or alert.round != round_.number:
+    round_ = lifecycle.in_progress(context)
+    if round_ is None or not round_.is_missing or alert.round != round_.number:
         return None
     return round_ if alert.data.kind == IrregularityKind.MISSING_DRAW else None
 
@@ -264,13 +275,14 @@ def _close_moot_alerts(context: TableContext, number: int) -> None:
     # A void round has no result that a declared one could differ from, and lacks no card.
     for alert in list(context.state.alerts):
         if alert.round == number and alert.data.kind in _MOOT_KINDS:
-            alerts.close_alert(context, alert, "void_round", "the round is void")
+            ledger.close_alert(context, alert, "void_round", "the round is void")
 
 
 def _continue_play(context: TableContext, alert: OpenAlert) -> None:
     round_ = _round_of_missing_draw(context, alert)
     if round_ is not None:
-        lifecycle.give_up_round(context, round_)
+        follows = rest.may_cards_follow(context, round_, whole=not round_.doubts)
+        lifecycle.abort_round(context, round_, "new_round", rest=follows)
 
 
 def _order_draw(context: TableContext, alert: OpenAlert) -> None:
@@ -280,14 +292,15 @@ def _order_draw(context: TableContext, alert: OpenAlert) -> None:
 
 
 def _restore_order(context: TableContext, alert: OpenAlert) -> None:
-    """Tell a later card with the wrong hand from those that a person has put right."""
-    round_ = next_card.round_in_progress(context)
+    """Record that the cards with the wrong hand were put right."""
+    round_ = lifecycle.in_progress(context)
     if round_ is None or alert.round != round_.number:
         return
-    round_.misplaced = False
     for card in round_.cards:
         if card.declared not in {None, card.slot}:
-            card.alert = card.alert or alert.data.id
+            round_.dismissed[card.key] = IrregularityKind.WRONG_HAND
+            card.declared = card.lies = card.slot
+    round_.changed()
 
 
 def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:
@@ -295,7 +308,7 @@ def _stop_shoe(context: TableContext, _alert: OpenAlert) -> None:
     if shoe is None or shoe.finished:
         return
     shoe.rounds_left = 0
-    if next_card.round_in_progress(context) is None:
+    if lifecycle.in_progress(context) is None:
         shoe_lifecycle.check_last_round(context, shoe)
 
 

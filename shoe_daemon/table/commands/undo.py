@@ -8,18 +8,20 @@ rounds that the command began; the history lists such a round as aborted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, Action, Card, Slot
 from shoe_daemon.table import events
-from shoe_daemon.table.alerts import alert_closed_type, alert_raised_event, ruling_event
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.drawn_card import DrawnCard
+from shoe_daemon.table.facts import Round
+from shoe_daemon.table.ledger import alert_closed_type, alert_raised_event, ruling_event
 from shoe_daemon.table.observations import Command, Observation, Tick
-from shoe_daemon.table.rounds import next_card, result_publication
-from shoe_daemon.table.shoe_state import DrawnCard, PlayedRound, RoundState
+from shoe_daemon.table.rounds import lifecycle, results
+from shoe_daemon.table.shoe_state import PlayedRound
 from shoe_daemon.table.shoes import shoe_lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import (
@@ -29,6 +31,7 @@ from shoe_daemon.table.table_state import (
     decode_state,
     encode_state,
 )
+from shoe_daemon.table.view import totals
 
 _MAX_UNDOABLE_COMMANDS: Final = 20
 _MAX_OBSERVATIONS: Final = 500
@@ -108,7 +111,7 @@ def may_show_faces(context: TableContext, _command: Command) -> bool:
     change = context.state.changes[-1]
     round_ = decode_state(change.before).round
     for each in (context.state.round, round_):
-        if each is not None and not each.ended and next_card.has_known_hidden_face(each):
+        if each is not None and not each.phase and each.hides_faces:
             return True
     if context.face_up:
         return False
@@ -119,7 +122,7 @@ def concerns_finished_round(context: TableContext) -> bool:
     """Return whether an undo would change a round other than the one that is being dealt."""
     if not context.state.changes:
         return False
-    number, round_ = context.state.changes[-1].round, next_card.round_in_progress(context)
+    number, round_ = context.state.changes[-1].round, lifecycle.in_progress(context)
     return round_ is None or round_.number != number or round_.finished
 
 
@@ -164,7 +167,7 @@ def _state_without(context: TableContext, change: UndoableCommand, at: str) -> T
 def _publish_differences(
     context: TableContext, before: TableState, change: UndoableCommand
 ) -> None:
-    _publish_cards(context, before.round)
+    _publish_cards(context, before.round, decode_state(change.before).round)
     _publish_alerts(context, before, change.seq)
     _publish_due(context, before.round)
     _publish_results(context, before)
@@ -179,16 +182,22 @@ def _emit(context: TableContext, data: events.EventData, number: int | None) -> 
     context.in_round = in_round
 
 
-def _publish_cards(context: TableContext, old: RoundState | None) -> None:
+def _publish_cards(context: TableContext, old: Round | None, ended: Round | None) -> None:
+    """Publish the cards that differ; `ended` is the round that the undone command has ended."""
     new = context.state.round
     if old is None:
         return
     if new is None or new.number != old.number:
-        if not old.ended:
+        if not old.phase:
             _emit(context, events.RoundAborted("new_round"), old.number)
-            result_publication.store_unfinished_round(context, old.number, "new_round")
+            results.store_unfinished_round(context, old.number, "new_round")
         return
-    for slot, was, now in zip(DEALING_ORDER, old.spots, new.spots, strict=True):
+    if old.cause is not None and new.cause is None and ended is not None:
+        # After the end without a result its faces were published for staff only.
+        shown = {card.order for card in ended.drawn if card.public}
+        for card in old.drawn:
+            card.public = card.order in shown
+    for slot, was, now in zip(DEALING_ORDER, old.view.spots, new.view.spots, strict=True):
         _publish_card(context, new, Slot(slot), was, now)
     unplaced = [card for card in new.cards if card.slot is None]
     for card in unplaced[sum(card.slot is None for card in old.cards) :]:
@@ -197,7 +206,7 @@ def _publish_cards(context: TableContext, old: RoundState | None) -> None:
 
 def _publish_card(
     context: TableContext,
-    round_: RoundState,
+    round_: Round,
     slot: Slot | None,
     was: DrawnCard | None,
     now: DrawnCard | None,
@@ -205,12 +214,12 @@ def _publish_card(
     face_before, shown_before = _known_and_public_face(was)
     face, public_face = _known_and_public_face(now)
     if was is None and now is not None:
-        player, banker = next_card.public_totals(round_.spots)
+        player, banker = totals(round_.view)
         _emit(context, events.CardDealt(banker, public_face, player, slot), round_.number)
     elif None not in {face, face_before} and public_face is shown_before is None:
         pass  # the players see no difference
     elif face is face_before and public_face is not None and shown_before is None:
-        player, banker = next_card.public_totals(round_.spots)
+        player, banker = totals(round_.view)
         _emit(context, events.CardDisclosed(banker, public_face, player, slot), round_.number)
     elif was is not None and (now is None or face is not face_before):
         corrected = events.CardCorrected(
@@ -231,7 +240,6 @@ def _known_and_public_face(card: DrawnCard | None) -> tuple[Card | None, Card | 
 
 def _publish_alerts(context: TableContext, before: TableState, seq: int) -> None:
     old = list(before.alerts)
-    ids: dict[int, int] = {}
     raised: list[OpenAlert] = []
     for alert in context.state.alerts:
         same = next((each for each in old if _is_same_alert(each, alert, seq)), None)
@@ -239,7 +247,6 @@ def _publish_alerts(context: TableContext, before: TableState, seq: int) -> None
             raised.append(alert)
             continue
         old.remove(same)
-        ids[alert.data.id] = same.data.id
         if alert.data.id > seq:
             alert.data = same.data
     for alert in old:
@@ -248,13 +255,10 @@ def _publish_alerts(context: TableContext, before: TableState, seq: int) -> None
         _emit(context, closed, alert.round)
     for alert in raised:
         if alert.data.id > seq:
-            ids[alert.data.id] = context.state.seq + 1
             alert.data = replace(alert.data, id=context.state.seq + 1)
         _emit(context, alert_raised_event(alert), alert.round)
         if (ordered := ruling_event(alert)) is not None:
             _emit(context, ordered, alert.round)
-    for card in _alerted_cards(context.state):
-        card.alert = ids.get(card.alert or 0, card.alert)
 
 
 def _is_same_alert(old: OpenAlert, new: OpenAlert, seq: int) -> bool:
@@ -268,19 +272,11 @@ def _is_same_alert(old: OpenAlert, new: OpenAlert, seq: int) -> bool:
     )
 
 
-def _alerted_cards(state: TableState) -> Iterator[DrawnCard]:
-    if state.round is not None:
-        yield from state.round.excess
-        yield from state.round.cards
-    if state.seed is not None:
-        yield state.seed
-
-
-def _publish_due(context: TableContext, old: RoundState | None) -> None:
+def _publish_due(context: TableContext, old: Round | None) -> None:
     new = context.state.round
-    if new is None or new.due is None or new.ended:
+    if new is None or new.due is None or new.phase:
         return
-    if old is None or old.number != new.number or old.ended or old.due != new.due:
+    if old is None or old.number != new.number or old.phase or old.due != new.due:
         _emit(context, new.due, new.number)
 
 
@@ -289,7 +285,7 @@ def _publish_results(context: TableContext, before: TableState) -> None:
     held_before = {each.number: each for each in before.held}
     held = {each.number for each in context.state.held}
     open_ones = set(held_before)
-    if before.round is not None and not before.round.ended:
+    if before.round is not None and not before.round.phase:
         open_ones.add(before.round.number)
     for number in sorted(old.keys() | new.keys() | held_before.keys() | held):
         was, now = old.get(number), new.get(number)
@@ -297,10 +293,10 @@ def _publish_results(context: TableContext, before: TableState) -> None:
             _emit(context, events.RoundReleased(context.operator, context.reason), number)
         _publish_result(context, number, was, now, is_open=number in open_ones)
         if number in held and number not in held_before:
-            waits_for = result_publication.holding_alerts(context, number) or ()
-            waits_for = result_publication.public_ids(context, waits_for)
+            waits_for = results.holding_alerts(context, number) or ()
+            waits_for = results.public_ids(context, waits_for)
             _emit(context, events.RoundHeld(waits_for, context.operator, context.reason), number)
-    result_publication.update_last_result(context)
+    results.update_last_result(context)
 
 
 def _publish_result(

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from shoe_daemon.game import Card, IrregularityKind
-from shoe_daemon.table import alerts
+from shoe_daemon.table import ledger
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.drawn_card import DrawnCard
+from shoe_daemon.table.facts import Round
 from shoe_daemon.table.readers import main_reader_replacement
-from shoe_daemon.table.shoe_state import DrawnCard, RoundState
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import CheckerState
 
@@ -23,6 +24,8 @@ _MAX_CARDS_APART: Final = 12
 """Cards by which one reader may be ahead of the other."""
 _RESYNC_CARDS: Final = 4
 """Cards in a row that must match to put the readers in step again."""
+_CONFLICT: Final = "readers differ"
+"""The key of a difference in `Round.dismissed`: it is raised once in a round."""
 _LATE_CARD_US: Final = 1_000_000
 """Microseconds for which a card of a round that has ended may still come."""
 
@@ -103,10 +106,10 @@ def _is_of_hand(context: TableContext, card: DrawnCard) -> bool:
     return round_ is not None and any(each is card for each in round_.cards)
 
 
-def record_hidden_cards(context: TableContext, round_: RoundState) -> None:
+def record_hidden_cards(context: TableContext, round_: Round) -> None:
     """Record that hidden cards of this round were compared."""
     if context.options.checkers:
-        _mark_hidden_comparison(context, [*round_.cards, *round_.excess])
+        _mark_hidden_comparison(context, round_.drawn)
 
 
 def _mark_hidden_comparison(context: TableContext, cards: Iterable[DrawnCard]) -> None:
@@ -239,7 +242,8 @@ def _behind_card(context: TableContext, check: CheckerState, place: int) -> Draw
     round_, shoe = context.state.round, context.state.shoe
     if round_ is None or shoe is None:
         return None
-    dealt, back = len(round_.cards) - round_.seeded, len(check.behind) - place
+    seeds = sum(card.seed for card in round_.cards)
+    dealt, back = len(round_.cards) - seeds, len(check.behind) - place
     return round_.cards[-back] if back <= dealt == shoe.out - round_.out_before else None
 
 
@@ -309,7 +313,7 @@ def reset_for_new_shoe(context: TableContext) -> None:
         check.hidden = None if check.hidden is None else 0
 
 
-def compare_disclosed_faces(context: TableContext, round_: RoundState) -> None:
+def compare_disclosed_faces(context: TableContext, round_: Round) -> None:
     """Compare disclosed faces with the faces that the checking readers read."""
     names = ", ".join(context.options.checkers)
     for card in round_.cards:
@@ -336,20 +340,20 @@ def _raise_source_conflict(
     never = any(check.hidden is not None for _, check in _checkers(context))
     hidden = [] if never else _hidden_cards(context, card)
     if never or hidden:
-        alerts.raise_alert(
+        ledger.raise_alert(
             context, kind, detail, number=number, hidden_cards=hidden, staff_only=never
         )
         return
     if round_ is not None:
-        if round_.conflict:
+        if _CONFLICT in round_.dismissed:
             return
-        round_.conflict = True
-    alerts.raise_alert(context, kind, detail, number=number)
+        round_.dismissed[_CONFLICT] = ""
+    ledger.raise_alert(context, kind, detail, number=number)
 
 
 def _hidden_cards(context: TableContext, card: DrawnCard | None) -> list[DrawnCard]:
     round_ = context.state.round
-    lying = [] if round_ is None or round_.ended else round_.cards
+    lying = [] if round_ is None or round_.phase else round_.cards
     hidden = _known_hidden_cards(lying)
     if card is not None and not card.public and all(each is not card for each in hidden):
         hidden.append(card)

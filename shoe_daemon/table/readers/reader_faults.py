@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from shoe_daemon.game import Card, IrregularityKind
-from shoe_daemon.table import alerts, events
+from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Slot
+from shoe_daemon.table import attribute, ledger
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.drawn_card import DrawnCard
+from shoe_daemon.table.facts import DECLARED, Doubt, Round
 from shoe_daemon.table.observations import (
     Booted,
     Carried,
@@ -29,17 +31,7 @@ from shoe_daemon.table.readers import (
     reader_status,
     tags,
 )
-from shoe_daemon.table.rounds import (
-    card_draw,
-    checks_under_hidden_faces,
-    faces_known_later,
-    lifecycle,
-    next_card,
-    placement,
-    round_boundaries,
-)
-from shoe_daemon.table.shoe_state import DrawnCard
-from shoe_daemon.table.shoes import shoe_lifecycle
+from shoe_daemon.table.rounds import boundaries, faces, lifecycle
 from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.table_state import OpenAlert, ReaderState
 
@@ -48,6 +40,7 @@ _KIND_OF_CAUSE: Final = {
     Cause.OVERDRAW: IrregularityKind.EXCESS_CARD,
     Cause.CARD_RETURNED: IrregularityKind.CARD_RETURNED,
 }
+_EXCESS: Final = IrregularityKind.EXCESS_CARD
 _MAX_FAULT_TEXT: Final = 200
 """Characters of a device's error text that are published."""
 
@@ -68,7 +61,7 @@ def apply_device_error(context: TableContext, obs: DeviceError) -> None:
     reader_status.update_reader(context, obs.source, errors=[*reader.errors, obs.cause])
     if obs.cause is Cause.TIMEOUT and (
         Cause.OVERDRAW in reader.errors
-        or alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
+        or ledger.find_open_alert(context, IrregularityKind.EXCESS_CARD)
     ):
         return
     if obs.cause is Cause.UNREADABLE and main_reader_replacement.is_only_checking(
@@ -79,17 +72,22 @@ def apply_device_error(context: TableContext, obs: DeviceError) -> None:
     if kind in _ENDS_WITH_ERROR:
         if _error_alert(context, obs.source, obs.cause) is None:
             detail = _DETAIL_OF_KIND.get(kind) or _fault_detail(obs)
-            alerts.raise_alert(context, kind, detail, evidence=_error_key(obs.source, obs.cause))
+            ledger.raise_alert(context, kind, detail, evidence=_error_key(obs.source, obs.cause))
         return
-    round_ = next_card.round_in_progress(context)
-    joined = alerts.join_alert(context, kind, "device")
+    round_ = lifecycle.in_progress(context)
+    joined = ledger.join_alert(context, kind, "device")
     if joined is None:
         unread = kind is IrregularityKind.UNREADABLE_CARD
-        slot = next_card.public_due_slot(round_) if unread and round_ is not None else None
-        alerts.raise_alert(context, kind, _DETAIL_OF_KIND[kind], slot=slot, evidence="device")
+        slot = _due_slot(round_) if unread and round_ is not None else None
+        ledger.raise_alert(context, kind, _DETAIL_OF_KIND[kind], slot=slot, evidence="device")
         if unread:
             reader.unread_at = _cards_out(context)
             (round_ or context.state).unread_pending = True
+
+
+def _due_slot(round_: Round) -> Slot | None:
+    spot = None if round_.doubts else round_.view.due.spot
+    return None if spot is None else Slot(DEALING_ORDER[spot])
 
 
 def _error_key(source: str | None, cause: str) -> str:
@@ -134,7 +132,7 @@ def _end_errors(
     for cause in over:
         alert = _error_alert(context, source, cause)
         if alert is not None:
-            alerts.close_alert(context, alert, alert.chosen or "continue", reason)
+            ledger.close_alert(context, alert, alert.chosen or "continue", reason)
 
 
 def apply_lock(context: TableContext, obs: Lock) -> None:
@@ -148,7 +146,7 @@ def apply_boot(context: TableContext, obs: Booted) -> None:
     """Apply the start of a reader: its errors end. After a checking reader the round goes on."""
     _end_all_errors(context, obs.source, "the reader was started")
     if not checker_comparison.mark_cards_missed(context, obs.source):
-        round_boundaries.apply_boot(context)
+        boundaries.apply_boot(context)
 
 
 def _end_all_errors(context: TableContext, source: str | None, reason: str) -> None:
@@ -162,7 +160,7 @@ def apply_card_after_errors(
 ) -> None:
     """Apply a card from a reader with errors; when dealt, all but an error about it end."""
     out = _cards_out(context)
-    card_draw.apply_drawn_card(context, card)
+    attribute.apply_drawn_card(context, card)
     round_ = context.state.round
     if round_ is None or not any(each is card for each in (*round_.cards, *round_.rest)):
         return
@@ -177,16 +175,16 @@ def _cards_out(context: TableContext) -> int:
 
 def apply_unreadable_card(context: TableContext, obs: Unreadable) -> None:
     """Apply an unread card: it lies on its slot, its face unknown."""
-    round_ = next_card.round_in_progress(context)
+    round_ = lifecycle.in_progress(context)
     if compare_checker_card(context, obs.source, None) or _is_camera_confirmation(
         context, obs.source
     ):
         return
     if round_ is not None:
-        if faces_known_later.unread_card_on(round_, obs.slot) is not None:
+        if faces.unread_card_on(round_, obs.slot) is not None:
             return
         round_.unread_pending = False
-    card_draw.apply_drawn_card(
+    attribute.apply_drawn_card(
         context, DrawnCard(declared=obs.slot, unread=True, tag=tags.tag_key(obs))
     )
 
@@ -229,61 +227,60 @@ def _is_camera_confirmation(context: TableContext, source: str | None) -> bool:
 
 def apply_withdrawn_card(context: TableContext, obs: Withdrawn) -> None:
     """Apply the removal of an excess card."""
-    checks_under_hidden_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
-    alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
-    decided = alert is None and _is_excess_decided(context, obs.card)
-    if decided or (alert is not None and "card" in alert.evidence):
-        _set_excess_face(context, obs.card)
-    else:
-        apply_outside_card(context, obs.card)
-    tags.withdraw_excess_cards(context, obs.card)
-    alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
-    if alert is not None:
-        alerts.close_alert(context, alert, "burn_card", "the reader saw the card withdrawn")
-
-
-def _is_excess_decided(context: TableContext, face: Card | None) -> bool:
-    # A person has ruled on the card before the reader saw its removal.
-    round_ = context.state.round
-    return round_ is not None and any(
-        face is None or card.face in {None, face} for card in round_.excess
+    _expel_hidden_excess(context)
+    alert, round_ = ledger.find_open_alert(context, _EXCESS), context.state.round
+    # A person may have ruled on the card before the reader saw its removal.
+    decided = (
+        alert is None
+        and round_ is not None
+        and any(obs.card is None or card.face in {None, obs.card} for card in round_.view.excess)
     )
+    if not (decided or (alert is not None and "card" in alert.evidence)):
+        attribute.add_outside_card(context, DrawnCard(obs.card))
+    elif obs.card is not None and round_ is not None:
+        _set_excess_face(context, round_, obs.card)
+    tags.withdraw_excess_cards(context, obs.card)
+    alert = ledger.find_open_alert(context, _EXCESS)
+    if alert is not None:
+        ledger.close_alert(context, alert, "burn_card", "the reader saw the card withdrawn")
+        ledger.put_aside(context, alert)
 
 
-def apply_outside_card(context: TableContext, face: Card | None, tag: str | None = None) -> None:
-    """Apply a card drawn outside the game: an excess card."""
-    if context.state.shoe is None:
-        shoe_lifecycle.start_shoe(context, announced=False)
-    placement.record_excess_card(context, context.state.round, DrawnCard(face, tag=tag))
-
-
-def _set_excess_face(context: TableContext, face: Card | None) -> None:
-    round_ = context.state.round
-    if face is None or round_ is None:
+def _expel_hidden_excess(context: TableContext) -> None:
+    """Put aside the excess card that only staff know of: the reader reports its removal."""
+    round_ = lifecycle.in_progress(context)
+    if round_ is None or round_.known is round_.view:
         return
-    for card in round_.excess:
+    hidden = {each.key for each in context.state.alerts if each.staff_only}
+    for card in round_.known.excess:
+        if card.key in hidden and any(each is card for each in round_.cards):
+            card.out = True
+            round_.changed()
+            ledger.reconcile(context, round_, corrected=False)
+            return
+
+
+def _set_excess_face(context: TableContext, round_: Round, face: Card) -> None:
+    for card in round_.view.excess:
         if card.face is None:
-            card.face = face
-            context.emit(events.StaffCardDealt(face, None))
-            if context.state.shoe is not None:
-                shoe_lifecycle.count_card(context, context.state.shoe, card)
+            faces.set_excess_face(context, round_, face, card.declared)
             return
 
 
 def apply_carried_card(context: TableContext, obs: Carried) -> None:
     """Apply an excess card that became the first card of the next round."""
-    checks_under_hidden_faces.expel_hidden_excess(context, next_card.round_in_progress(context))
-    alert = alerts.find_open_alert(context, IrregularityKind.EXCESS_CARD)
-    round_ = context.state.round
+    _expel_hidden_excess(context)
+    alert, round_ = ledger.find_open_alert(context, _EXCESS), context.state.round
     card, context.state.seed = context.state.seed, None
-    if card is None and round_ is not None and round_.excess:
-        card = round_.excess.pop()
+    if card is None and round_ is not None and round_.view.excess:
+        card = round_.view.excess[-1]
+        round_.take_away(card)
     if card is not None:
         tags.carry_card(context, card)
     face = obs.card or (None if card is None else card.face)
-    card_draw.apply_drawn_card(context, DrawnCard(face, obs.slot), carried=card or True)
+    attribute.apply_drawn_card(context, DrawnCard(face, obs.slot), carried=card or True)
     if alert is not None and alert in context.state.alerts:
-        alerts.close_alert(context, alert, "carry_to_next_hand", "the card begins the next round")
+        ledger.close_alert(context, alert, "carry_to_next_hand", "the card begins the next round")
 
 
 def apply_gap(context: TableContext, obs: Gap) -> None:
@@ -293,7 +290,9 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
         reader_status.update_reader(context, obs.source, partial=True)
         return
     away = obs.detail not in {GapDetail.LOST_FRAMES, GapDetail.FLOOD}
-    _mark_round_torn(context, torn=away, restarted=restart)
+    _mark_round_torn(
+        context, (Doubt.TORN if away else Doubt.LOST) | (Doubt.RESTART if restart else Doubt.LOST)
+    )
     if away and context.state.shoe is not None and context.house.reshuffle == "per_shoe":
         context.state.shoe.unwatched = True
     if restart:
@@ -307,12 +306,11 @@ def apply_gap(context: TableContext, obs: Gap) -> None:
     reader_status.start_quiet_timer(context)
 
 
-def _mark_round_torn(context: TableContext, *, torn: bool = True, restarted: bool = False) -> None:
-    round_ = next_card.round_in_progress(context)
-    if round_ is not None and next_card.is_complete(round_):
-        round_.over = True  # its end may have been missed, and the next card may belong to another
+def _mark_round_torn(context: TableContext, why: Doubt = Doubt.TORN) -> None:
+    round_ = lifecycle.in_progress(context)
+    if round_ is not None and round_.is_complete and not round_.over:
+        round_.end = DECLARED  # its end may have been missed: the next card may be of another
     if round_ is not None and not round_.finished:
-        round_.partial = True
-        round_.torn = round_.torn or torn
-        round_.restarted = round_.restarted or restarted
+        round_.doubt(Doubt.LOST | why)
+        ledger.reconcile(context, round_, corrected=False)
         lifecycle.await_quiet_end(context, round_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from shoe_daemon.table.events import ReaderStatus
+from shoe_daemon.table.facts import Phase
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.readers import checker_comparison
 from shoe_daemon.table.table_context import TableContext
@@ -58,8 +59,8 @@ def mark_readers_in_sync(context: TableContext) -> None:
     """Record a clean boundary: the next round is seen from its first card."""
     context.state.unsynced = context.state.unread_pending = False
     round_ = context.state.round
-    if round_ is not None and round_.owns_rest:
-        round_.owns_rest = False
+    if round_ is not None and round_.phase == Phase.REST:
+        round_.phase = Phase.ENDED
         if context.state.betting == "closed":
             context.state.betting = "open"
     for key, reader in context.state.readers.items():

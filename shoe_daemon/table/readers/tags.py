@@ -14,12 +14,13 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from shoe_daemon.game import Card, IrregularityKind
-from shoe_daemon.table import alerts
+from shoe_daemon.table import ledger
 from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.observations import CardDrawn, Role, Unreadable
 from shoe_daemon.table.readers import main_reader_replacement
-from shoe_daemon.table.rounds import next_card
-from shoe_daemon.table.shoe_state import DrawnCard, ShoeState, Tag
+from shoe_daemon.table.rounds import lifecycle
+from shoe_daemon.table.shoe_state import ShoeState, Tag
 from shoe_daemon.table.table_context import TableContext
 
 _MAX_TAGS: Final = 1500
@@ -36,20 +37,16 @@ def tag_key(obs: CardDrawn | Unreadable) -> str | None:
     return None if obs.tag is None else f"{obs.source or ''}:{obs.tag}"
 
 
-def once(
-    apply: Callable[[TableContext, _Obs], object],
-) -> Callable[[TableContext, _Obs], object]:
-    """Return a handler that applies each tagged card once."""
-
-    def apply_once(context: TableContext, obs: _Obs) -> None:
-        key = tag_key(obs)
-        if key is None:
-            apply(context, obs)
-        elif _is_new(context, obs, key):
-            apply(context, obs)
-            _record(context, obs, key)
-
-    return apply_once
+def apply_once(
+    context: TableContext, obs: _Obs, apply: Callable[[TableContext, _Obs], object]
+) -> None:
+    """Apply a card, unless its tag shows that it is none that was drawn now."""
+    key = tag_key(obs)
+    if key is None:
+        apply(context, obs)
+    elif _is_new(context, obs, key):
+        apply(context, obs)
+        _record(context, obs, key)
 
 
 def _is_new(context: TableContext, obs: CardDrawn | Unreadable, key: str) -> bool:
@@ -58,7 +55,7 @@ def _is_new(context: TableContext, obs: CardDrawn | Unreadable, key: str) -> boo
     tag = None if shoe is None else shoe.tags.get(key)
     if shoe is None or tag is None:
         return True
-    in_round = next_card.round_in_progress(context) is not None
+    in_round = lifecycle.in_progress(context) is not None
     current = shoe.begun if in_round else shoe.begun + 1
     lies_there = not in_round and now - tag.at < context.options.quiet_gap * 1_000_000
     if tag.seen >= current or (tag.seen == shoe.begun and lies_there):
@@ -94,7 +91,7 @@ def _raise_duplicate(context: TableContext, shoe: ShoeState, tag: Tag) -> None:
         detail = make_detail("cards_in_play_before", cards=_ANOTHER_SHOE)
     else:
         detail = make_detail("card_in_play_before", round=tag.round or None)
-    alerts.raise_alert(context, IrregularityKind.DUPLICATE_CARD, detail)
+    ledger.raise_alert(context, IrregularityKind.DUPLICATE_CARD, detail)
 
 
 def _record(context: TableContext, obs: CardDrawn | Unreadable, key: str) -> None:
@@ -112,7 +109,7 @@ def _record(context: TableContext, obs: CardDrawn | Unreadable, key: str) -> Non
 def withdraw_excess_cards(context: TableContext, face: Card | None) -> None:
     """Let the excess cards return that a reader saw withdrawn; `face` is None if unknown."""
     round_ = context.state.round
-    for card in () if round_ is None else round_.excess:
+    for card in () if round_ is None else round_.view.excess:
         if (tag := _tag_of(context, card)) is not None and (
             face is None or card.face in {None, face}
         ):

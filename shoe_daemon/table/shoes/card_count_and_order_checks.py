@@ -8,12 +8,16 @@ from itertools import pairwise
 from typing import Final
 
 from shoe_daemon.game import CARDS_PER_DECK, RANKS, IrregularityKind
-from shoe_daemon.table import alerts
+from shoe_daemon.table import ledger
 from shoe_daemon.table.detail_texts import make_detail
-from shoe_daemon.table.shoe_state import DrawnCard, RecentCard, RoundState, ShoeState
+from shoe_daemon.table.drawn_card import DrawnCard
+from shoe_daemon.table.facts import Round
+from shoe_daemon.table.shoe_state import RecentCard, ShoeState
 from shoe_daemon.table.table_context import TableContext
 
 _MAX_ROUND_CARDS: Final = 6
+_SHOE_EMPTY: Final = "shoe empty"
+"""The key of an empty shoe in `Round.dismissed`: it is raised once in a round."""
 _EXTRA_RECENT_CARDS: Final = 12
 """Cards kept before a sequence, which may be disclosed later."""
 
@@ -41,20 +45,22 @@ def check_cut_card_due(context: TableContext, shoe: ShoeState) -> None:
     if shoe.cut_card or shoe.cut_missed or cards_left(shoe) >= rule.position - _MAX_ROUND_CARDS:
         return
     shoe.cut_missed = True
-    alerts.raise_alert(
+    ledger.raise_alert(
         context,
         IrregularityKind.CUT_CARD_MISSING,
         make_detail("cut_card_missing", position=rule.position),
     )
 
 
-def check_shoe_empty(context: TableContext, round_: RoundState) -> None:
+def check_shoe_empty(context: TableContext, round_: Round) -> None:
     """Raise an empty shoe; called only where a card is publicly due."""
     shoe = context.state.shoe
-    if shoe is not None and cards_left(shoe) == 0 and _is_countable(shoe) and not round_.short:
-        round_.short = True
+    if shoe is None or cards_left(shoe) != 0 or not _is_countable(shoe):
+        return
+    if _SHOE_EMPTY not in round_.dismissed:
+        round_.dismissed[_SHOE_EMPTY] = ""
         detail = make_detail("shoe_empty", full=shoe.decks * CARDS_PER_DECK)
-        alerts.raise_alert(context, IrregularityKind.INSUFFICIENT_CARDS, detail)
+        ledger.raise_alert(context, IrregularityKind.INSUFFICIENT_CARDS, detail)
 
 
 def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -> None:
@@ -68,10 +74,10 @@ def check_card_count(context: TableContext, shoe: ShoeState, left: int | None) -
         detail = make_detail(
             "count_mismatch", drawn=shoe.out, counted=left, sum=shoe.out + left, full=full
         )
-        alerts.raise_alert(context, IrregularityKind.CARD_COUNT_MISMATCH, detail)
+        ledger.raise_alert(context, IrregularityKind.CARD_COUNT_MISMATCH, detail)
     elif left is None and shoe.out > full and not shoe.mixed:
         detail = make_detail("too_many_cards", drawn=shoe.out, full=full)
-        alerts.raise_alert(context, IrregularityKind.CARD_COUNT_MISMATCH, detail)
+        ledger.raise_alert(context, IrregularityKind.CARD_COUNT_MISMATCH, detail)
 
 
 def record_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
@@ -95,7 +101,9 @@ def correct_recent_card(context: TableContext, shoe: ShoeState, card: DrawnCard)
     wrong.index = card.face.index
     for alert in [each for each in context.state.alerts if each.staff_only]:
         if alert.data.id == wrong.alert:
-            alerts.close_as_corrected(context, alert)
+            ledger.close_alert(
+                context, alert, "continue", "by the corrected cards nothing is wrong"
+            )
             for each in shoe.recent:
                 each.alert = None if each.alert == alert.data.id else each.alert
 
@@ -119,7 +127,7 @@ def _publish_sequence(context: TableContext, cards: list[RecentCard], needed: in
     number = ids.pop() if len(ids) == 1 else None
     alert = next((each for each in context.state.alerts if each.data.id == number), None)
     if alert is not None:
-        alerts.publish_alert(context, alert)
+        ledger.publish_alert(context, alert)
     elif number is None:  # else staff have closed the alert
         number = _raise_sequence(context, pattern, needed, staff_only=False)
     for card in cards:
@@ -139,7 +147,7 @@ def _raise_staff_sequence(context: TableContext, cards: list[RecentCard], needed
 def _raise_sequence(context: TableContext, pattern: str, needed: int, *, staff_only: bool) -> int:
     number = context.state.seq + 1
     detail = make_detail(f"sequence_{pattern}", cards=needed)
-    alerts.raise_alert(context, IrregularityKind.SUSPECT_SEQUENCE, detail, staff_only=staff_only)
+    ledger.raise_alert(context, IrregularityKind.SUSPECT_SEQUENCE, detail, staff_only=staff_only)
     return number
 
 
@@ -156,7 +164,7 @@ def raise_double_feed(context: TableContext) -> None:
     """Raise a double feed after the card was published."""
     if context.is_double_feed:
         context.is_double_feed = False
-        alerts.raise_alert(context, IrregularityKind.DOUBLE_FEED, make_detail("drawn_together"))
+        ledger.raise_alert(context, IrregularityKind.DOUBLE_FEED, make_detail("drawn_together"))
 
 
 def _sequence_pattern(cards: list[int]) -> str | None:

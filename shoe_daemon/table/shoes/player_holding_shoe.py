@@ -49,7 +49,7 @@ def apply_false_draw(context: TableContext, kind: IrregularityKind) -> None:
         return
     round_ = context.state.round
     held = {each.number for each in context.state.held}
-    if round_ is None or round_.ended or not round_.finished or round_.number in held:
+    if round_ is None or round_.phase or not round_.finished or round_.number in held:
         context.state.rotation = passing_the_shoe.record_false_draw(rotation)
     elif rotation.holder == round_.holder:
         after = passing_the_shoe.record_false_draw(rotation)

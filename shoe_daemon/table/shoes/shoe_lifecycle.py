@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from shoe_daemon.game import DECK, Card, IrregularityKind, Kind
-from shoe_daemon.table import alerts, events, public_documents
+from shoe_daemon.table import events, ledger, public_documents
 from shoe_daemon.table.detail_texts import Detail, make_detail
+from shoe_daemon.table.drawn_card import DrawnCard
+from shoe_daemon.table.facts import Round
 from shoe_daemon.table.readers import checker_comparison
-from shoe_daemon.table.rounds import result_publication
-from shoe_daemon.table.shoe_state import DrawnCard, RoundState, ShoeState
-from shoe_daemon.table.shoes import card_count_and_order_checks, player_holding_shoe
+from shoe_daemon.table.rounds import results
+from shoe_daemon.table.shoe_state import ShoeState
+from shoe_daemon.table.shoes import (
+    card_count_and_order_checks,
+    copies,
+    player_holding_shoe,
+)
 from shoe_daemon.table.table_context import TableContext
 
 
@@ -28,8 +34,8 @@ def start_shoe(
         # An alert raised after the last round belongs to the first round of the new shoe.
         late = alert.shoe is None or alert.after == latest
         if alert.round is not None or alert.staff_only or not late:
-            alerts.close_alert(context, alert, "continue", "a new shoe was begun")
-    result_publication.release_results(context, at_once=True)
+            ledger.close_alert(context, alert, "continue", "a new shoe was begun")
+    results.release_results(context, at_once=True)
     checker_comparison.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
         card_count_and_order_checks.check_card_count(context, state.shoe, left)
@@ -38,6 +44,7 @@ def start_shoe(
     shoe = ShoeState(state.shoes, context.decks, context.at, announced, overrun)
     shoe.burn_left = _burn_cards_due(context)
     state.shoe, state.round, state.last_result = shoe, None, None
+    state.past_rounds = []
     context.in_round = False
     state.held, state.changes, state.burn_due = [], [], 0
     state.seed = None
@@ -98,7 +105,7 @@ def burn_card(
         context.emit(events.StaffCardDealt(card, None))
     card_count_and_order_checks.raise_double_feed(context)
     checker_comparison.compare_main_card(context, card)
-    count_card(context, shoe, DrawnCard(card, public=not unseen))
+    copies.count_card(context, shoe, DrawnCard(card, public=not unseen))
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _raise_burn_error(context, shoe, make_detail("burned_too_many", due=shoe.burned - 1))
 
@@ -108,7 +115,7 @@ def check_burn(context: TableContext, shoe: ShoeState) -> None:
     if shoe.overrun:
         shoe.overrun = False
         if shoe.burned == 0 and context.house.burn.mode not in {"none", "unchecked"}:
-            alerts.raise_alert(
+            ledger.raise_alert(
                 context, IrregularityKind.CUT_CARD_OVERRUN, make_detail("cut_card_overrun")
             )
         return
@@ -136,95 +143,13 @@ def check_ordered_burn(context: TableContext) -> None:
     left, context.state.burn_due = context.state.burn_due, 0
     if left:
         detail = make_detail("ordered_burn_incomplete", cards=left)
-        alerts.raise_alert(context, IrregularityKind.BURN_ERROR, detail)
+        ledger.raise_alert(context, IrregularityKind.BURN_ERROR, detail)
 
 
 def _raise_burn_error(context: TableContext, shoe: ShoeState, detail: Detail) -> None:
     if not shoe.burn_wrong:
         shoe.burn_wrong = True
-        alerts.raise_alert(context, IrregularityKind.BURN_ERROR, detail)
-
-
-def count_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
-    """Count a card that was drawn, or whose face became known."""
-    if context.options.suspect_run is not None:
-        card_count_and_order_checks.record_recent_card(context, shoe, card)
-    if card.face is not None:
-        count_face(context, shoe, card, card.face)
-
-
-def count_face(context: TableContext, shoe: ShoeState, card: DrawnCard, face: Card) -> None:
-    """
-    Count the face of a card.
-
-    One copy more than the shoe holds is a `duplicate_card`; for staff only until the players
-    have seen this card, and as many others. After a time without observations another shoe is
-    the likely cause, and only the first such card is raised.
-    """
-    index = face.index
-    copies = shoe.seen[index] + 1
-    shoe.seen[index] = copies
-    if not card.public:
-        shoe.unseen[index] += 1
-    if copies <= shoe.decks or shoe.mixed:
-        return
-    public_count = public_copies(shoe, face)
-    kind = IrregularityKind.DUPLICATE_CARD
-    staff_only = not card.public or public_count <= shoe.decks
-    if staff_only and shoe.unwatched and _is_open_for_staff(context, kind):
-        return
-    shoe.mixed = shoe.unwatched and not staff_only
-    detail = duplicate_detail(shoe, copies if staff_only else public_count, face)
-    alerts.raise_alert(context, kind, detail, slot=card.slot, card=face, staff_only=staff_only)
-
-
-def _is_open_for_staff(context: TableContext, kind: IrregularityKind) -> bool:
-    return any(each.staff_only and each.data.kind == kind for each in context.state.alerts)
-
-
-def public_copies(shoe: ShoeState, face: Card) -> int:
-    """Return the number of public copies of a face."""
-    return shoe.seen[face.index] - shoe.unseen[face.index]
-
-
-def mark_card_public(context: TableContext, drawn: DrawnCard) -> None:
-    """Record that a counted card is public now."""
-    shoe, face = context.state.shoe, drawn.face
-    if shoe is None or face is None:
-        return
-    shoe.unseen[face.index] = max(0, shoe.unseen[face.index] - 1)
-    if public_copies(shoe, face) > shoe.decks:
-        _claim_duplicate(context, drawn, face)
-    for card in reversed(shoe.recent):
-        if card.number == drawn.number:
-            card.seen = True
-            return
-
-
-def _claim_duplicate(context: TableContext, card: DrawnCard, face: Card) -> None:
-    """Let a duplicate of this face that is for staff be published with a card now public."""
-    round_ = context.state.round
-    cards = [] if round_ is None else [*round_.cards, *round_.excess]
-    claimed = {number for each in cards for number in each.unsaid}
-    found = [
-        each
-        for each in context.state.alerts
-        if each.staff_only
-        and (each.data.kind, each.data.card) == (IrregularityKind.DUPLICATE_CARD, face)
-        and each.data.id not in claimed
-    ]
-    if found:
-        card.unsaid.append(min(found, key=lambda each: each.data.slot is not card.slot).data.id)
-
-
-def duplicate_detail(shoe: ShoeState, copies: int, face: Card) -> Detail:
-    """Return the sentence for a duplicate card."""
-    decks = shoe.decks
-    if shoe.unwatched:
-        return make_detail("duplicate_card_after_gap", card=face, times=copies)
-    if decks == 1:
-        return make_detail("duplicate_card_one_deck", card=face, times=copies)
-    return make_detail("duplicate_card", card=face, times=copies, decks=decks)
+        ledger.raise_alert(context, IrregularityKind.BURN_ERROR, detail)
 
 
 def apply_cut_card(context: TableContext, shoe: ShoeState, *, mid_round: bool) -> None:
@@ -277,7 +202,7 @@ def _round_counts(shoe: ShoeState) -> tuple[int, int, int, int]:
     return shoe.banker, shoe.player, shoe.rounds, shoe.tie
 
 
-def register_round(context: TableContext, shoe: ShoeState, round_: RoundState) -> None:
+def register_round(context: TableContext, shoe: ShoeState, round_: Round) -> None:
     """Record in the shoe that a round has begun."""
     shoe.begun = round_.number
     if shoe.rounds_left is not None:

@@ -9,7 +9,7 @@ import pytest
 
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
 from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report
-from drivers.driver_interface import Frame, FrameKind
+from drivers.driver import Frame, FrameKind
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table.observations import Booted, CardDrawn, Gap, Observation, Standby
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
 from drivers.angel_eye_ii.decoder import AngelDecoder
 from drivers.angel_eye_ii.frame_codec import MAX_FRAME
-from drivers.driver_interface import Frame
+from drivers.driver import Frame
 from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
 from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.table.observations import Gap, Observation

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.angel_eye_ii.frame_codec import Report, parse_report
-from drivers.driver_interface import FrameKind
+from drivers.driver import FrameKind
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table.observations import (

@@ -21,10 +21,10 @@ import serial
 from structlog.testing import capture_logs
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.driver_interface import Frame
-from drivers.driver_registry import create_driver
+from drivers.driver import Frame
 from drivers.mqtt_camera import MqttCamera
 from drivers.reader_thread import Reader
+from drivers.registry import create_driver
 from drivers.simulators import serial_servers
 from drivers.simulators.angel_eye_with_mistakes import Scenario, Settings, scenario, scenes
 from drivers.simulators.serial_servers import Line, PtyLine, TcpLine

@@ -1,0 +1,199 @@
+"""A client of a broker on a thread of its own, which connects again after every loss."""
+
+from __future__ import annotations
+
+import random
+import select
+import threading
+import time
+from abc import ABC, abstractmethod
+from typing import Final
+
+import structlog
+
+from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.mqtt.connection import Connection, ConnectionLost, Will
+from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
+from shoe_daemon.retry_and_log_limits import LogRateLimit, RetryDelay
+from shoe_daemon.thread_wakeup import Wakeup
+
+_log = structlog.get_logger(__name__)
+
+_MAX_WAIT_S: Final = 1.0
+_MAX_SHORT_SESSIONS: Final = 3
+"""From so many short sessions in a row on, another client has the same id."""
+
+
+class Session(ABC):
+    """
+    One connection after another, from `start` to `stop` of the class that inherits it.
+
+    Attributes:
+        last_loop: When the thread last ran its loop (monotonic).
+    """
+
+    def __init__(self, name: str, settings: MqttSettings, timeouts: Timeouts | None) -> None:
+        self.last_loop = time.monotonic()
+        self._settings, self._timeouts = settings, timeouts or Timeouts()
+        self._broker = "{}:{}".format(*settings.address)
+        self._wakeup = Wakeup()
+        self._stopping = self._connecting = False
+        self._may_log = LogRateLimit()
+        self._reconnect_delay = ReconnectDelay(self._timeouts, random.Random())
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """True while the thread runs."""
+        return self._thread.is_alive()
+
+    @abstractmethod
+    def _identify(self) -> tuple[str, Will | None]:
+        """Return the client id and the last will of the next connection."""
+
+    @abstractmethod
+    def _serve(self, connection: Connection) -> None:
+        """Work over an open connection until `_stopping` is set."""
+
+    @abstractmethod
+    def _lost(self, reason: str, lost: ConnectionLost | None) -> float:
+        """
+        Report the end of a connection, or of an attempt; return the wait before the next.
+
+        Args:
+            reason: One line.
+            lost: How the connection ended; None if it failed in another way.
+        """
+
+    def _end(self, timeout_s: float) -> bool:
+        """End the thread; return whether it has ended in time."""
+        self._stopping = True
+        self._wakeup.wake()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            return False
+        self._wakeup.close()
+        return True
+
+    def _run(self) -> None:
+        while True:
+            self._wait(self._run_connection())
+            # After the connection: a stop before the first one has documents to send.
+            if self._stopping:
+                return
+
+    def _run_connection(self) -> float:
+        """Work over one connection until it ends; return the wait before the next one."""
+        connection = None
+        try:
+            connection = self._open()
+            self._serve(connection)
+        except ConnectionLost as lost:
+            return self._lost(str(lost), lost)
+        except UserError as error:
+            return self._lost(str(error), None)
+        except OSError as error:
+            return self._lost(one_line(error).lower(), None)
+        except Exception as error:  # noqa: BLE001 - the thread must not end
+            if self._may_log("session_failed", time.monotonic()):
+                _log.error("session_failed", exc_info=error)
+            return self._lost(describe_exception(error), None)
+        finally:
+            if connection is not None:
+                connection.close()
+        return 0.0
+
+    def _open(self) -> Connection:
+        self.last_loop = time.monotonic()
+        self._connecting = True
+        try:
+            timeouts = self._timeouts
+            connection = Connection(
+                self._settings, *self._identify(), timeouts.connect_s, timeouts
+            )
+            connection.open()
+        finally:
+            self.last_loop = time.monotonic()
+            self._connecting = False
+        return connection
+
+    def _wait(self, delay: float) -> None:
+        """Wait, unless a stop is requested."""
+        until = time.monotonic() + delay
+        poll = select.poll()
+        poll.register(self._wakeup.descriptor, select.POLLIN)
+        while not self._stopping and (left := until - time.monotonic()) > 0:
+            self.last_loop = time.monotonic()
+            poll.poll(min(left, _MAX_WAIT_S) * 1000)
+            self._wakeup.clear()
+
+
+class ReconnectDelay:
+    """
+    The wait before the next connection.
+
+    An accepted session is no proof of success: two clients with one id end each
+    other's sessions for ever. So only a stable session resets the wait, and
+    several short ones in a row make it long.
+    """
+
+    def __init__(self, timeouts: Timeouts, chance: random.Random) -> None:
+        self._timeouts = timeouts
+        self._chance = chance
+        self._retry_delay = RetryDelay(timeouts.first_retry_s, timeouts.max_retry_s, chance.random)
+        self._short_sessions = 0
+        self._has_failed = False
+
+    @property
+    def id_conflict(self) -> bool:
+        """True if another client seems to have the same id."""
+        return self._short_sessions >= _MAX_SHORT_SESSIONS
+
+    def after_failure(self) -> float:
+        """Return the wait after an attempt that failed."""
+        # The broker cannot be reached: this explains the short sessions.
+        self._short_sessions = 0
+        self._has_failed = True
+        return self._delay()
+
+    def session_forgotten(self) -> None:
+        """
+        Reset: the broker has no session of this client, so it was restarted, and no
+        other client with this id ended the connection.
+        """
+        self._short_sessions = 0
+        self._retry_delay.reset()
+
+    def after_session(
+        self, length_s: float, *, taken_over: bool = False, explained: bool = False
+    ) -> float:
+        """
+        Return the wait after a session of this length; `explained` if it is known to have ended
+        for another reason than a client with the same id.
+        """
+        # A broker that hung may accept an earlier attempt of ours after the one that succeeded.
+        is_short = length_s < self._timeouts.stable_session_s
+        is_own = taken_over and self._has_failed and is_short
+        self._has_failed = False
+        if is_own:
+            self._retry_delay.reset()
+        elif taken_over:
+            self._short_sessions = max(self._short_sessions + 1, _MAX_SHORT_SESSIONS)
+        elif not is_short:
+            self._short_sessions = 0
+            self._retry_delay.reset()
+        elif not explained:
+            self._short_sessions += 1
+        return self._delay()
+
+    def _delay(self) -> float:
+        delay = self._retry_delay.next()
+        if self.id_conflict:
+            # A wide spread, so that both clients do not return at the same moment.
+            return self._timeouts.id_conflict_retry_s * self._chance.uniform(0.7, 1.3)
+        return delay

@@ -1,0 +1,1 @@
+"""The irregularities that follow from the facts of a round, one in each module."""

@@ -1,0 +1,21 @@
+"""Too few cards are left and the cut card has not appeared."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shoe_daemon.table.checks.irregularity import Irregularity
+
+IRREGULARITY: Final = Irregularity(
+    kind="cut_card_missing",
+    severity=2,
+    evidence=("inventory",),
+    text="Too few cards are left and the cut card has not appeared.",
+    requires=("cut_card_position", "cut_card_signal"),
+    sentences={
+        "cut_card_missing": (
+            "The cut card, {position} from the back, has not come out, and its place is passed."
+        ),
+    },
+    raised_by=("shoes.card_count_and_order_checks",),
+)

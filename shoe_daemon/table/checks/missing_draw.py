@@ -1,0 +1,66 @@
+"""The end of the round was declared while a card is due."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shoe_daemon.game import DEALING_ORDER, Hand, IrregularityKind, Slot
+from shoe_daemon.table.checks.finding import Finding
+from shoe_daemon.table.checks.irregularity import Irregularity
+from shoe_daemon.table.detail_texts import make_detail
+from shoe_daemon.table.facts import Round
+
+IRREGULARITY: Final = Irregularity(
+    kind="missing_draw",
+    severity=3,
+    evidence=("boundary",),
+    text="The round was ended while the rules required another card.",
+    requires=("end_signal",),
+    sentences={
+        "missing_at_result": (
+            "A result was declared, and a card of the {hand} is still due ({slot})."
+        ),
+        "missing_at_confirmation": (
+            "The result was confirmed, and a card of the {hand} is still due ({slot})."
+        ),
+        "missing_at_betting": (
+            "Betting was opened, and a card of the {hand} is still due ({slot})."
+        ),
+        "missing_at_closed_betting": (
+            "Betting was closed for the next round, and a card of the {hand} is still due "
+            "({slot})."
+        ),
+        "missing_before_late_card": (
+            "The next card came later than a draw takes, and a card of the {hand} is still "
+            "due ({slot})."
+        ),
+        "missing_at_clearing": (
+            "The table was cleared, and a card of the {hand} is still due ({slot})."
+        ),
+        "missing_at_correction": (
+            "A card was corrected, and a card of the {hand} is still due ({slot})."
+        ),
+        "missing_by_correction": "By the corrected cards round {round} lacks a card.",
+    },
+    raised_by=("publish",),
+)
+
+KIND: Final = IrregularityKind.MISSING_DRAW
+DRAWN: Final = "the missing card was drawn"
+CORRECTED: Final = "by the corrected cards no card is due"
+
+
+def key_of(round_: Round) -> str:
+    """Return the key of the finding."""
+    return f"missing:{round_.number}"
+
+
+def find(round_: Round) -> Finding | None:
+    """Return the missing draw of a round whose end was declared; None if no card is due."""
+    spot = round_.known.due.spot
+    if not round_.is_missing or round_.end is None or spot is None:
+        return None
+    slot = Slot(DEALING_ORDER[spot])
+    hand = Hand.PLAYER if slot.value.startswith("P") else Hand.BANKER
+    detail = make_detail(round_.end, hand=hand, slot=slot)
+    return Finding(key_of(round_), KIND, detail, slot)

@@ -1,0 +1,75 @@
+"""What is written from the declared irregularities is current, and a wrong one is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tools import generate
+
+WRONG = {
+    "severity=9": "Expected `int` <= 5 - at `$.severity`",
+    'evidence=("hearsay",)': "Invalid enum value 'hearsay' - at `$.evidence[0]`",
+    'requires=("persn",)': "Invalid enum value 'persn' - at `$.requires[0]`",
+    "reportble=True": "contains unknown field `reportble`",
+    'raised_by=("nowhere",)': "raised_by: nowhere; expected a module of the table",
+    'sentences={"bent": "Card {card"}': "expected '}' before end of string",
+    'sentences={"bent": "Card {}."}': "sentences: bent: {}; expected the name of a value",
+    'sentences={"nothing_burned": "Bent."}': "nothing_burned; expected a new code, burn_error.py",
+    'sentences={"refused_expired": "Bent."}': "a new code, detail_texts.toml has this one",
+    'kind="bent"': "its kind is bent, not that of the file",
+    "text=str(1)": "malformed node or string",
+}
+"""A field of a declaration, and a part of the message."""
+
+
+@pytest.fixture
+def checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a copy of the declarations."""
+    shutil.copytree(generate.TABLE, tmp_path / "table")
+    monkeypatch.setattr(generate, "TABLE", tmp_path / "table")
+    return tmp_path / "table" / "checks"
+
+
+def declare(checks: Path, kind: str, wrong: str = "") -> None:
+    fields = {
+        "kind": f'"{kind}"',
+        "severity": "2",
+        "evidence": '("manual",)',
+        "text": '"A card is bent."',
+        **dict([wrong.split("=", 1)] if wrong else []),
+    }
+    declared = ", ".join(f"{name}={value}" for name, value in fields.items())
+    text = f"IRREGULARITY: Final = Irregularity({declared})\n"
+    (checks / f"{kind}.py").write_text(text, encoding="utf-8")
+
+
+def test_the_written_files_are_current(capsys: pytest.CaptureFixture[str]) -> None:
+    assert generate.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_new_kinds_are_the_last_by_name(checks: Path) -> None:
+    before = [each.kind for each in generate.declared()]
+    new = [f"card_{letter}" for letter in "abcdefgh"]
+    for kind in new:
+        declare(checks, kind)
+    assert [each.kind for each in generate.declared()] == before + new
+
+
+def test_a_written_kind_keeps_its_place(checks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(checks, "draw")  # a part of other names
+    kinds = checks / "kinds.txt"
+    kinds.write_text(generate.files(generate.declared())[generate.KINDS], encoding="utf-8")
+    monkeypatch.setattr(generate, "KINDS", kinds)
+    declare(checks, "card_bent")
+    assert [each.kind for each in generate.declared()][-2:] == ["draw", "card_bent"]
+
+
+@pytest.mark.parametrize("field", WRONG)
+def test_a_wrong_declaration_is_refused(field: str, checks: Path) -> None:
+    declare(checks, "card_bent", field)
+    with pytest.raises(ValueError, match=r"card_bent\.py: ") as refused:
+        generate.declared()
+    assert WRONG[field] in str(refused.value)
