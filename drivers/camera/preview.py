@@ -54,6 +54,35 @@ _FONT_SCALE_WIDTH_PX: Final = 1280
 
 _MIN_SCALE: Final = 0.6
 
+_MAX_FEED_READERS: Final = 2
+
+FEED_JPEG_OPTIONS: Final = (
+    cv2.IMWRITE_JPEG_QUALITY,
+    98,
+    cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
+    cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
+)
+
+_VIEWER_TIMEOUT_S: Final = 3.0
+"""Time after a browser's last request for which frames are still kept for it."""
+
+_MAX_FRAME_AGE_S: Final = 3.0
+"""Age up to which a frame is shown as the current one."""
+
+_FRAME_TIMEOUT_S: Final = 1.0
+"""Time to wait for the next frame where the last one is older."""
+
+_LISTEN_RETRY_S: Final = 10.0
+"""Time until listening is tried again on a port that another program uses."""
+
+_JPEG_QUALITY: Final = 82
+_PAGE_FOLDER: Final = Path(__file__).parent / "pages"
+
+_THROAT_CARD_SHOWN_S: Final = 1.5
+"""Time for which a card that left the shoe is still shown at the throat."""
+
+_log = structlog.get_logger(__name__)
+
 
 class PlaceOverlay(Struct, frozen=True):
     """
@@ -107,36 +136,6 @@ def _draw_place(image: Image, place: PlaceOverlay) -> None:
     cv2.rectangle(image, (left, top), corner, colour, -1)
     at = (left + padding, top + height + padding)
     cv2.putText(image, place.label, at, _FONT, font_scale, _BLACK, 1, cv2.LINE_AA)
-
-
-_MAX_FEED_READERS: Final = 2
-
-FEED_JPEG_OPTIONS: Final = (
-    cv2.IMWRITE_JPEG_QUALITY,
-    98,
-    cv2.IMWRITE_JPEG_SAMPLING_FACTOR,
-    cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
-)
-
-_VIEWER_TIMEOUT_S: Final = 3.0
-"""Time after a browser's last request for which frames are still kept for it."""
-
-_MAX_FRAME_AGE_S: Final = 3.0
-"""Age up to which a frame is shown as the current one."""
-
-_FRAME_TIMEOUT_S: Final = 1.0
-"""Time to wait for the next frame where the last one is older."""
-
-_LISTEN_RETRY_S: Final = 10.0
-"""Time until listening is tried again on a port that another program uses."""
-
-_JPEG_QUALITY: Final = 82
-_PAGE_FOLDER: Final = Path(__file__).parent / "pages"
-
-_THROAT_CARD_SHOWN_S: Final = 1.5
-"""Time for which a card that left the shoe is still shown at the throat."""
-
-_log = structlog.get_logger(__name__)
 
 
 class PreviewServer:

@@ -25,11 +25,7 @@ import cv2
 import structlog
 
 from drivers.camera.sources.frame_capture_and_checks import Image
-from shoe_daemon.http_security import (
-    LOOPBACK_HOSTS,
-    SECURITY_HEADERS,
-    is_known_host,
-)
+from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host
 
 _POLL_INTERVAL_S: Final = 0.1
 _MAX_COMMAND_BYTES: Final = 4096
@@ -64,7 +60,7 @@ class Reply(NamedTuple):
 
 class Feed:
     """
-    Passes the newest frame as a JPEG to each of its readers; keeps none while there is none.
+    Passes the newest frame as a JPEG to each of its readers; without readers it keeps no frame.
 
     Args:
         jpeg_options: Options of OpenCV.
@@ -82,7 +78,7 @@ class Feed:
 
     @property
     def has_readers(self) -> bool:
-        """True while somebody reads."""
+        """True while there is a reader."""
         return self._readers > 0
 
     def publish(self, image: Image) -> None:
@@ -100,7 +96,7 @@ class Feed:
             self._changed.notify_all()
 
     def add_reader(self) -> bool:
-        """Add a reader; False where the feed is closed or has as many as it may have."""
+        """Add a reader; False if the feed is closed or has `max_readers`."""
         with self._changed:
             if self._closed or self._readers >= self._max_readers:
                 return False
@@ -132,7 +128,7 @@ class Feed:
 
 
 Routes = Mapping[str, Callable[[bytes], Reply | Feed]]
-"""For each method and path what answers it, given the body of the request."""
+"""By method and path: what answers a request, given its body."""
 
 
 def page_routes(folder: Path, page: str, *others: str) -> Routes:
@@ -150,7 +146,7 @@ class LocalServer(ThreadingHTTPServer):
     Serves requests in threads, from `start` to `close`.
 
     Args:
-        hosts: Accepted hosts of a request; all where None.
+        hosts: Accepted hosts of a request; None accepts all.
         secret: Whether everything is below a secret path.
 
     Raises:
@@ -213,7 +209,7 @@ class LocalServer(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - as above
         """Log an error, unless the client closed its connection."""
         if not isinstance(sys.exception(), OSError):
-            _log.warning("preview_request_failed", exc_info=True)
+            _log.warning("page_request_failed", exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
