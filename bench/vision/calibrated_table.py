@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from calibration.camera.calibration_output import CalibrationResult
-from calibration.camera.practice_videos_and_live_pictures import layout_position
+from calibration.camera.output import CalibrationResult
+from calibration.camera.rehearsal import layout_position
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,

@@ -31,19 +31,14 @@ from msgspec.structs import replace
 
 from bench.vision.calibrated_table import FEW, SIZE, calibrated, reader, table
 from bench.vision.calibration_decks import measure_deck, measure_window
-from calibration.camera.calibration_output import write_result
-from calibration.camera.comparison_with_reference_image import FindingKind
+from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.image_measures import mean_image
+from calibration.camera.markers import Marker, find_markers
+from calibration.camera.output import write_result
+from calibration.camera.plane import Plane, max_distance, projection_of, rectangle_corners
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.printed_markers import Marker, find_markers
-from calibration.camera.shoe_start_check import CheckResult, check_profile
+from calibration.camera.reference_comparison import FindingKind
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
-from calibration.camera.table_plane_and_places import (
-    Plane,
-    max_distance,
-    projection_of,
-    rectangle_corners,
-)
 from drivers.camera.profile.profile_file import load_profile
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game import DEALING_ORDER, Card

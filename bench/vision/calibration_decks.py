@@ -19,7 +19,7 @@ from calibration.camera.deck_comparison import (
     is_other_deck,
     print_of,
 )
-from calibration.camera.reading_settings_from_shown_cards import ShownCard, fit_window
+from calibration.camera.shown_cards import ShownCard, fit_window
 from calibration.camera.simulated_table import SimulatedTable
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.recognition.corner_index_reader import Recogniser

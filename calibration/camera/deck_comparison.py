@@ -18,8 +18,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.comparison_with_reference_image import Finding, FindingKind
 from calibration.camera.frame_source import encode_png
+from calibration.camera.reference_comparison import Finding, FindingKind
 from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX
 from drivers.camera.recognition.table_projection import Floats
 from drivers.camera.sources.frame_capture_and_checks import Image, read_image

@@ -6,8 +6,9 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
+from calibration.camera.layout import Box, layout_named
+from calibration.camera.plane import Plane
 from calibration.camera.printed_boxes import propose_boxes
-from calibration.camera.reading_settings_from_shown_cards import card_with_symbol
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -17,8 +18,8 @@ from calibration.camera.scripted_dialogue import (
     ThroatStep,
     missing_ranks,
 )
-from calibration.camera.table_plane_and_places import Box, Plane, layout_named
-from calibration.camera.wizard_web_page import CardPrompt, WizardState
+from calibration.camera.shown_cards import card_with_symbol
+from calibration.camera.wizard_page import CardPrompt, WizardState
 from calibration.terminal import Terminal
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_capture_and_checks import Image

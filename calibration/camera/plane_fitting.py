@@ -15,8 +15,8 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.printed_markers import Marker
-from calibration.camera.table_plane_and_places import (
+from calibration.camera.markers import Marker
+from calibration.camera.plane import (
     Plane,
     matrix_rows,
     max_distance,

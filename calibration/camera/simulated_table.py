@@ -27,8 +27,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.camera.printed_markers import DICTIONARY
-from calibration.camera.table_plane_and_places import rectangle_corners
+from calibration.camera.markers import DICTIONARY
+from calibration.camera.plane import rectangle_corners
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.animated_round import (
     FACE,

@@ -10,19 +10,22 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from calibration.camera.calibration_output import CalibrationResult, draft_profile
-from calibration.camera.camera_control_locks import ControlLock
-from calibration.camera.comparison_with_reference_image import brightness_gain
+from calibration.camera.control_locks import ControlLock
 from calibration.camera.image_measures import (
     mean_brightness,
     mean_image,
     measure_flicker,
     measure_sharpness,
 )
+from calibration.camera.layout import index_pixels, pixel_budgets, places_of, watched_places
+from calibration.camera.markers import Marker, find_markers
+from calibration.camera.output import CalibrationResult, draft_profile
 from calibration.camera.person_dialogue import PromptDialogue
+from calibration.camera.plane import Plane, projection_of
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.printed_markers import Marker, find_markers
-from calibration.camera.reading_settings_from_shown_cards import (
+from calibration.camera.reference_comparison import brightness_gain
+from calibration.camera.scripted_dialogue import CardStep, ScriptedDialogue, missing_ranks
+from calibration.camera.shown_cards import (
     ShownCard,
     ShownReading,
     choose_threshold,
@@ -31,15 +34,6 @@ from calibration.camera.reading_settings_from_shown_cards import (
     good_index_pixels,
     min_index_pixels,
     read_shown_card,
-)
-from calibration.camera.scripted_dialogue import CardStep, ScriptedDialogue, missing_ranks
-from calibration.camera.table_plane_and_places import (
-    Plane,
-    index_pixels,
-    pixel_budgets,
-    places_of,
-    projection_of,
-    watched_places,
 )
 from drivers.camera.profile.camera_profile import Camera, IndexWindow, Place, Profile, Throat
 from drivers.camera.profile.profile_file import write_profile

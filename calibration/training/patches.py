@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct, structs
 from numpy.typing import NDArray
 
-from calibration.labelled_photo_reading import index_window
+from calibration.photo_labels import index_window
 from calibration.training.chance import Chance
 from calibration.training.covers import Cover, with_covers
 from calibration.training.faces import (

@@ -178,7 +178,7 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
         write_profile,
     )
     from calibration.deck_scanning import scan_deck
-    from calibration.serial_ports_and_speed_search import toml_table
+    from calibration.serial import toml_table
     from drivers import create_driver, redact_url
 
     driver, is_capture = scan.driver, scan.is_capture

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.printed_markers import DICTIONARY
+from calibration.camera.markers import DICTIONARY
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.animated_round import (
     FACE,

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
+from calibration.camera.layout import layout_named
+from calibration.camera.plane import projection_of
 from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.table_plane_and_places import layout_named, projection_of
-from calibration.camera.wizard_web_page import WizardState, serve_page
+from calibration.camera.wizard_page import WizardState, serve_page
 from drivers.camera.sources.frame_capture_and_checks import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 

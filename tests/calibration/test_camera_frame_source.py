@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.camera_control_locks import lock_device, port_text
+from calibration.camera.control_locks import lock_device, port_text
 from calibration.camera.frame_source import LiveFrames, open_frames, take_frames
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources.frame_capture_and_checks import Image, Source

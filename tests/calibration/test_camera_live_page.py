@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from calibration.camera.layout import layout_named
 from calibration.camera.person_dialogue import PromptDialogue
+from calibration.camera.plane import projection_of
 from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.scripted_dialogue import ThroatStep
-from calibration.camera.table_plane_and_places import layout_named, projection_of
-from calibration.camera.wizard_web_page import Command, WizardState, serve_page
+from calibration.camera.wizard_page import Command, WizardState, serve_page
 from calibration.terminal import Terminal
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.web import LocalServer

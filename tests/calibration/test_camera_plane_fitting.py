@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_output import list_faults
+from calibration.camera.markers import find_markers
+from calibration.camera.output import list_faults
+from calibration.camera.plane import projection_of
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.printed_markers import find_markers
-from calibration.camera.table_plane_and_places import projection_of
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from tests.calibration.shared_calibration import result, shelf

@@ -11,14 +11,9 @@ import cv2
 import numpy as np
 import pytest
 
+from calibration.camera.layout import LAYOUTS, NO_SHIFT, Box, layout_named
+from calibration.camera.plane import Plane
 from calibration.camera.printed_boxes import BoxProposal, propose_boxes
-from calibration.camera.table_plane_and_places import (
-    LAYOUTS,
-    NO_SHIFT,
-    Box,
-    Plane,
-    layout_named,
-)
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.recognition.table_projection import Floats

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from calibration.camera import reading_settings_from_shown_cards as shown_cards
-from calibration.camera.calibration_output import write_together
+from calibration.camera import shown_cards
 from calibration.camera.deck_comparison import BACK_NAME, card_files, load_cards
-from calibration.camera.reading_settings_from_shown_cards import (
+from calibration.camera.output import write_together
+from calibration.camera.shown_cards import (
     ShownCard,
     choose_threshold,
     fit_window,

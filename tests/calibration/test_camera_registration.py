@@ -11,14 +11,14 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.comparison_with_reference_image import FindingKind
+from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.image_measures import mean_image
-from calibration.camera.image_registration import (
+from calibration.camera.reference_comparison import FindingKind
+from calibration.camera.registration import (
     TableShift,
     find_table_shift,
     max_recognised_shift_mm,
 )
-from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.profile.profile_file import load_profile

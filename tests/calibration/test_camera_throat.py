@@ -10,11 +10,13 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_output import list_faults, write_result
-from calibration.camera.comparison_with_reference_image import FindingKind
+from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.image_measures import mean_image
-from calibration.camera.image_registration import find_table_shift
+from calibration.camera.output import list_faults, write_result
+from calibration.camera.plane import rectangle_corners
+from calibration.camera.reference_comparison import FindingKind
+from calibration.camera.registration import find_table_shift
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -23,9 +25,7 @@ from calibration.camera.scripted_dialogue import (
     Script,
     ScriptedDialogue,
 )
-from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
-from calibration.camera.table_plane_and_places import rectangle_corners
 from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.profile.profile_file import load_profile

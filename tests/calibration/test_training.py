@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.labelled_photo_reading import index_window, index_windows
+from calibration.photo_labels import index_window, index_windows
 from calibration.training import deck_packages
 from calibration.training.covers import with_covers
 from calibration.training.faces import Face

@@ -22,7 +22,7 @@ from calibration.camera.image_measures import (
     measure_flicker,
     measure_sharpness,
 )
-from calibration.camera.image_registration import find_table_shift
+from calibration.camera.registration import find_table_shift
 from drivers.camera.preview import FEED_JPEG_OPTIONS, PlaceOverlay, PreviewServer
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources import mjpeg_stream

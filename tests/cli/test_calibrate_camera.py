@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera import html_report
-from calibration.camera.printed_markers import find_markers
+from calibration.camera import report
+from calibration.camera.markers import find_markers
 from drivers.camera.profile.profile_file import load_profile
 from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.cli import main
@@ -82,7 +82,7 @@ def test_a_report_that_cannot_be_written_costs_neither_profile_nor_findings(
     def full(*_: object) -> str:
         raise UserError("report.html: cannot be written")
 
-    monkeypatch.setattr(html_report, "render_report", full)
+    monkeypatch.setattr(report, "render_report", full)
     recording, script = profile.parent / "recording", profile.parent / "answers.toml"
     done = calling("camera", "--source", f"folder:{recording}", "--mode", f"1280x720@{FPS}",
                    "--script", script, "--out", tmp_path / "p.toml")  # fmt: skip

@@ -15,11 +15,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from calibration.camera.table_plane_and_places import (
-    MORE_PIXELS_ADVICE,
-    PixelBudget,
-    index_pixels,
-)
+from calibration.camera.layout import MORE_PIXELS_ADVICE, PixelBudget, index_pixels
 from drivers.camera.profile.camera_profile import CardSize, IndexWindow, Place
 from drivers.camera.recognition.card_outline_search import CardBounds, find_card
 from drivers.camera.recognition.confidence_and_blur import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from calibration.labelled_photo_reading import Label, read_label, read_labels
+from calibration.photo_labels import Label, read_label, read_labels
 from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
 from drivers.camera.sources.frame_capture_and_checks import read_image
 from shoe_daemon.errors import UserError

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import cv2
 from msgspec import Struct
 
-from calibration.camera.comparison_with_reference_image import Finding, FindingKind
+from calibration.camera.reference_comparison import Finding, FindingKind
 from drivers import LineError, redact_url
 from drivers.camera.profile.camera_profile import Camera
 from drivers.camera.sources import v4l2

@@ -15,20 +15,21 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from calibration.camera.camera_control_locks import ControlLock
-from calibration.camera.comparison_with_reference_image import flicker_finding
+from calibration.camera.control_locks import ControlLock
 from calibration.camera.deck_comparison import BACK_NAME, card_files
 from calibration.camera.frame_source import encode_png
 from calibration.camera.image_measures import Flicker
-from calibration.camera.printed_markers import Marker
-from calibration.camera.reading_settings_from_shown_cards import (
+from calibration.camera.layout import PixelBudget
+from calibration.camera.markers import Marker
+from calibration.camera.plane import Plane
+from calibration.camera.reference_comparison import flicker_finding
+from calibration.camera.shown_cards import (
     ShownCard,
     ShownReading,
     Threshold,
     WindowFit,
     best_proven_point,
 )
-from calibration.camera.table_plane_and_places import PixelBudget, Plane
 from drivers.camera.profile import camera_profile as kept
 from drivers.camera.profile.camera_profile import IndexWindow
 from drivers.camera.profile.profile_file import load_profile, profile_text

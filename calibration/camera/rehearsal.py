@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from calibration.camera.calibration_output import check_writable, write_together
+from calibration.camera.output import check_writable, write_together
+from calibration.camera.plane import rectangle_corners
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, marker_corners
-from calibration.camera.table_plane_and_places import rectangle_corners
 from calibration.terminal import Terminal
 from drivers.simulators.camera.live_picture_sender import open_sender
 from drivers.simulators.camera.scene_settings import Station

@@ -13,15 +13,15 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.calibration_output import CalibrationResult, list_faults, write_together
-from calibration.camera.reading_settings_from_shown_cards import (
+from calibration.camera.output import CalibrationResult, list_faults, write_together
+from calibration.camera.plane import projection_of
+from calibration.camera.shown_cards import (
     ShownReading,
     card_with_symbol,
     draw_outline,
     good_index_pixels,
     risk_curve,
 )
-from calibration.camera.table_plane_and_places import projection_of
 from drivers.camera.recognition.confidence_and_blur import CurvePoint
 from drivers.camera.recognition.corner_index_reader import window_quads
 from drivers.camera.recognition.table_projection import Floats

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from calibration.camera.image_measures import Flicker, mean_brightness, measure_sharpness
-from calibration.camera.image_registration import TableShift, is_mirrored, max_recognised_shift_mm
+from calibration.camera.registration import TableShift, is_mirrored, max_recognised_shift_mm
 from drivers.camera.profile.camera_profile import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from drivers.camera.sources.frame_capture_and_checks import Image

@@ -9,7 +9,7 @@ from typing import Final
 import cv2
 import numpy as np
 
-from calibration.camera.printed_markers import DICTIONARY
+from calibration.camera.markers import DICTIONARY
 from shoe_daemon.errors import UserError, one_line
 
 _PAPER_SIZES_MM: Final = {"a4": (210.0, 297.0), "letter": (215.9, 279.4)}

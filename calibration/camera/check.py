@@ -11,13 +11,6 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from calibration.camera.calibration_output import card_folder
-from calibration.camera.comparison_with_reference_image import (
-    Finding,
-    FindingKind,
-    brightness_gain,
-    compare_with_profile,
-)
 from calibration.camera.deck_comparison import (
     Certainty,
     FaceUpCard,
@@ -26,9 +19,16 @@ from calibration.camera.deck_comparison import (
     load_cards,
 )
 from calibration.camera.image_measures import Flicker, mean_image, measure_flicker
-from calibration.camera.image_registration import find_table_shift
-from calibration.camera.reading_settings_from_shown_cards import find_card_on
-from calibration.camera.table_plane_and_places import watched_places
+from calibration.camera.layout import watched_places
+from calibration.camera.output import card_folder
+from calibration.camera.reference_comparison import (
+    Finding,
+    FindingKind,
+    brightness_gain,
+    compare_with_profile,
+)
+from calibration.camera.registration import find_table_shift
+from calibration.camera.shown_cards import find_card_on
 from drivers.camera.profile.camera_profile import Place, Profile
 from drivers.camera.recognition.confidence_and_blur import crop_card
 from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back

@@ -21,14 +21,9 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from calibration.camera.image_measures import mean_brightness, measure_sharpness
-from calibration.camera.printed_markers import find_markers
-from calibration.camera.table_plane_and_places import (
-    NO_SHIFT,
-    Box,
-    LayoutOverlay,
-    LayoutShift,
-    Plane,
-)
+from calibration.camera.layout import NO_SHIFT, Box, LayoutOverlay, LayoutShift
+from calibration.camera.markers import find_markers
+from calibration.camera.plane import Plane
 from drivers.camera.profile.camera_profile import Point
 from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.camera.web import LocalServer, Reply, page_routes
