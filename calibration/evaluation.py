@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from calibration.photo_labels import Label, read_label, read_labels
-from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.sources.frame_capture_and_checks import read_image
+from drivers.camera.image import read_image
+from drivers.camera.recognition.recogniser import CardReading, Recogniser
 from shoe_daemon.errors import UserError
 
 OnReading = Callable[[Label, CardReading | None], None]

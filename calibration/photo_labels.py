@@ -21,9 +21,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.confidence_and_blur import count_visible_ends
-from drivers.camera.recognition.corner_index_reader import CardReading, Quad, Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.recognition.confidence import count_visible_ends
+from drivers.camera.recognition.recogniser import CardReading, Quad, Recogniser
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 

@@ -17,11 +17,11 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.camera_as_line import make_station
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.line import make_station
 from drivers.camera.options import CameraOptions
 from drivers.camera.preview import PlaceOverlay, PreviewedStation, PreviewServer, draw_places
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
+from drivers.camera.profile.file import load_profile
 from drivers.simulators.camera.scene_renderer import Scene
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
 from drivers.simulators.camera.simulation_files import write_simulated_profile

@@ -19,9 +19,9 @@ from calibration.camera.scripted_dialogue import (
 )
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
 from calibration.camera.wizard import CalibrationRequest, calibrate
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Camera
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 

@@ -39,7 +39,7 @@ from calibration.camera.plane import Plane, max_distance, projection_of, rectang
 from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
 from calibration.camera.reference_comparison import FindingKind
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
-from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.profile.file import load_profile
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.game import DEALING_ORDER, Card
 

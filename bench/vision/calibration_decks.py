@@ -21,9 +21,9 @@ from calibration.camera.deck_comparison import (
 )
 from calibration.camera.shown_cards import ShownCard, fit_window
 from calibration.camera.simulated_table import SimulatedTable
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game import DECK, RANKS, SUITS, Card
 

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from calibration.training.parallel import together
 from calibration.training.photo import trail_kernel
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import Quad, Recogniser
 from drivers.simulators.card_artwork import ASPECT, Style, face, outline, styles
 from shoe_daemon.game import DECK, Card
 

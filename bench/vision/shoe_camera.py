@@ -7,15 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from drivers import LineError
-from drivers.camera.camera_as_line import CameraLine, start_line
-from drivers.camera.camera_driver import CameraDriver
-from drivers.camera.sources.frame_capture_and_checks import (
-    CapturePace,
-    CaptureThread,
-    FrameCheck,
-    Image,
-    Source,
-)
+from drivers.camera.driver import CameraDriver
+from drivers.camera.image import Image
+from drivers.camera.line import CameraLine, start_line
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
 from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import Station
 from drivers.simulators.simulated_shoe import DealtRound

@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.corner_index_reader import Quad
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.recognition.recogniser import Quad
 
 __all__ = [
     "EMBLEMS",

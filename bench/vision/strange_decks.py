@@ -29,9 +29,9 @@ from bench.vision.strange_cards import (
     overlap,
 )
 from calibration.training.parallel import together
-from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.recognition.card_reader import Sighting, SightingKind
+from drivers.camera.recognition.recogniser import CardReading, Recogniser
 from drivers.camera.stations.slot_tracker import SlotChange, SlotTracker
 from shoe_daemon.game import DECK, RANKS, SUITS, Card
 

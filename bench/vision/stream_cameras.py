@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from drivers.simulators.camera.live_picture_sender import HttpSender
 from shoe_daemon.errors import UserError
 from tests.fakes.rtsp_camera import RtspCamera, StreamState

@@ -30,10 +30,10 @@ import numpy as np
 from bench.harness import percentile
 from bench.vision.stream_cameras import CAMERAS, FPS, HEIGHT, WIDTH, Server, age
 from drivers import LineError
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import CapturePace, CaptureThread, FrameCheck
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import parse_address
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.source_address_and_open_failures import parse_address
 from shoe_daemon.errors import UserError
 
 PATIENCE: Final = 30.0

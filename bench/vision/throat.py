@@ -26,13 +26,14 @@ from msgspec import Struct
 from bench.vision.throat_acts import PASSAGES, Act, Acts, Stage, stage_settings
 from bench.vision.throat_disturbances import DISTURBANCES
 from drivers import LineError
-from drivers.camera.camera_as_line import load_recogniser, make_station
-from drivers.camera.line_messages import Say, Statement, Station
+from drivers.camera.image import VideoFrame
+from drivers.camera.line import load_recogniser, make_station
+from drivers.camera.messages import Say, Statement, Station
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.find_and_read_card import CardRecogniser
-from drivers.camera.sources.frame_capture_and_checks import FrameCheck, VideoFrame
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.sources.capture import FrameCheck
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.simulation_files import write_simulated_profile
 

@@ -29,11 +29,11 @@ from calibration.camera.reference_comparison import (
 )
 from calibration.camera.registration import find_table_shift
 from calibration.camera.shown_cards import find_card_on
-from drivers.camera.profile.camera_profile import Place, Profile
-from drivers.camera.recognition.confidence_and_blur import crop_card
-from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
+from drivers.camera.image import Image, read_image
+from drivers.camera.profile.sections import Place, Profile
+from drivers.camera.recognition.blur import crop_card
+from drivers.camera.recognition.card_reader import CardRecogniser, is_back
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image, read_image
 from shoe_daemon.errors import UserError
 
 _MAX_STILL_DIFFERENCE: Final = 24.0

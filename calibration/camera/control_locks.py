@@ -16,9 +16,9 @@ from msgspec import Struct
 
 from calibration.camera.reference_comparison import Finding, FindingKind
 from drivers import LineError, redact_url
-from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.profile.sections import Camera
 from drivers.camera.sources import v4l2
-from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
+from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.v4l2 import configure_opencv
 from shoe_daemon.errors import UserError
 from shoe_daemon.toml_validation import convert_toml

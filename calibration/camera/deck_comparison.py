@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from calibration.camera.frame_source import encode_png
 from calibration.camera.reference_comparison import Finding, FindingKind
-from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX
+from drivers.camera.image import Image, read_image
+from drivers.camera.recognition.blur import CARD_WIDTH_PX
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image, read_image
 from shoe_daemon.game import RANKS
 
 BACK_NAME: Final = "back"

@@ -18,11 +18,12 @@ import cv2
 import numpy as np
 
 from drivers import EndOfCaptureError, LineError
+from drivers.camera.image import Image
 from drivers.camera.options import LOOPBACK_NAMES
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image, Source
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import Address
+from drivers.camera.sources.capture import Source
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.source_address_and_open_failures import Address
 from shoe_daemon.errors import UserError
 
 _FRAME_TIMEOUT_S: Final = 12.0

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from calibration.camera.plane import Plane, projection_of, rectangle_corners
-from drivers.camera.profile.camera_profile import (
+from drivers.camera.profile.sections import (
     CardSize,
     IndexWindow,
     Place,
@@ -18,7 +18,7 @@ from drivers.camera.profile.camera_profile import (
     Polygon,
     Throat,
 )
-from drivers.camera.recognition.corner_index_reader import window_quads
+from drivers.camera.recognition.recogniser import window_quads
 from drivers.camera.recognition.table_projection import Floats
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Slot

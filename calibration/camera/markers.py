@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.image import Image
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 DICTIONARY: Final = cv2.aruco.DICT_4X4_50
 

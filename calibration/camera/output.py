@@ -30,11 +30,11 @@ from calibration.camera.shown_cards import (
     WindowFit,
     best_proven_point,
 )
-from drivers.camera.profile import camera_profile as kept
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.profile.profile_file import load_profile, profile_text
+from drivers.camera.image import Image
+from drivers.camera.profile import sections as kept
+from drivers.camera.profile.file import load_profile, profile_text
+from drivers.camera.profile.sections import IndexWindow
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.toml_validation import toml_value
 

@@ -21,8 +21,8 @@ from calibration.camera.scripted_dialogue import (
 from calibration.camera.shown_cards import card_with_symbol
 from calibration.camera.wizard_page import CardPrompt, WizardState
 from calibration.terminal import Terminal
-from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Point
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 

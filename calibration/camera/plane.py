@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from drivers.camera.profile.camera_profile import Camera, Lens, Profile, Row, Table
+from drivers.camera.profile.sections import Camera, Lens, Profile, Row, Table
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 
 

@@ -24,7 +24,7 @@ from calibration.camera.plane import (
     projection_of,
     rectangle_corners,
 )
-from drivers.camera.profile.camera_profile import Lens, Point
+from drivers.camera.profile.sections import Lens, Point
 from drivers.camera.recognition.table_projection import Floats, TableProjection
 from shoe_daemon.errors import UserError
 

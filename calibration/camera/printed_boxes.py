@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from calibration.camera.layout import Box, LayoutShift
 from calibration.camera.plane import Plane, projection_of
+from drivers.camera.image import Image
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 _RASTER_PX: Final = 1500
 _MM_PER_PX: Final = 1.25

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from calibration.camera.image_measures import Flicker, mean_brightness, measure_sharpness
 from calibration.camera.registration import TableShift, is_mirrored, max_recognised_shift_mm
-from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
+from drivers.camera.stations.reference_check import MIN_COLOUR, measure_colour
 
 _MIN_BRIGHTNESS: Final = 8.0
 """Brightness, of 255, below which a frame is black."""

@@ -11,9 +11,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import Profile
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Profile
 from drivers.camera.recognition.table_projection import Floats, TableProjection, transform_points
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 Grey = NDArray[np.uint8]
 

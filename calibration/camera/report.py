@@ -22,10 +22,10 @@ from calibration.camera.shown_cards import (
     good_index_pixels,
     risk_curve,
 )
-from drivers.camera.recognition.confidence_and_blur import CurvePoint
-from drivers.camera.recognition.corner_index_reader import window_quads
+from drivers.camera.image import Image
+from drivers.camera.recognition.confidence import CurvePoint
+from drivers.camera.recognition.recogniser import window_quads
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 _TEMPLATE_FILE: Final = Path(__file__).parent / "static" / "report.html"
 _MAX_IMAGE_WIDTH_PX: Final = 1100

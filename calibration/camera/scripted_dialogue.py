@@ -36,8 +36,8 @@ from msgspec import Meta, Struct
 
 from calibration.camera.layout import Box, layout_named, leaves_along_x
 from calibration.camera.plane import Plane
-from drivers.camera.profile.camera_profile import Point, Polygon
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Point, Polygon
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, read_toml
 

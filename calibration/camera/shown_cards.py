@@ -16,25 +16,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from calibration.camera.layout import MORE_PIXELS_ADVICE, PixelBudget, index_pixels
-from drivers.camera.profile.camera_profile import CardSize, IndexWindow, Place
-from drivers.camera.recognition.card_outline_search import CardBounds, find_card
-from drivers.camera.recognition.confidence_and_blur import (
-    CURVE_FILE,
-    CurvePoint,
-    combine_ends,
-    crop_card,
-    load_curve,
-    measure_blur,
-)
-from drivers.camera.recognition.corner_index_reader import (
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import CardSize, IndexWindow, Place
+from drivers.camera.recognition.blur import crop_card, measure_blur
+from drivers.camera.recognition.card_reader import CardRecogniser
+from drivers.camera.recognition.confidence import CURVE_FILE, CurvePoint, combine_ends, load_curve
+from drivers.camera.recognition.outline_search import CardBounds, find_card
+from drivers.camera.recognition.recogniser import (
     WEIGHTS_FILE,
     WEIGHTS_INFO,
     CardReading,
     Recogniser,
 )
-from drivers.camera.recognition.find_and_read_card import CardRecogniser
 from drivers.camera.recognition.table_projection import Floats, TableProjection, place_patch
-from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import RANKS, SUITS, Card
 
 _SUIT_SYMBOLS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}

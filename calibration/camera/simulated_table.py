@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from calibration.camera.markers import DICTIONARY
 from calibration.camera.plane import rectangle_corners
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,

@@ -35,14 +35,14 @@ from calibration.camera.shown_cards import (
     min_index_pixels,
     read_shown_card,
 )
-from drivers.camera.profile.camera_profile import Camera, IndexWindow, Place, Profile, Throat
-from drivers.camera.profile.profile_file import write_profile
-from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX, crop_card
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
+from drivers.camera.image import Image
+from drivers.camera.profile.file import write_profile
+from drivers.camera.profile.sections import Camera, IndexWindow, Place, Profile, Throat
+from drivers.camera.recognition.blur import CARD_WIDTH_PX, crop_card
+from drivers.camera.recognition.card_reader import CardRecogniser, is_back
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
+from drivers.camera.stations.reference_check import MIN_COLOUR, measure_colour
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 
@@ -254,7 +254,7 @@ class _Wizard(NamedTuple):
         result.back = crop_card(image, quad, width=160)
 
     def _load_recogniser(self, result: CalibrationResult) -> CardRecogniser:
-        from drivers.camera.camera_as_line import load_recogniser
+        from drivers.camera.line import load_recogniser
 
         profile, reader = draft_profile(result), self.wanted.reader
         return load_recogniser(profile, None) if reader is None else reader(profile)

@@ -24,8 +24,8 @@ from calibration.camera.image_measures import mean_brightness, measure_sharpness
 from calibration.camera.layout import NO_SHIFT, Box, LayoutOverlay, LayoutShift
 from calibration.camera.markers import find_markers
 from calibration.camera.plane import Plane
-from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Point
 from drivers.camera.web import LocalServer, Reply, page_routes
 
 _MAX_LINES: Final = 14

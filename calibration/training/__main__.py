@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from calibration.training.faces import Source
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE
 from shoe_daemon.errors import UserError
 
 _SEEDS: Final = (2, 0, 1)

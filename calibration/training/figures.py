@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.training.rendered_test import LIMITS, Limits, Results
-from drivers.camera.recognition.confidence_and_blur import CurvePoint
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, WEIGHTS_INFO, checksum
+from drivers.camera.recognition.confidence import CurvePoint
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE, WEIGHTS_INFO, checksum
 
 _THRESHOLDS: Final = (
     0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.88, 0.9, 0.94, 0.95, 0.96, 0.97, 0.975, 0.98, 0.985, 0.99,

@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from torch import nn
 
 from calibration.training.patches import NO_INDEX
-from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
+from drivers.camera.recognition.recogniser import PATCH_SIZE_PX
 from shoe_daemon.game import SUITS
 
 RANK_OUTPUTS: Final = NO_INDEX + 1

@@ -30,15 +30,15 @@ from calibration.training.faces import (
 )
 from calibration.training.parallel import together
 from calibration.training.photo import Photo, chosen, enlarged, photograph, sharpness_limit
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.corner_index_reader import (
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import (
     PATCH_SIZE_PX,
     Quad,
     crop_window,
     normalise_patch,
     window_quads,
 )
-from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.card_artwork.card_drawing import Place
 from shoe_daemon.game import RANKS, SUITS
 

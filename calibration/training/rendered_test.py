@@ -22,8 +22,8 @@ from calibration.training.chance import Chance
 from calibration.training.faces import Source, draw_face
 from calibration.training.parallel import together
 from calibration.training.photo import Conditions, chosen, photograph
-from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.recognition.recogniser import Quad, Recogniser
 from shoe_daemon.game import DECK, Card
 
 CARDS: Final = 30_000

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from calibration.training.network import RANK_OUTPUTS, export, network
 from calibration.training.patches import NO_INDEX, Lessons, load, restored
-from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
+from drivers.camera.recognition.recogniser import PATCH_SIZE_PX
 from shoe_daemon.errors import UserError
 
 _BATCH_SIZE: Final = 128

@@ -23,11 +23,11 @@ import numpy as np
 import structlog
 from msgspec import Struct
 
-from drivers.camera.line_messages import Say, Statement, Station
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.messages import Say, Statement, Station
 from drivers.camera.options import parse_listen_address
-from drivers.camera.profile.camera_profile import Place, Profile
+from drivers.camera.profile.sections import Place, Profile
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.camera.web import Feed, LocalServer, Reply, page_routes
 from shoe_daemon.game import Card, Slot
 

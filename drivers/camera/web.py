@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 import cv2
 import structlog
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host
 
 _POLL_INTERVAL_S: Final = 0.1

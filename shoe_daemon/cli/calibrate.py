@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from calibration.photo_labels import Label
     from calibration.serial import Finding, Port
     from drivers import Driver
-    from drivers.camera.recognition.corner_index_reader import CardReading
+    from drivers.camera.recognition.recogniser import CardReading
 
 _NAME_COLUMNS: Final = 24
 _DEL: Final = 0x7F
@@ -258,7 +258,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     """
     with camera_extra():
         from calibration.evaluation import evaluate as measured
-        from drivers.camera.recognition.corner_index_reader import Recogniser
+        from drivers.camera.recognition.recogniser import Recogniser
 
     recogniser = Recogniser(weights, threshold=threshold)
     on_reading = _print_error if errors else lambda _label, _reading: None

@@ -148,9 +148,9 @@ def _check(path: Path | None, source: str | None, at: float | None, *, as_json: 
     from calibration.camera.check import check_profile
     from calibration.camera.control_locks import camera_finding
     from calibration.camera.frame_source import take_frames
-    from drivers.camera.camera_as_line import load_recogniser
-    from drivers.camera.profile.profile_file import load_profile
-    from drivers.camera.sources.source_address_and_open_failures import parse_source
+    from drivers.camera.line import load_recogniser
+    from drivers.camera.profile.file import load_profile
+    from drivers.camera.sources.address import parse_source
 
     if path is None:
         raise UserError("--check: --profile is missing; expected the profile to compare with")
@@ -188,7 +188,7 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
     from calibration.camera.output import check_writable
     from calibration.camera.scripted_dialogue import load_script
     from calibration.camera.wizard import calibrate
-    from drivers.camera.sources.source_address_and_open_failures import parse_source
+    from drivers.camera.sources.address import parse_source
 
     for path in (out, report):
         check_writable(path)

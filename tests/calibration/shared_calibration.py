@@ -21,7 +21,7 @@ from calibration.camera.scripted_dialogue import (
     ScriptedDialogue,
 )
 from calibration.camera.wizard import CalibrationRequest, calibrate
-from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.profile.sections import Camera
 from shoe_daemon.game.coup import Slot
 from tests.calibration.simulated_scene import (
     SAMPLE,

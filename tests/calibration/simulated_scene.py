@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibration.camera.markers import DICTIONARY
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,

@@ -12,7 +12,7 @@ from calibration.camera.layout import layout_named
 from calibration.camera.plane import projection_of
 from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.wizard_page import WizardState, serve_page
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
 SIZE = (1280, 720)

@@ -23,7 +23,7 @@ from calibration.camera.plane_fitting import plane_from_points
 from calibration.camera.scripted_dialogue import ThroatStep
 from calibration.camera.wizard_page import Command, WizardState, serve_page
 from calibration.terminal import Terminal
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from drivers.camera.web import LocalServer
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

@@ -20,11 +20,11 @@ from calibration.camera.registration import (
     max_recognised_shift_mm,
 )
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.camera.scene_settings import Settings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

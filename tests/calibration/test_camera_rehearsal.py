@@ -27,9 +27,9 @@ from calibration.camera.rehearsal import (
 )
 from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
 from calibration.terminal import Terminal
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.source_address_and_open_failures import parse_source
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import parse_source
 from drivers.simulators.camera.scene_settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command

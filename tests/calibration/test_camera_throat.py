@@ -27,10 +27,10 @@ from calibration.camera.scripted_dialogue import (
 )
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
 from calibration.camera.wizard import CalibrationRequest, calibrate
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Camera
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,

@@ -41,11 +41,11 @@ from calibration.camera.shown_cards import (
     choose_threshold,
 )
 from calibration.camera.wizard import calibrate
+from drivers.camera.image import Image
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import CardSize, Throat
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import CardSize, Throat
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.simulators.camera.scene_settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config_sections import ReaderSettings

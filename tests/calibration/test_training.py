@@ -20,8 +20,8 @@ from calibration.training.photo import Conditions, Photo, enlarged, photograph
 from calibration.training.rendered_test import CHOICE, FIELDS, LIMITS, TEST, Results, within
 from calibration.training.strokes import LETTERS, stroke_figure
 from calibration.training.suits import plain_pip
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.corner_index_reader import window_quads
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import window_quads
 from drivers.simulators.card_artwork import face, outline, style
 from drivers.simulators.card_artwork.card_drawing import index_places
 from drivers.simulators.card_artwork.deck_style import ASPECT, Layout

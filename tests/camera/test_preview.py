@@ -19,11 +19,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from drivers.camera import preview as views
-from drivers.camera.line_messages import Say, Statement
+from drivers.camera.image import VideoFrame
+from drivers.camera.messages import Say, Statement
 from drivers.camera.options import parse_listen_address
 from drivers.camera.preview import PlaceOverlay, PreviewedStation, PreviewServer, draw_places
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import VideoFrame
+from drivers.camera.profile.file import load_profile
 from drivers.simulators.camera.scene_settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

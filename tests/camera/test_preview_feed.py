@@ -23,11 +23,11 @@ from calibration.camera.image_measures import (
     measure_sharpness,
 )
 from calibration.camera.registration import find_table_shift
+from drivers.camera.image import Image
 from drivers.camera.preview import FEED_JPEG_OPTIONS, PlaceOverlay, PreviewServer
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.sources.source_address_and_open_failures import parse_address
+from drivers.camera.profile.file import load_profile
+from drivers.camera.sources import mjpeg
+from drivers.camera.sources.address import parse_address
 from drivers.camera.web import Feed
 from drivers.simulators.camera.live_picture_sender import RawSender
 from drivers.simulators.camera.scene_settings import Settings
@@ -189,8 +189,8 @@ class _Showing:
         self._thread.join(60)
 
 
-def _borrowed(view: PreviewServer) -> mjpeg_stream.MjpegStream:
-    found = mjpeg_stream.open_mjpeg(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
+def _borrowed(view: PreviewServer) -> mjpeg.MjpegStream:
+    found = mjpeg.open_mjpeg(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
     assert found is not None
     return found
 

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.profile.file import load_profile
 from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources.open_source import RawSource
 from drivers.simulators.camera.live_picture_sender import RawSender, Sender, open_sender, play_live

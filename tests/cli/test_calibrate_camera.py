@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 
 from calibration.camera import report
 from calibration.camera.markers import find_markers
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

@@ -2,7 +2,7 @@
 Sources of frames: devices, streams, files, folders, a simulator.
 
 A source is used by one thread, which may hang in it: reads can block for ever, or go on after
-an unplug as if nothing had happened. `frame_capture_and_checks` handles both.
+an unplug as if nothing had happened. `capture` handles both.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any, Final
 import numpy as np
 
 from drivers.camera import MAX_PIXELS
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image, Source, read_image
-from drivers.camera.sources.mjpeg_stream import open_mjpeg
-from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
+from drivers.camera.image import Image, read_image
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import Address, SourceKind
+from drivers.camera.sources.capture import Source
+from drivers.camera.sources.mjpeg import open_mjpeg
 from drivers.camera.sources.v4l2 import V4l2Device, configure_opencv
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import one_line

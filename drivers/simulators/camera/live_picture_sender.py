@@ -18,7 +18,7 @@ from typing import Final
 
 import cv2
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from drivers.camera.sources.open_source import RAW_HEADER, RAW_MAGIC, RAW_TIMEOUT_S
 from drivers.camera.web import Feed, LocalServer
 from drivers.simulators.camera.scene_renderer import Scene, Shot

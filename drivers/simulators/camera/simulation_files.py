@@ -12,8 +12,8 @@ import cv2
 import msgspec
 import numpy as np
 
-from drivers.camera.profile import camera_profile as kept
-from drivers.camera.profile.profile_file import write_profile
+from drivers.camera.profile import sections as kept
+from drivers.camera.profile.file import write_profile
 from drivers.simulators.camera.camera_projection import Camera, Floats
 from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
 from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station

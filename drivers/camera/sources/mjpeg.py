@@ -35,13 +35,14 @@ from urllib.request import (
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_capture_and_checks import Image, Source
-from drivers.camera.sources.source_address_and_open_failures import (
+from drivers.camera.image import Image
+from drivers.camera.sources.address import (
     Address,
     error_text,
     no_stream_text,
     status_text,
 )
+from drivers.camera.sources.capture import Source
 from drivers.transport import LineError
 
 _OPEN_TIMEOUT_S: Final = 4.0

@@ -12,9 +12,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.evidence_photos import Evidence
-from drivers.camera.profile.camera_profile import Point, Profile
-from drivers.camera.recognition.find_and_read_card import CardReader
+from drivers.camera.evidence import Evidence
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Point, Profile
+from drivers.camera.recognition.card_reader import CardReader
 from drivers.camera.recognition.outline_fitting import max_channel
 from drivers.camera.recognition.table_projection import (
     NO_SHIFT,
@@ -23,7 +24,6 @@ from drivers.camera.recognition.table_projection import (
     Raster,
     TableProjection,
 )
-from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.transport import LineError
 
 MAX_CAMERA_SHIFT_MM: Final = 15.0

@@ -10,19 +10,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import cv2
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from drivers.camera.image import Image, VideoFrame
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, describe_exception
-
-Image = NDArray[np.uint8]
-"""Rows, columns, blue-green-red."""
 
 _DARK_LEVEL: Final = 12
 _MAX_BRIGHT_SHARE: Final = 0.01
@@ -36,31 +32,6 @@ _MAX_BLIND_S: Final = 1.0
 
 _CHANNELS: Final = 3
 _DIMENSIONS: Final = 3
-
-
-def read_image(path: Path) -> Image | None:
-    """Return the picture in a file; None if it has none, or one of more than `MAX_PIXELS`."""
-    try:
-        # Reading anything but a regular file, such as a pipe, might never end.
-        image = cv2.imread(str(path), cv2.IMREAD_COLOR) if path.is_file() else None
-    except (OSError, cv2.error):  # the name is too long, or the picture too large
-        return None
-    return None if image is None else np.asarray(image, np.uint8)
-
-
-class VideoFrame(NamedTuple):
-    """
-    One frame of a source.
-
-    Attributes:
-        image: The pixels.
-        at: Time stamp of the source in seconds; only differences are meaningful.
-        number: Sequence number, counting dropped frames too.
-    """
-
-    image: Image
-    at: float
-    number: int
 
 
 class Source:

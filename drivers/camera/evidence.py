@@ -19,7 +19,7 @@ from typing import Final
 import cv2
 import structlog
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from shoe_daemon.evidence_folder import FILE_MODE, EvidenceFolder
 
 _QUEUE_SIZE: Final = 64

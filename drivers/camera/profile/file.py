@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from drivers.camera.profile.camera_profile import VERSION, Lens, Point, Profile, Row
+from drivers.camera.profile.sections import VERSION, Lens, Point, Profile, Row
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER
 from shoe_daemon.toml_validation import convert_toml, read_toml

@@ -22,7 +22,7 @@ from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations
 
 if TYPE_CHECKING:  # OpenCV is loaded only with a camera
-    from drivers.camera.sources.frame_capture_and_checks import VideoFrame
+    from drivers.camera.image import VideoFrame
 
 MAX_LINE_BYTES: Final = 4096
 """Longer lines are noise."""

@@ -11,17 +11,13 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.card_outline_search import CardBounds, find_card
-from drivers.camera.recognition.confidence_and_blur import (
-    CARD_WIDTH_PX,
-    Belief,
-    crop_card,
-    measure_blur,
-)
-from drivers.camera.recognition.corner_index_reader import window_quads
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.blur import CARD_WIDTH_PX, crop_card, measure_blur
+from drivers.camera.recognition.confidence import Belief
+from drivers.camera.recognition.outline_search import CardBounds, find_card
+from drivers.camera.recognition.recogniser import window_quads
 from drivers.camera.recognition.table_projection import NO_SHIFT, Floats, Patch, PixelShift
-from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.game import Card
 
 _MIN_PAPER_SHARE: Final = 0.45

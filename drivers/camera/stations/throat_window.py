@@ -1,22 +1,15 @@
-"""
-The watched window of the throat: its covered extents, the pose of the card in it, and its card.
-
-Both indexes of a card are read, each in its sharpest frames, and vote.
-"""
+"""The watched window of the throat: its covered extents, and the pose of the card in it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import Profile, Throat
-from drivers.camera.recognition.card_outline_search import difference_mask
-from drivers.camera.recognition.find_and_read_card import CardReader, Reading
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Profile, Throat
 from drivers.camera.recognition.outline_fitting import (
     FittedCard,
     PatchScene,
@@ -24,10 +17,9 @@ from drivers.camera.recognition.outline_fitting import (
     edge_image,
     fit_card,
 )
+from drivers.camera.recognition.outline_search import difference_mask
 from drivers.camera.recognition.table_projection import Floats, Patch, Raster, TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.camera.stations.throat_card_track import MIN_EXTENT_MM, Extent
-from shoe_daemon.game import Card
+from drivers.camera.stations.card_track import MIN_EXTENT_MM, Extent
 
 Floats32 = NDArray[np.float32]
 
@@ -229,84 +221,3 @@ def _card_axes(projection: TableProjection, throat: Throat, centre: Floats) -> F
     if projection.is_mirrored((float(centre[0]), float(centre[1]))):
         axes[1 if throat.turn else 0] *= -1
     return axes
-
-
-_MAX_FRAMES_READ: Final = 3
-"""Frames of either end that are read."""
-
-_MIN_VOTES: Final = 2
-"""Frames that have to show the same card."""
-
-
-class TrackFrame(NamedTuple):
-    """A frame of a track, and the extent of the card in it."""
-
-    frame: VideoFrame
-    extent: Extent
-
-
-class IndexVote(NamedTuple):
-    """Reading of one end in one frame: its blur as a share of the card's width, and the card."""
-
-    reading: Reading
-    blur: float
-    patch: Image
-
-
-EndVotes = tuple[list[IndexVote], list[IndexVote]]
-"""Votes of the leading and of the trailing end, each with the sharpest first."""
-
-
-class TwoIndexVote:
-    """Reads both ends of cards in the throat."""
-
-    def __init__(
-        self, window: ThroatWindow, projection: TableProjection, reader: CardReader
-    ) -> None:
-        self._window = window
-        self._projection = projection
-        self._reader = reader
-
-    def read(self, frames: Sequence[TrackFrame], gain: float) -> EndVotes:
-        """Read both ends in the frames of a track; `gain` is the light, of the empty throat's."""
-        return self._read(frames, gain, leading=True), self._read(frames, gain, leading=False)
-
-    def agreed_card(
-        self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()
-    ) -> Card | None:
-        """Return the card on which all frames together, and most alone, agree; else None."""
-        both = [*one, *other]
-        whole = self.combine(one, other)
-        if whole is None or whole.card is None:
-            return None
-        for_it = sum(each.reading.best is whole.card for each in both)
-        against = any(
-            each.reading.card is not None and each.reading.card is not whole.card for each in both
-        )
-        return None if against or for_it < max(_MIN_VOTES, len(both) * 2 / 3) else whole.card
-
-    def combine(self, one: Sequence[IndexVote], other: Sequence[IndexVote] = ()) -> Reading | None:
-        """Combine the readings of one end, or of both; None where there is none."""
-        readings = ([each.reading for each in votes] for votes in (one, other))
-        return self._reader.combine(*readings)
-
-    def _read(
-        self, frames: Sequence[TrackFrame], gain: float, *, leading: bool
-    ) -> list[IndexVote]:
-        found: list[tuple[float, Image, Floats, Image]] = []
-        for frame, extent in frames:
-            card = self._window.align_card(frame.image, extent, gain, leading=leading)
-            if card is None:
-                continue
-            quad, patch = card
-            # The lower end of a card leads.
-            window = self._reader.index_window(quad, 1 if leading else 0)
-            if self._window.contains(self._projection, window):
-                blur = self._reader.index_blur(frame.image, window)
-                if self._reader.is_sharp(blur):
-                    found.append((blur, frame.image, window, patch))
-        found.sort(key=itemgetter(0))
-        return [
-            IndexVote(self._reader.read_index(image, window), blur, patch)
-            for blur, image, window, patch in found[:_MAX_FRAMES_READ]
-        ]

@@ -7,18 +7,14 @@ from typing import Final
 
 import cv2
 
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import (
-    CapturePace,
-    CaptureThread,
-    FrameCheck,
-)
-from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
-from drivers.camera.sources.source_address_and_open_failures import (
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import (
     SourceKind,
     add_login,
     parse_source,
 )
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck
+from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
 
 _FROZEN_AFTER_S: Final = 15.0
 """A network camera may send no frames while nothing changes."""

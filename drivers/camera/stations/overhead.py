@@ -13,10 +13,11 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from drivers.camera.evidence_photos import Evidence
-from drivers.camera.line_messages import Say, Statement
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.find_and_read_card import (
+from drivers.camera.evidence import Evidence
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.messages import Say, Statement
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.card_reader import (
     CardReader,
     SearchArea,
     Sighting,
@@ -29,8 +30,7 @@ from drivers.camera.recognition.table_projection import (
     place_patch,
     places_raster,
 )
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.camera.stations.pose_and_light_check import CheckedStation
+from drivers.camera.stations.reference_check import CheckedStation
 from drivers.camera.stations.slot_tracker import ChangeDetector, SlotState, SlotTracker
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
 

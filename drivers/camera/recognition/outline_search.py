@@ -17,6 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.image import Image
 from drivers.camera.recognition.outline_fitting import (
     MAX_TILT_RAD,
     MIN_VISIBLE_SHARE,
@@ -31,7 +32,6 @@ from drivers.camera.recognition.outline_fitting import (
     sample_points,
 )
 from drivers.camera.recognition.table_projection import MAX_STRAY_MM, Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 _MIN_DIFFERENCE: Final = 26
 _MIN_SMOOTHED_DIFFERENCES: Final = (9, 15)

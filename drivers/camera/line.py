@@ -10,24 +10,18 @@ from typing import Final
 
 import cv2
 
-from drivers.camera.evidence_photos import Evidence
-from drivers.camera.line_messages import Say, Statement, Station, encode_statement
+from drivers.camera.evidence import Evidence
+from drivers.camera.image import Image, VideoFrame, read_image
+from drivers.camera.messages import Say, Statement, Station, encode_statement
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.recognition.find_and_read_card import CardReader, CardRecogniser
-from drivers.camera.sources.frame_capture_and_checks import (
-    CapturePace,
-    CaptureThread,
-    FrameCheck,
-    Image,
-    VideoFrame,
-    read_image,
-)
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.card_reader import CardReader, CardRecogniser
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.camera.sources.address import Address, SourceKind
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck
 from drivers.camera.sources.open_source import RAW_TIMEOUT_S, open_source
-from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
-from drivers.camera.stations.overhead_station import OverheadStation
-from drivers.camera.stations.throat_station import ThroatStation
+from drivers.camera.stations.overhead import OverheadStation
+from drivers.camera.stations.throat import ThroatStation
 from drivers.transport import READ_TIMEOUT_S, EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 

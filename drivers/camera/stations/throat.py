@@ -2,7 +2,7 @@
 The station at the shoe's throat: which card left the shoe.
 
 The frames of a card are kept until it has passed. Then both of its ends are read
-(`throat_window_and_index_vote`). A card that went back was not dealt.
+(`index_vote`). A card that went back was not dealt.
 """
 
 from __future__ import annotations
@@ -12,24 +12,20 @@ from typing import Final
 
 import numpy as np
 
-from drivers.camera.evidence_photos import Evidence
-from drivers.camera.line_messages import Say, Statement
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.recognition.find_and_read_card import CardReader
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.camera.stations.pose_and_light_check import CheckedStation, ThroatEdges
-from drivers.camera.stations.throat_card_track import (
+from drivers.camera.evidence import Evidence
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.messages import Say, Statement
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.card_reader import CardReader
+from drivers.camera.stations.card_track import (
     CardTrack,
     Extent,
     TrackOutcome,
     VisibilityMonitor,
 )
-from drivers.camera.stations.throat_window_and_index_vote import (
-    EndVotes,
-    ThroatWindow,
-    TrackFrame,
-    TwoIndexVote,
-)
+from drivers.camera.stations.index_vote import EndVotes, TrackFrame, TwoIndexVote
+from drivers.camera.stations.reference_check import CheckedStation, ThroatEdges
+from drivers.camera.stations.throat_window import ThroatWindow
 from drivers.transport import LineError
 
 _MAX_TRACK_FRAMES: Final = 14

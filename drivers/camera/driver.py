@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Final, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from drivers.camera.line_messages import CameraDecoder
+from drivers.camera.messages import CameraDecoder
 from drivers.camera.options import CameraOptions, parse_listen_address
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.source_address_and_open_failures import (
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Profile
+from drivers.camera.sources.address import (
     Address,
     add_login,
     parse_address,
@@ -100,7 +100,7 @@ class CameraDriver(Driver):
     def open_line(self, url: str) -> Transport:
         """Open the camera and start reading, as `Driver.open_line`."""
         self.check_url(url)
-        from drivers.camera.camera_as_line import open_camera  # noqa: PLC0415 - brings OpenCV with it
+        from drivers.camera.line import open_camera  # noqa: PLC0415 - brings OpenCV with it
 
         return open_camera(
             self._address(url), self.profile(), self.options, self.evidence, self._receivers

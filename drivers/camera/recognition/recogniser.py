@@ -23,8 +23,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.confidence_and_blur import (
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.confidence import (
     ANSWERS,
     MIN_WEIGHT,
     Belief,
@@ -35,7 +36,6 @@ from drivers.camera.recognition.confidence_and_blur import (
     pool_beliefs,
     sees_index,
 )
-from drivers.camera.sources.frame_capture_and_checks import Image
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 

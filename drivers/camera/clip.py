@@ -26,8 +26,8 @@ import cv2
 import numpy as np
 from msgspec import Struct
 
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
+from drivers.camera.image import Image
+from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.video import VideoFile
 from drivers.camera.video_ring import Picture
 from drivers.transport import LineError
