@@ -22,7 +22,7 @@ from calibration.camera.wizard import CalibrationRequest, calibrate
 from drivers.camera.image import Image
 from drivers.camera.profile.sections import Camera
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game import DEALING_ORDER, RANKS, Card, Slot
 
 __all__ = ["FEW", "SIZE", "THIRTEEN", "calibrated", "reader", "table"]

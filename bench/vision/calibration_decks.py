@@ -24,7 +24,7 @@ from calibration.camera.simulated_table import SimulatedTable
 from drivers.camera.image import Image
 from drivers.camera.profile.sections import IndexWindow
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game import DECK, RANKS, SUITS, Card
 
 _FALSE: Final = 2.0

@@ -11,8 +11,8 @@ from drivers.camera.driver import CameraDriver
 from drivers.camera.image import Image
 from drivers.camera.line import CameraLine, start_line
 from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
-from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
-from drivers.simulators.camera.scene_settings import Station
+from drivers.simulators.camera.scene import Scene, Shot, Truth
+from drivers.simulators.camera.settings import Station
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.table import to_microseconds
 

@@ -25,9 +25,9 @@ from bench.vision.shoe_camera import Film, FilmDriver
 from bench.vision.verdicts import Dealt
 from drivers import ReaderEnvironment
 from drivers.camera.options import CameraOptions
-from drivers.simulators.camera.scene_renderer import Scene, Truth
-from drivers.simulators.camera.scene_settings import Settings, Station
-from drivers.simulators.camera.simulation_files import PROFILE, write_simulated_profile
+from drivers.simulators.camera.files import PROFILE, write_simulated_profile
+from drivers.simulators.camera.scene import Scene, Truth
+from drivers.simulators.camera.settings import Settings, Station
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.config import Setup, set_up
 from shoe_daemon.config_sections import Config, ReaderSettings, TableSettings

@@ -39,7 +39,7 @@ from bench.harness import mosquitto
 from bench.vision.shoe_camera import BEGIN
 from bench.vision.shoe_table import play_shoe
 from bench.vision.verdicts import Verdict, judge
-from drivers.simulators.camera.scene_settings import (
+from drivers.simulators.camera.settings import (
     OVERHEAD_FAULTS,
     THROAT_FAULTS,
     Settings,

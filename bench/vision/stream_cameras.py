@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 
 from drivers.camera.image import Image
-from drivers.simulators.camera.live_picture_sender import HttpSender
+from drivers.simulators.camera.live import HttpSender
 from shoe_daemon.errors import UserError
 from tests.fakes.rtsp_camera import RtspCamera, StreamState
 

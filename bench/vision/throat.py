@@ -34,8 +34,8 @@ from drivers.camera.profile.file import load_profile
 from drivers.camera.profile.sections import Profile
 from drivers.camera.recognition.card_reader import CardRecogniser
 from drivers.camera.sources.capture import FrameCheck
-from drivers.simulators.camera.scene_settings import Settings
-from drivers.simulators.camera.simulation_files import write_simulated_profile
+from drivers.simulators.camera.files import write_simulated_profile
+from drivers.simulators.camera.settings import Settings
 
 TROUBLES: Final = PASSAGES | DISTURBANCES
 _BAD: Final = ("silent", "invented", "wrong")

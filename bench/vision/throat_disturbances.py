@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.vision.throat_acts import Act, Acts, Change
 from drivers.camera.image import Image
-from drivers.simulators.camera.light_and_sensor import Sensor
+from drivers.simulators.camera.sensor import Sensor
 from drivers.simulators.camera.table_layout import THROAT_WINDOW
 
 __all__ = ["DISTURBANCES"]

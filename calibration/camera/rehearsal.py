@@ -16,9 +16,9 @@ from calibration.camera.output import check_writable, write_together
 from calibration.camera.plane import rectangle_corners
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, marker_corners
 from calibration.terminal import Terminal
-from drivers.simulators.camera.live_picture_sender import open_sender
-from drivers.simulators.camera.scene_settings import Station
-from drivers.simulators.camera.simulation_files import check_whole
+from drivers.simulators.camera.files import check_whole
+from drivers.simulators.camera.live import open_sender
+from drivers.simulators.camera.settings import Station
 from drivers.simulators.camera.table_layout import CARD
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, RANKS

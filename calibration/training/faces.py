@@ -28,7 +28,7 @@ from drivers.simulators.card_artwork import (
 )
 from drivers.simulators.card_artwork.card_drawing import IndexMasks, Place
 from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
-from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
+from drivers.simulators.card_artwork.shapes import pip_mask, rank_mask
 from shoe_daemon.game import DECK, Card
 
 _ART, _OWN, _TRACED = 0.35, 0.4, 0.65

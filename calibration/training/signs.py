@@ -31,7 +31,7 @@ from drivers.simulators.card_artwork.drawing_tools import (
     line,
     points,
 )
-from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask
+from drivers.simulators.card_artwork.shapes import pip_mask
 
 _LIKELY: Final = (
     "V",

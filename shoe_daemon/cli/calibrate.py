@@ -324,7 +324,7 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
         from calibration.camera.rehearsal import play_live, record_video
         from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable
         from calibration.terminal import Terminal
-        from drivers.simulators.camera.scene_settings import Settings, Station
+        from drivers.simulators.camera.settings import Settings, Station
 
     table = SimulatedTable(Settings(seed=seed, fps=fps, station=Station(station)))
     head = f"shoe-daemon calibrate camera --station {station}"

@@ -18,7 +18,7 @@ from drivers.camera.image import Image
 from drivers.camera.profile.file import load_profile
 from drivers.camera.profile.sections import Profile
 from drivers.camera.recognition.table_projection import Floats
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game import Slot
 from tests.camera.profiles import simulated_profile
 from tests.volume import sample, volume

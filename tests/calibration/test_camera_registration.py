@@ -25,7 +25,7 @@ from drivers.camera.profile.file import load_profile
 from drivers.camera.profile.sections import Profile
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.camera.profiles import simulated_profile

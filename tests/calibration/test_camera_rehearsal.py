@@ -30,7 +30,7 @@ from calibration.terminal import Terminal
 from drivers.camera.profile.file import load_profile
 from drivers.camera.profile.sections import Camera
 from drivers.camera.sources.address import parse_source
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
 from shoe_daemon.cli.terminal_text_and_input import wrap_lines

@@ -46,7 +46,7 @@ from drivers.camera.options import CameraOptions
 from drivers.camera.profile.file import load_profile
 from drivers.camera.profile.sections import CardSize, Throat
 from drivers.camera.recognition.recogniser import Recogniser
-from drivers.simulators.camera.scene_settings import SceneFault
+from drivers.simulators.camera.settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config_sections import ReaderSettings
 from shoe_daemon.errors import UserError

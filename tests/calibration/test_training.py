@@ -25,7 +25,7 @@ from drivers.camera.recognition.recogniser import window_quads
 from drivers.simulators.card_artwork import face, outline, style
 from drivers.simulators.card_artwork.card_drawing import index_places
 from drivers.simulators.card_artwork.deck_style import ASPECT, Layout
-from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
+from drivers.simulators.card_artwork.shapes import pip_mask, rank_mask
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
 Quad = NDArray[np.float32]

@@ -25,7 +25,7 @@ from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameChec
 from drivers.driver import Frame, Transport
 from drivers.reader_thread import Reader
 from drivers.registry import create_driver
-from drivers.simulators.camera.live_picture_sender import RawSender
+from drivers.simulators.camera.live import RawSender
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card

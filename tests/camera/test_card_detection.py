@@ -32,10 +32,10 @@ from drivers.simulators.camera.animated_round import (
     Pose,
     scene_state,
 )
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.card_images_laid_on_table import card_quad
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.card_images import card_quad
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from drivers.simulators.card_artwork import face, styles

@@ -24,7 +24,7 @@ from drivers.camera.messages import Say, Statement
 from drivers.camera.options import parse_listen_address
 from drivers.camera.preview import PlaceOverlay, PreviewedStation, PreviewServer, draw_places
 from drivers.camera.profile.file import load_profile
-from drivers.simulators.camera.scene_settings import Station
+from drivers.simulators.camera.settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

@@ -29,8 +29,8 @@ from drivers.camera.profile.file import load_profile
 from drivers.camera.sources import mjpeg
 from drivers.camera.sources.address import parse_address
 from drivers.camera.web import Feed
-from drivers.simulators.camera.live_picture_sender import RawSender
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.live import RawSender
+from drivers.simulators.camera.settings import Settings
 from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError

@@ -10,8 +10,8 @@ import numpy as np
 
 from drivers.camera.profile.file import load_profile
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from tests.brokers import wait_for
 from tests.machine.filmed_table import FilmedTable

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import FACE, AnimatedRound, SceneState, scene_state
 from drivers.simulators.camera.animated_shoe import animated_rounds
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.card_images_laid_on_table import card_quad
-from drivers.simulators.camera.dealer_hands import ARM_OUTLINE, arm_on_table
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.card_images import card_quad
+from drivers.simulators.camera.hands import ARM_OUTLINE, arm_on_table
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sprites import Pixels
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.throat_image import ThroatImage

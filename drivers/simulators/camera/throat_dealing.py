@@ -13,7 +13,7 @@ from drivers.simulators.camera.animated_round import (
     Key,
     Pose,
 )
-from drivers.simulators.camera.scene_settings import SceneFault, Settings
+from drivers.simulators.camera.settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import FOUR_CARDS, Card, Slot

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import FACE, Pose
-from drivers.simulators.camera.camera_projection import Camera, Floats
+from drivers.simulators.camera.projection import Camera, Floats
 from drivers.simulators.camera.sprites import STILL, Box, Light, Sprite, lay, shade, sprite
 from drivers.simulators.camera.table_layout import CARD, Point, turned
 from drivers.simulators.card_artwork import UNSEEN_LAYOUTS, UNSEEN_SEED, Layout, Style, back, face

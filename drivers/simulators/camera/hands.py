@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.simulators.camera.camera_projection import Floats
+from drivers.simulators.camera.projection import Floats
 from drivers.simulators.camera.sprites import Pixels, Sprite, sprite
 from drivers.simulators.camera.table_layout import Point, turned
 

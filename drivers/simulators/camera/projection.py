@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.scene_settings import Settings, Station
+from drivers.simulators.camera.settings import Settings, Station
 from drivers.simulators.camera.table_layout import THROAT_SIZE, Point
 
 Floats = NDArray[np.float64]

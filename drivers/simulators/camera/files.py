@@ -14,9 +14,9 @@ import numpy as np
 
 from drivers.camera.profile import sections as kept
 from drivers.camera.profile.file import write_profile
-from drivers.simulators.camera.camera_projection import Camera, Floats
-from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.projection import Camera, Floats
+from drivers.simulators.camera.scene import Scene, Shot, Truth
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sprites import Pixels
 from drivers.simulators.camera.table_layout import CARD, PLACES, THROAT_WINDOW
 from drivers.simulators.simulated_shoe import DealtRound

@@ -21,7 +21,7 @@ import cv2
 from drivers.camera.image import Image
 from drivers.camera.sources.open_source import RAW_HEADER, RAW_MAGIC, RAW_TIMEOUT_S
 from drivers.camera.web import Feed, LocalServer
-from drivers.simulators.camera.scene_renderer import Scene, Shot
+from drivers.simulators.camera.scene import Scene, Shot
 from shoe_daemon.errors import UserError, one_line
 
 _POLL_INTERVAL_S: Final = 0.02
