@@ -21,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from drivers.driver import Driver, Frame, FrameKind, LineSettings, Transport
+from drivers.line_forward import Forward
 from drivers.transport import (
     EndOfCaptureError,
     LineError,
@@ -35,6 +36,7 @@ from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 _LINE_CHECK_INTERVAL_S: Final = 1.0
 _SINK_RETRY_S: Final = 0.5
 _GOOD_LINE_S: Final = 5.0
+_FORWARD_STOP_TIMEOUT_S: Final = 1.0
 """A line that closes sooner after its opening is refused: its bytes are the words of a device
 server, and the waits go on growing."""
 
@@ -95,11 +97,11 @@ class Reader:
 
         Reader("shoe", driver, port, line, partial(inputs.put, timeout_s=0.5))
 
-    `copy` is called with the bytes of each read before they are decoded; it must not block.
-
     Attributes:
         name: The reader's id.
         url: The line, as `open_transport` takes it.
+        forward: Receives the bytes of each read before they are decoded; starts and ends with the
+            reader.
         ages: Times of the latest events; may be read from any thread.
         counts: Totals; may be read from any thread.
         last_loop: When the loop last ran (monotonic).
@@ -119,12 +121,13 @@ class Reader:
         line: LineSettings,
         sink: Callable[[Frame], object],
         *,
-        copy: Callable[[bytes], object] | None = None,
+        forward: Forward | None = None,
         environment: ReaderEnvironment | None = None,
     ) -> None:
         environment = environment or ReaderEnvironment()
         self.name = name
         self.url = url
+        self.forward = forward
         self.counts = Counts()
         self.ages = Ages()
         self.last_loop = environment.clock()
@@ -136,7 +139,6 @@ class Reader:
         self._decoder = driver.decoder()
         self._line = line
         self._sink = sink
-        self._copy = copy
         self._environment = environment
         self._stopping = threading.Event()
         self._wait = environment.wait or self._stopping.wait
@@ -155,6 +157,8 @@ class Reader:
 
     def start(self) -> None:
         """Start the thread; once."""
+        if self.forward is not None:
+            self.forward.start()
         self._thread.start()
 
     def stop(self) -> None:
@@ -162,9 +166,16 @@ class Reader:
         self._stopping.set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for the end of the thread; return whether it has ended."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        """
+        Wait for the end of the thread, and of the forward up to a second; return whether the
+        thread has ended.
+        """
+        if self.alive:
+            self._thread.join(timeout)
+        if self.forward is not None:
+            self.forward.stop()
+            self.forward.join(_FORWARD_STOP_TIMEOUT_S)
+        return not self.alive
 
     def send(self, data: bytes) -> None:
         """Write a driver's command to the line, from any thread; a `LineError` if it is down."""
@@ -234,9 +245,9 @@ class Reader:
         """Decode bytes, or a silence after bytes: it may end a frame."""
         self.busy = True
         if data:
-            if self._copy is not None:
-                with contextlib.suppress(Exception):  # no copy is worth a card
-                    self._copy(data)
+            if self.forward is not None:
+                with contextlib.suppress(Exception):  # a card is worth more than its copy
+                    self.forward.copy(data)
             self.counts.bytes += len(data)
             self.ages = replace(self.ages, last_byte=now)
             if self.ages.link is not None and now - self.ages.link >= _GOOD_LINE_S:

@@ -53,7 +53,6 @@ _READER_PUT_TIMEOUT_S: Final = 0.5
 _READERS_STOP_TIMEOUT_S: Final = 2.0
 """For all of them together: systemd waits 15 s for the whole stop."""
 
-_FORWARDS_STOP_TIMEOUT_S: Final = 1.0
 _LAST_INPUTS_TIMEOUT_S: Final = 2.0
 _READY_TIMEOUT_S: Final = 2.0
 
@@ -92,11 +91,6 @@ class Daemon:
         self._inputs: InputQueue[Input] = InputQueue(_MAX_INPUTS)
         self._stopping = False
         self._retry_wait: InputQueue[None] = InputQueue(1)
-        self._forwards = {
-            each.id: Forward(each.id, each.forward)
-            for each in setup.readers
-            if each.forward is not None
-        }
         self.readers = [self._make_reader(each, environment) for each in setup.readers]
         self._session = secrets.token_hex(4)
         self._rollback = Rollback(self.core, setup.signer, self.core.reader.cursor(CURSOR))
@@ -122,7 +116,6 @@ class Daemon:
             lambda source, frame: self._inputs.put((source, frame)),
             lambda: len(self._inputs),
             self._parts,
-            tuple(self._forwards.values()),
         )
         made = (make(surroundings) for make in MAKERS)
         self._parts += [part for part in made if part is not None]
@@ -131,14 +124,13 @@ class Daemon:
         self._busy_since: float | None = None
 
     def _make_reader(self, reading: Reading, environment: ReaderEnvironment | None) -> Reader:
-        forward = self._forwards.get(reading.id)
         return Reader(
             reading.id,
             reading.driver,
             reading.port,
             reading.line,
             partial(self._receive, reading.id),
-            copy=None if forward is None else forward.copy,
+            forward=None if reading.forward is None else Forward(reading.id, reading.forward),
             environment=environment,
         )
 
@@ -205,8 +197,6 @@ class Daemon:
         self._process_last_inputs()
 
     def _start(self) -> None:
-        for forward in self._forwards.values():
-            forward.start()
         for reader in self.readers:
             reader.start()
         self._become_ready()
@@ -263,7 +253,7 @@ class Daemon:
         self._state.notes = (
             *self._commands.alerts,
             *(alert for part in self._parts for alert in part.alerts),
-            *(each.alert for each in self._forwards.values() if each.alert),
+            *(each.forward.alert for each in self.readers if each.forward and each.forward.alert),
         )
 
     def _is_blocked(self) -> bool:
@@ -355,13 +345,7 @@ class Daemon:
             reader.stop()
         until = time.monotonic() + _READERS_STOP_TIMEOUT_S
         for reader in self.readers:
-            if reader.alive:
-                reader.join(max(0.0, until - time.monotonic()))
-        for forward in self._forwards.values():
-            forward.stop()
-        until = time.monotonic() + _FORWARDS_STOP_TIMEOUT_S
-        for forward in self._forwards.values():
-            forward.join(max(0.0, until - time.monotonic()))
+            reader.join(max(0.0, until - time.monotonic()))
         for part in self._parts:
             part.stop()
 

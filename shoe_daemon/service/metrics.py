@@ -19,7 +19,7 @@ import msgspec
 import structlog
 from msgspec import Struct
 
-from drivers import Counts, Forward, Reader
+from drivers import Counts, Reader
 from shoe_daemon import __version__
 from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.errors import describe_exception
@@ -119,7 +119,7 @@ class TableMetrics:
     `working` returns whether the lamps, or the witnesses, work, by id.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts of a daemon that have figures
+    def __init__(
         self,
         core: Core,
         state: StatePublisher,
@@ -127,10 +127,9 @@ class TableMetrics:
         publisher: Publisher | None,
         *,
         working: Callable[[str], dict[str, bool]] = lambda _name: {},
-        forwards: Sequence[Forward] = (),
     ) -> None:
         self._core, self._state = core, state
-        self._working, self._forwards = working, forwards
+        self._working = working
         self._readers, self._publisher = readers, publisher
         self._started_at = time.time()
         self._cards = 0
@@ -162,7 +161,8 @@ class TableMetrics:
             cards=self._cards,
             forwards=tuple(
                 ForwardFigures(id=each.name, open=each.alert is None, dropped=each.dropped)
-                for each in self._forwards
+                for reader in self._readers
+                if (each := reader.forward)
             ),
             held=len(state.held),
             irregularities=dict(self._irregularities),

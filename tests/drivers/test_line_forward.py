@@ -298,16 +298,31 @@ class TestListeners:
         forward.join(PATIENCE)
 
 
+NOWHERE = ForwardTarget("tcp://127.0.0.1:1")
+
+
+class Copies(Forward):
+    """Keeps what it is given; its thread never runs."""
+
+    def __init__(self) -> None:
+        super().__init__("shoe", NOWHERE)
+        self.reads = list[bytes]()
+
+    def copy(self, data: bytes) -> None:
+        self.reads.append(data)
+
+
 class TestReader:
     def test_a_reader_never_waits_for_its_copy(self) -> None:
-        forward = Forward("shoe", ForwardTarget("tcp://127.0.0.1:1"))  # its thread never runs
+        forward = Forward("shoe", NOWHERE)  # its thread never runs
         for _ in range(5000):
             forward.copy(b"read")
         assert forward.dropped == 5000 - 1024
 
     def test_a_copy_that_fails_loses_no_card(self) -> None:
-        def fail(data: bytes) -> None:
-            raise OSError("no room")
+        class Failing(Forward):
+            def copy(self, data: bytes) -> None:
+                raise OSError("no room")
 
         script, heard = Script([DATA]), Heard()
         driver = AngelEyeII()
@@ -317,7 +332,7 @@ class TestReader:
             "/dev/shoe/1",
             driver.line,
             heard.append,
-            copy=fail,
+            forward=Failing("shoe", NOWHERE),
             environment=script.environment(),
         )
         script.reader.run()
@@ -329,7 +344,7 @@ class TestReader:
         half = len(reads) // 2
         events: list[Event] = [*reads[:half]]
         others: list[Event] = [b"", *reads[half:], b""]
-        script, copied = Script(events, LineError("gone"), others), list[bytes]()
+        script, copies = Script(events, LineError("gone"), others), Copies()
         driver = AngelEyeII()
         script.reader = Reader(
             "shoe",
@@ -337,18 +352,18 @@ class TestReader:
             "/dev/shoe/1",
             driver.line,
             lambda _: None,
-            copy=copied.append,
+            forward=copies,
             environment=script.environment(),
         )
         script.reader.run()
-        assert b"".join(copied) == b"".join(reads)
+        assert b"".join(copies.reads) == b"".join(reads)
 
     def test_the_copy_does_not_wait_for_a_blocked_journal(self) -> None:
-        copied = list[bytes]()
+        copies = Copies()
 
         def sink(frame: Frame) -> None:
             if frame.raw:
-                assert copied
+                assert copies.reads
 
         script = Script([DATA])
         driver = AngelEyeII()
@@ -358,7 +373,7 @@ class TestReader:
             "/dev/shoe/1",
             driver.line,
             sink,
-            copy=copied.append,
+            forward=copies,
             environment=script.environment(),
         )
         script.reader.run()
@@ -375,12 +390,10 @@ class TestReader:
             os.ttyname(slave),
             LineSettings(),
             heard.append,
-            copy=forward.copy,
+            forward=forward,
         )
-        forward.start()
-        until(lambda: forward.alert is None)
         reader.start()
-        until(lambda: heard)
+        until(lambda: forward.alert is None and heard)
         try:
             with connected(port) as listener:
                 met(forward, listener)
@@ -393,9 +406,9 @@ class TestReader:
                 os.read(master, 1)
         finally:
             reader.stop()
-            forward.stop()
             assert reader.join(PATIENCE)
-            forward.join(PATIENCE)
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port), PATIENCE)
             os.close(slave)
             os.close(master)
 

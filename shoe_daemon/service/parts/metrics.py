@@ -27,7 +27,6 @@ class _Metrics(Part):
             daemon.readers,
             daemon.publisher,
             working=self._working_of,
-            forwards=daemon.forwards,
         )
 
     def start(self) -> None:

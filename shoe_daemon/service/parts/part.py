@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
-from drivers import Forward, Frame, Reader
+from drivers import Frame, Reader
 from shoe_daemon.config import Setup
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.processing_core import Core
@@ -22,7 +22,6 @@ class Surroundings(NamedTuple):
         put: Puts a frame of a source into the journal; from any thread.
         waiting: Returns the number of frames and commands that are not yet processed.
         parts: All parts; complete once they have started.
-        forwards: The copies of lines for other programs.
     """
 
     setup: Setup
@@ -34,7 +33,6 @@ class Surroundings(NamedTuple):
     put: Callable[[str, Frame], None]
     waiting: Callable[[], int]
     parts: Sequence[Part]
-    forwards: Sequence[Forward]
 
 
 class Part:
