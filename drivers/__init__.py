@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from drivers.camera.image import Image, VideoFrame
     from drivers.camera.sources.address import check_video
     from drivers.camera.sources.capture import CaptureThread
-    from drivers.camera.sources.witness import open_video
+    from drivers.camera.sources.open_source import open_video
     from drivers.camera.video_ring import MAX_RING_BYTES, Picture, VideoRing
     from drivers.capture_file_and_anonymising import (
         CAPTURE_SUFFIX,
@@ -179,7 +179,7 @@ _NAMES_BY_MODULE: Final = {
     """,
     "camera.image": "Image VideoFrame",
     "camera.sources.capture": "CaptureThread",
-    "camera.sources.witness": "open_video",
+    "camera.sources.open_source": "open_video",
     "camera.sources.address": "check_video",
     "camera.video_ring": "MAX_RING_BYTES Picture VideoRing",
     "capture_file_and_anonymising": """

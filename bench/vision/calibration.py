@@ -35,8 +35,14 @@ from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.image_measures import mean_image
 from calibration.camera.markers import Marker, find_markers
 from calibration.camera.output import write_result
-from calibration.camera.plane import Plane, max_distance, projection_of, rectangle_corners
-from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
+from calibration.camera.plane import (
+    Plane,
+    max_distance,
+    plane_from_markers,
+    plane_from_points,
+    projection_of,
+    rectangle_corners,
+)
 from calibration.camera.reference_comparison import FindingKind
 from calibration.camera.simulated_table import MARKER_SHEETS, SimulatedTable, TableState
 from drivers.camera.profile.file import load_profile

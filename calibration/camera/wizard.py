@@ -21,8 +21,7 @@ from calibration.camera.layout import index_pixels, pixel_budgets, places_of, wa
 from calibration.camera.markers import Marker, find_markers
 from calibration.camera.output import CalibrationResult, draft_profile
 from calibration.camera.person_dialogue import PromptDialogue
-from calibration.camera.plane import Plane, projection_of
-from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
+from calibration.camera.plane import Plane, plane_from_markers, plane_from_points, projection_of
 from calibration.camera.reference_comparison import brightness_gain
 from calibration.camera.scripted_dialogue import CardStep, ScriptedDialogue, missing_ranks
 from calibration.camera.shown_cards import (

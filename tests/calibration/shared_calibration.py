@@ -9,8 +9,7 @@ import numpy as np
 
 from calibration.camera.markers import find_markers
 from calibration.camera.output import CalibrationResult
-from calibration.camera.plane import projection_of
-from calibration.camera.plane_fitting import plane_from_markers
+from calibration.camera.plane import plane_from_markers, projection_of
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,

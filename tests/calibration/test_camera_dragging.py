@@ -9,8 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from calibration.camera.layout import layout_named
-from calibration.camera.plane import projection_of
-from calibration.camera.plane_fitting import plane_from_points
+from calibration.camera.plane import plane_from_points, projection_of
 from calibration.camera.wizard_page import WizardState, serve_page
 from drivers.camera.image import Image
 from tests.browser.chrome import PATIENCE, browse, watch

@@ -18,8 +18,7 @@ import pytest
 
 from calibration.camera.layout import layout_named
 from calibration.camera.person_dialogue import PromptDialogue
-from calibration.camera.plane import projection_of
-from calibration.camera.plane_fitting import plane_from_points
+from calibration.camera.plane import plane_from_points, projection_of
 from calibration.camera.scripted_dialogue import ThroatStep
 from calibration.camera.wizard_page import Command, WizardState, serve_page
 from calibration.terminal import Terminal

@@ -18,8 +18,7 @@ from click.testing import CliRunner, Result
 from calibration.camera import rehearsal
 from calibration.camera.frame_source import open_frames
 from calibration.camera.markers import find_markers
-from calibration.camera.plane import projection_of
-from calibration.camera.plane_fitting import plane_from_markers
+from calibration.camera.plane import plane_from_markers, projection_of
 from calibration.camera.rehearsal import (
     layout_position,
     play_live,

@@ -12,8 +12,7 @@ import pytest
 
 from calibration.camera.markers import find_markers
 from calibration.camera.output import list_faults
-from calibration.camera.plane import projection_of
-from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
+from calibration.camera.plane import plane_from_markers, plane_from_points, projection_of
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError
 from tests.calibration.shared_calibration import result, shelf
