@@ -175,7 +175,7 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.decoders
 	$(BIN)/python -m bench.fault_detection
 	$(BIN)/python -m bench.camera
-	$(BIN)/python -m bench.vision.stream_delay_and_recovery
+	$(BIN)/python -m bench.vision.streams
 	$(BIN)/python -m bench.display_all_measurements
 
 SHOES ?= 200
@@ -186,7 +186,7 @@ camera-shoes: venv # hours: simulated shoes through camera, daemon and broker; g
 	@$(BIN)/python tools/prepare.py mosquitto
 	@mkdir -p $(dir $(PLAYED))
 	@wrong=0; for station in overhead throat; do \
-	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.vision.wrong_rounds_in_whole_shoes --station $$station --shoes $(SHOES) \
+	  OMP_NUM_THREADS=1 $(BIN)/python -m bench.vision.shoes --station $$station --shoes $(SHOES) \
 	    --share $(SHARE) --out $(PLAYED) $(ARGS) || wrong=1; done; exit $$wrong
 
 .PHONY: pictures

@@ -34,18 +34,18 @@ from bench.harness import (
     running_daemon,
     wait_for,
 )
-from drivers.camera.camera_as_line import make_station
-from drivers.camera.line_messages import Say
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.line import make_station
+from drivers.camera.messages import Say
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser, crop_window, window_quads
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.simulators.camera.card_images_laid_on_table import choose_deck
-from drivers.simulators.camera.live_picture_sender import RawSender
-from drivers.simulators.camera.scene_renderer import CardTruth, Scene, Shot
-from drivers.simulators.camera.scene_settings import SceneFault, Settings
-from drivers.simulators.camera.simulation_files import write_simulated_profile
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import Recogniser, crop_window, window_quads
+from drivers.simulators.camera.card_images import choose_deck
+from drivers.simulators.camera.files import write_simulated_profile
+from drivers.simulators.camera.live import RawSender
+from drivers.simulators.camera.scene import CardTruth, Scene, Shot
+from drivers.simulators.camera.settings import SceneFault, Settings
 from drivers.simulators.card_artwork import face
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.journal import JournalReader

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from calibration.serial_ports_and_speed_search import toml_table
+from calibration.serial import toml_table
 from drivers import PART_SUFFIX, DeckProfile, Driver, LineSettings, table_hash
 from shoe_daemon.configured_files_and_credentials import replace_file_durably
 from shoe_daemon.errors import UserError, one_line

@@ -6,10 +6,8 @@ learning or the verification of a deck.
 from __future__ import annotations
 
 import contextlib
-import queue
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from threading import Event
 from typing import Final, Protocol
@@ -17,6 +15,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from calibration.deck_learning import DeckError
+from calibration.terminal import Terminal
 from drivers import (
     Driver,
     Frame,
@@ -55,8 +54,7 @@ class Scan(Struct, frozen=True, kw_only=True):
         driver: One that learns codes, without its table.
         line: Settings of the line.
         stopping: Ends the scanning.
-        echo: Prints a line.
-        typed: Lines that a person types: ``u`` takes the last card back, ``stop`` ends.
+        terminal: Where a person types ``u`` to take the last card back, ``stop`` to end.
         fail: Whether a `DeckError` is raised, instead of printed.
         seconds: Ends it after so long; None for never.
     """
@@ -65,8 +63,7 @@ class Scan(Struct, frozen=True, kw_only=True):
     driver: Driver
     line: LineSettings
     stopping: Event
-    echo: Callable[[str], None]
-    typed: Iterable[str] = ()
+    terminal: Terminal
     fail: bool = False
     seconds: float | None = None
 
@@ -92,8 +89,6 @@ def scan_deck(scan: Scan, scanning: _Scanning, changed: Callable[[], None] = lam
     Raises:
         UserError: The line cannot be opened; or a `DeckError`.
     """
-    commands: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_listen, args=(scan.typed, commands), daemon=True).start()
     scanner = _Scanner(scan, scanning, changed)
     end = None if scan.seconds is None else time.monotonic() + scan.seconds
     scanner.show_prompt()
@@ -104,9 +99,8 @@ def scan_deck(scan: Scan, scanning: _Scanning, changed: Callable[[], None] = lam
                     with contextlib.suppress(LineError):  # the next read reports it
                         transport.write(frame.answer)
                 scanner.take(frame)
-            while not (scanning.is_complete or commands.empty()):
-                if scanner.obey(commands.get()):
-                    return False
+            if not scanning.is_complete and any(map(scanner.obey, scan.terminal.typed())):
+                return False
             is_late = end is not None and time.monotonic() >= end
             is_done = scanning.is_complete and not scan.is_capture
             if is_done or scan.stopping.is_set() or is_late:
@@ -117,12 +111,6 @@ def scan_deck(scan: Scan, scanning: _Scanning, changed: Callable[[], None] = lam
             "right?"
         )
     return scanning.is_complete
-
-
-def _listen(typed: Iterable[str], commands: queue.Queue[str]) -> None:
-    with contextlib.suppress(ValueError):  # the terminal was closed
-        for text in typed:
-            commands.put(text.strip().lower())
 
 
 class _Scanner:
@@ -142,7 +130,7 @@ class _Scanner:
         self._code_in = driver.code_in
         self._decoder = driver.decoder()
         self._scanning = scanning
-        self._echo = scan.echo
+        self._echo = scan.terminal.show
         self._changed = changed
         self._fail = scan.fail
         self.codes_left = 0
@@ -170,7 +158,7 @@ class _Scanner:
 
     def obey(self, command: str) -> bool:
         """Obey what was typed; return whether it ends the scanning."""
-        match command:
+        match command.lower():
             case "u" | "undo":
                 self._do(self._scanning.undo)
             case "stop" | "q" | "quit":
@@ -224,14 +212,16 @@ def _received(scan: Scan) -> _Reads:
                 yield transport, transport.read(), time.monotonic()
                 continue
             except LineError as error:
-                scan.echo(f"  !!  {error}; the cards so far are kept, the line is opened again")
+                scan.terminal.show(
+                    f"  !!  {error}; the cards so far are kept, the line is opened again"
+                )
             transport.close()
             yield None, None, time.monotonic()
             while (again := _opened_again(scan)) is None:
                 yield None, b"", time.monotonic()
                 scan.stopping.wait(_REOPEN_S)
             transport = again
-            scan.echo("      the line is back: go on with the card that is asked for")
+            scan.terminal.show("      the line is back: go on with the card that is asked for")
     finally:
         transport.close()
 

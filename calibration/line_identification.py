@@ -25,7 +25,7 @@ from typing import Any, Final
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict, replace
 
-from calibration.serial_ports_and_speed_search import (
+from calibration.serial import (
     MIN_VALID_FRAMES,
     SPEEDS,
     speeds_of,

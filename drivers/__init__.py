@@ -33,7 +33,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from drivers.camera.clip_file import (
+    from drivers.camera.clip import (
         Clip,
         ClipWriter,
         clip_names,
@@ -42,9 +42,10 @@ if TYPE_CHECKING:
         find_unfinished,
         is_playable,
     )
-    from drivers.camera.sources.frame_capture_and_checks import CaptureThread, Image, VideoFrame
-    from drivers.camera.sources.source_address_and_open_failures import check_video
-    from drivers.camera.sources.witness_video import open_video
+    from drivers.camera.image import Image, VideoFrame
+    from drivers.camera.sources.address import check_video
+    from drivers.camera.sources.capture import CaptureThread
+    from drivers.camera.sources.open_source import open_video
     from drivers.camera.video_ring import MAX_RING_BYTES, Picture, VideoRing
     from drivers.capture_file_and_anonymising import (
         CAPTURE_SUFFIX,
@@ -173,12 +174,13 @@ __all__ = [
 ]
 
 _NAMES_BY_MODULE: Final = {
-    "camera.clip_file": """
+    "camera.clip": """
         Clip ClipWriter clip_names encode_picture find_unfinished is_playable describe_clip
     """,
-    "camera.sources.frame_capture_and_checks": "CaptureThread Image VideoFrame",
-    "camera.sources.witness_video": "open_video",
-    "camera.sources.source_address_and_open_failures": "check_video",
+    "camera.image": "Image VideoFrame",
+    "camera.sources.capture": "CaptureThread",
+    "camera.sources.open_source": "open_video",
+    "camera.sources.address": "check_video",
     "camera.video_ring": "MAX_RING_BYTES Picture VideoRing",
     "capture_file_and_anonymising": """
         CAPTURE_SUFFIX HEX_SUFFIX TEXT_SUFFIXES Anonymiser Capture CaptureLine CaptureWriter

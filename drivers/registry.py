@@ -38,7 +38,7 @@ OWN_DRIVERS: Final[Mapping[str, str]] = MappingProxyType(
         "angel-eye-ii": "drivers.angel_eye_ii:AngelEyeII",
         "bee-tek": "drivers.bee_tek:BeeTek",
         "buttons": "drivers.buttons:Buttons",
-        "camera": "drivers.camera.camera_driver:CameraDriver",
+        "camera": "drivers.camera.driver:CameraDriver",
         "json-lines": "drivers.json_lines:JsonLines",
         "keyboard": "drivers.keyboard:Keyboard",
         "line-scanner": "drivers.line_scanner:LineScanner",

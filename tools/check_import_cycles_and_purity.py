@@ -46,7 +46,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "drivers.simulators.camera*",
         "calibration*",
     ),
-    "av": ("drivers.camera.clip_file", "drivers.camera.sources.video"),
+    "av": ("drivers.camera.clip", "drivers.camera.sources.video"),
     "torch": ("calibration.training*",),
     "PIL": ("calibration.training*",),
     "rich": _TERMINAL,

@@ -17,15 +17,14 @@ from typing import Final
 import cv2
 import numpy as np
 
-from drivers.camera.camera_as_line import make_station
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
-from drivers.camera.preview.previewed_station import PreviewedStation
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
-from drivers.simulators.camera.scene_renderer import Scene
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
-from drivers.simulators.camera.simulation_files import write_simulated_profile
+from drivers.camera.preview import PlaceOverlay, PreviewedStation, PreviewServer, draw_places
+from drivers.camera.profile.file import load_profile
+from drivers.simulators.camera.files import write_simulated_profile
+from drivers.simulators.camera.scene import Scene
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = ROOT / "docs" / "pictures"

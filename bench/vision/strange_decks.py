@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import cv2
 import numpy as np
 
-from bench.vision.strange_card_drawing import (
+from bench.vision.strange_cards import (
     EMBLEMS,
     FOREIGN_RANKS,
     Chance,
@@ -28,10 +28,10 @@ from bench.vision.strange_card_drawing import (
     make_deck,
     overlap,
 )
-from calibration.training.process_pool import together
-from drivers.camera.recognition.corner_index_reader import CardReading, Recogniser
-from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.training.parallel import together
+from drivers.camera.image import Image
+from drivers.camera.recognition.card_reader import Sighting, SightingKind
+from drivers.camera.recognition.recogniser import CardReading, Recogniser
 from drivers.camera.stations.slot_tracker import SlotChange, SlotTracker
 from shoe_daemon.game import DECK, RANKS, SUITS, Card
 

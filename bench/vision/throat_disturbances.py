@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 
 from bench.vision.throat_acts import Act, Acts, Change
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.simulators.camera.light_and_sensor import Sensor
+from drivers.camera.image import Image
+from drivers.simulators.camera.sensor import Sensor
 from drivers.simulators.camera.table_layout import THROAT_WINDOW
 
 __all__ = ["DISTURBANCES"]

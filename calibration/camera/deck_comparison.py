@@ -2,7 +2,7 @@
 Comparison of the deck on the table with the deck of the profile, by the print of its cards.
 
 One card proves little, because figures of many makers are alike. Each further card adds
-certainty, and a back most of all. `bench.vision.calibration_benchmarks` measures how often
+certainty, and a back most of all. `bench.vision.calibration` measures how often
 another deck passes.
 """
 
@@ -18,11 +18,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.comparison_with_reference_image import Finding, FindingKind
 from calibration.camera.frame_source import encode_png
-from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX
+from calibration.camera.reference_comparison import Finding, FindingKind
+from drivers.camera.image import Image, read_image
+from drivers.camera.recognition.blur import CARD_WIDTH_PX
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image, read_image
 from shoe_daemon.game import RANKS
 
 BACK_NAME: Final = "back"

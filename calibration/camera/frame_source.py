@@ -18,11 +18,12 @@ import cv2
 import numpy as np
 
 from drivers import EndOfCaptureError, LineError
-from drivers.camera.preview.loopback_server import LOOPBACK_HOSTS
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image, Source
+from drivers.camera.image import Image
+from drivers.camera.options import LOOPBACK_NAMES
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import Address
+from drivers.camera.sources.capture import Source
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.source_address_and_open_failures import Address
 from shoe_daemon.errors import UserError
 
 _FRAME_TIMEOUT_S: Final = 12.0
@@ -211,7 +212,7 @@ def is_preview_stream(address: Address) -> bool:
     if not address.is_stream:
         return False
     parts = urlsplit(address.location)
-    return parts.hostname in LOOPBACK_HOSTS and parts.path == "/plain"
+    return parts.hostname in LOOPBACK_NAMES and parts.path == "/plain"
 
 
 def take_frames(

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 
 _TILE_PX: Final = 48
 _MIN_PRINT_CONTRAST: Final = 40.0

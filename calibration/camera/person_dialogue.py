@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import queue
 import random
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from calibration.camera.layout import Box, layout_named
+from calibration.camera.plane import Plane
 from calibration.camera.printed_boxes import propose_boxes
-from calibration.camera.reading_settings_from_shown_cards import card_with_symbol
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -19,18 +18,18 @@ from calibration.camera.scripted_dialogue import (
     ThroatStep,
     missing_ranks,
 )
-from calibration.camera.table_plane_and_places import Box, Plane, layout_named
-from calibration.camera.wizard_web_page import CardPrompt, WizardState
-from drivers.camera.profile.camera_profile import Point
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.camera.shown_cards import card_with_symbol
+from calibration.camera.wizard_page import CardPrompt, WizardState
+from calibration.terminal import Terminal
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Point
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Slot
 
 _RECTANGLE_CORNERS: Final = 4
 _SAMPLE_CARDS: Final = 6
-_POLL_INTERVAL_S: Final = 0.3
 _FINISH_TIMEOUT_S: Final = 3.0
-"""Interval at which a closed terminal is noticed, and time for a page to show the end."""
+"""Time for a page to show the end."""
 
 _SIDE_RANGE_MM: Final = range(6, 1001)
 """Allowed length of a rectangle's side."""
@@ -50,34 +49,26 @@ _DIRECTIONS: Final = {
 class PromptDialogue:
     """Asks one question after another; Enter goes on, as does the page's button."""
 
-    def __init__(  # noqa: PLR0913 - who asks, where, and about what
+    def __init__(
         self,
         state: WizardState,
-        echo: Callable[[str], None],
+        terminal: Terminal,
         side: float,
         preset: str | None,
         *,
         throat: bool,
-        lines: Iterable[str],
     ) -> None:
         """
-        Take the state of the page, the side of the markers in millimetres, the name of the layout,
-        and the answers from the terminal, which last until it is closed.
+        Take the state of the page, the terminal, the side of the markers in millimetres, and the
+        name of the layout.
         """
         self._state = state
-        self._echo = echo
+        self._terminal = terminal
         self._side = side
         self._preset = preset or "six"
         self._throat = throat
         self._chosen = random.sample(DECK, _SAMPLE_CARDS)
-        self._ended = False
         self._state.stages = _THROAT_STAGES if throat else _OVERHEAD_STAGES
-        threading.Thread(target=self._listen, args=(lines,), daemon=True).start()
-
-    def _listen(self, lines: Iterable[str]) -> None:
-        for line in lines:
-            self._state.answers.put(line.strip())
-        self._ended = True
 
     def _ask(
         self,
@@ -88,20 +79,13 @@ class PromptDialogue:
         card: CardPrompt | None = None,
     ) -> str:
         self._state.begin_step(name, text, wants, hint, card)
-        self._echo(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
-        while True:
-            try:
-                answer = self._state.answers.get(timeout=_POLL_INTERVAL_S)
-            except queue.Empty:
-                if self._ended:
-                    raise UserError("nobody answers: the terminal is closed") from None
-                continue
-            self._state.begin_step(name, "One moment …")
-            return answer
+        answer = self._terminal.ask(f"\n{name}{'' if name.endswith('?') else '.'} {text}")
+        self._state.begin_step(name, "One moment …")
+        return answer
 
     def show(self, text: str) -> None:
         """Show a line at the terminal and on the page."""
-        self._echo(f"    {text}")
+        self._terminal.show(f"    {text}")
         self._state.add_line(text)
 
     def plane(self) -> PlaneStep:

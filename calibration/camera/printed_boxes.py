@@ -17,9 +17,10 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.camera.table_plane_and_places import Box, LayoutShift, Plane, projection_of
+from calibration.camera.layout import Box, LayoutShift
+from calibration.camera.plane import Plane, projection_of
+from drivers.camera.image import Image
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 _RASTER_PX: Final = 1500
 _MM_PER_PX: Final = 1.25

@@ -34,9 +34,10 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from calibration.camera.table_plane_and_places import Box, Plane, layout_named, leaves_along_x
-from drivers.camera.profile.camera_profile import Point, Polygon
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.camera.layout import Box, layout_named, leaves_along_x
+from calibration.camera.plane import Plane
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Point, Polygon
 from shoe_daemon.game import RANKS, Card, Slot
 from shoe_daemon.toml_validation import convert_toml, read_toml
 

@@ -27,9 +27,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from calibration.camera.printed_markers import DICTIONARY
-from calibration.camera.table_plane_and_places import rectangle_corners
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.camera.markers import DICTIONARY
+from calibration.camera.plane import rectangle_corners
+from drivers.camera.image import Image
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,
@@ -39,9 +39,9 @@ from drivers.simulators.camera.animated_round import (
     Pose,
     scene_state,
 )
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES, Point
 from drivers.simulators.camera.throat_image import ThroatImage

@@ -10,19 +10,21 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from calibration.camera.calibration_output import CalibrationResult, draft_profile
-from calibration.camera.camera_control_locks import ControlLock
-from calibration.camera.comparison_with_reference_image import brightness_gain
+from calibration.camera.control_locks import ControlLock
 from calibration.camera.image_measures import (
     mean_brightness,
     mean_image,
     measure_flicker,
     measure_sharpness,
 )
+from calibration.camera.layout import index_pixels, pixel_budgets, places_of, watched_places
+from calibration.camera.markers import Marker, find_markers
+from calibration.camera.output import CalibrationResult, draft_profile
 from calibration.camera.person_dialogue import PromptDialogue
-from calibration.camera.plane_fitting import plane_from_markers, plane_from_points
-from calibration.camera.printed_markers import Marker, find_markers
-from calibration.camera.reading_settings_from_shown_cards import (
+from calibration.camera.plane import Plane, plane_from_markers, plane_from_points, projection_of
+from calibration.camera.reference_comparison import brightness_gain
+from calibration.camera.scripted_dialogue import CardStep, ScriptedDialogue, missing_ranks
+from calibration.camera.shown_cards import (
     ShownCard,
     ShownReading,
     choose_threshold,
@@ -32,23 +34,14 @@ from calibration.camera.reading_settings_from_shown_cards import (
     min_index_pixels,
     read_shown_card,
 )
-from calibration.camera.scripted_dialogue import CardStep, ScriptedDialogue, missing_ranks
-from calibration.camera.table_plane_and_places import (
-    Plane,
-    index_pixels,
-    pixel_budgets,
-    places_of,
-    projection_of,
-    watched_places,
-)
-from drivers.camera.profile.camera_profile import Camera, IndexWindow, Place, Profile, Throat
-from drivers.camera.profile.profile_file import write_profile
-from drivers.camera.recognition.confidence_and_blur import CARD_WIDTH_PX, crop_card
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.recognition.find_and_read_card import CardRecogniser, is_back
+from drivers.camera.image import Image
+from drivers.camera.profile.file import write_profile
+from drivers.camera.profile.sections import Camera, IndexWindow, Place, Profile, Throat
+from drivers.camera.recognition.blur import CARD_WIDTH_PX, crop_card
+from drivers.camera.recognition.card_reader import CardRecogniser, is_back
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.stations.pose_and_light_check import MIN_COLOUR, measure_colour
+from drivers.camera.stations.reference_check import MIN_COLOUR, measure_colour
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card, Slot
 
@@ -260,7 +253,7 @@ class _Wizard(NamedTuple):
         result.back = crop_card(image, quad, width=160)
 
     def _load_recogniser(self, result: CalibrationResult) -> CardRecogniser:
-        from drivers.camera.camera_as_line import load_recogniser
+        from drivers.camera.line import load_recogniser
 
         profile, reader = draft_profile(result), self.wanted.reader
         return load_recogniser(profile, None) if reader is None else reader(profile)

@@ -9,8 +9,8 @@ from typing import Final
 import click
 import msgspec
 
-from calibration.training.training_card_faces import Source
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE
+from calibration.training.faces import Source
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE
 from shoe_daemon.errors import UserError
 
 _SEEDS: Final = (2, 0, 1)
@@ -61,11 +61,11 @@ def fetch(folder: Path) -> None:
 @click.option("--workers", default=2, show_default=True)
 def generate(folder: Path, shards: int, workers: int) -> None:
     """Renders the lessons, and one shard of unseen decks to watch the training with."""
-    from calibration.training import training_shards as lessons
+    from calibration.training import patches
 
     unseen, taught = (Source(decks=folder / "decks", held_out=held) for held in (True, False))
-    lessons.generate(folder / "watched", unseen, 1, workers=1)
-    lessons.generate(folder / "lessons", taught, shards, workers=workers)
+    patches.generate(folder / "watched", unseen, 1, workers=1)
+    patches.generate(folder / "lessons", taught, shards, workers=workers)
 
 
 @main.command()
@@ -121,38 +121,35 @@ def test(folder: Path, cards: int, workers: int) -> None:
 @click.option("--weights", type=click.Path(exists=True, path_type=Path), help="Any weights.")
 @click.option("--threshold", type=click.FloatRange(0, 1), help="Instead of the one that fits.")
 @click.option("--ship", is_flag=True, help="Also write what lies beside the weights.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Also draw the curves, an SVG.")
 @click.option("--workers", default=2, show_default=True)
-def score(  # noqa: PLR0913, PLR0917 - click passes every option
+def score(
     folder: Path,
     weights: Path | None,
     threshold: float | None,
     ship: bool,  # noqa: FBT001 - click passes every option by its name
-    picture: Path | None,
     workers: int,
 ) -> None:
     """Reads both sets of cards with weights and prints what those are worth."""
-    from calibration.training import measure_and_publish_weights as shipping
-    from calibration.training import rendered_test
+    from calibration.training import figures, rendered_test
 
     chosen = weights or folder / WEIGHTS_FILE.name
     choice, test = (
         rendered_test.score(folder / name, chosen, workers) for name in ("choice", "test")
     )
     if ship:
-        figures = shipping.ship(choice, test, chosen, picture)
+        measured = figures.ship(choice, test, chosen)
     else:
-        figures = shipping.measure(choice, test, threshold)
-    click.echo(json.dumps(msgspec.to_builtins(figures), indent=2))
+        measured = figures.measure(choice, test, threshold)
+    click.echo(json.dumps(msgspec.to_builtins(measured), indent=2))
 
 
 @main.command()
 @_FOLDER
 def publish(folder: Path) -> None:
-    """Puts what `all` made into the package: weights, figures, curve, picture."""
-    from calibration.training import measure_and_publish_weights as shipping
+    """Puts what `all` made into the package: weights, figures, curve."""
+    from calibration.training import figures
 
-    shipping.publish(folder, WEIGHTS_FILE.parent, Path("docs/pictures/recogniser.svg"))
+    figures.publish(folder, WEIGHTS_FILE.parent)
 
 
 @main.command(name="all")
@@ -176,8 +173,7 @@ def everything(  # noqa: PLR0913, PLR0917 - click passes every option
         context.invoke(train, folder=folder, samples=samples, seed=seed, workers=workers)
     context.invoke(pack, folder=folder, samples=samples)
     context.invoke(test, folder=folder, cards=cards, workers=workers)
-    picture = folder / "recogniser.svg"
-    context.invoke(score, folder=folder, workers=workers, ship=True, picture=picture)
+    context.invoke(score, folder=folder, workers=workers, ship=True)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,6 @@ from drivers.simulators.card_artwork.drawing_tools import Image, Mask, cropped
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import RANKS, SUITS, Card
 
-__all__ = ["HELD_OUT", "ORNATE", "SEEN", "Deck", "deck", "fetch", "index_masks", "index_places"]
-
 SEEN: Final = (
     "anglo",
     "anglo_modern",

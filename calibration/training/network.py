@@ -14,11 +14,9 @@ import torch
 from onnx import numpy_helper
 from torch import nn
 
-from calibration.training.training_patches import NO_INDEX
-from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
+from calibration.training.patches import NO_INDEX
+from drivers.camera.recognition.recogniser import PATCH_SIZE_PX
 from shoe_daemon.game import SUITS
-
-__all__ = ["RANK_OUTPUTS", "export", "network", "pack"]
 
 RANK_OUTPUTS: Final = NO_INDEX + 1
 _CHANNELS: Final = (24, 32, 64, 64, 104, 136, 136)

@@ -18,25 +18,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from calibration.training.photo_effects import chosen, photograph
-from calibration.training.process_pool import together
-from calibration.training.readable_conditions import within
-from calibration.training.training_card_faces import Chance, Source, draw_face
-from drivers.camera.recognition.corner_index_reader import Quad, Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.training.chance import Chance
+from calibration.training.faces import Source, draw_face
+from calibration.training.parallel import together
+from calibration.training.photo import Conditions, chosen, photograph
+from drivers.camera.image import Image
+from drivers.camera.recognition.recogniser import Quad, Recogniser
 from shoe_daemon.game import DECK, Card
-
-__all__ = [
-    "CARDS",
-    "CHOICE",
-    "FIELDS",
-    "TEST",
-    "Results",
-    "make",
-    "results_of",
-    "score",
-    "score_shard",
-]
 
 CARDS: Final = 30_000
 """Cards per seed."""
@@ -47,8 +35,39 @@ _WITHIN: Final = 0.6
 _SHARD: Final = 500
 _OFF: Final = 0.012
 """Error of a corner in parts of the card's width (sigma)."""
+_WIDTH: Final = 84.0
+"""Card width in pixels at which the index window is usually high enough."""
 FIELDS: Final = ("width", "blur", "motion", "light", "tilt", "noise", "figure")
-"""Conditions stored with a card; see `photo_effects.Conditions`."""
+"""Conditions stored with a card; see `photo.Conditions`."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """
+    The conditions in which a card should be read.
+
+    Attributes:
+        pixels: Minimum height of the index window in pixels.
+        blur: Maximum lens blur (sigma), in parts of the card's width.
+        motion: Maximum motion blur, in parts of the card's width.
+        light: Minimum light; 1 is a well-lit table.
+    """
+
+    pixels: float = 46
+    blur: float = 0.01
+    motion: float = 0.03
+    light: float = 0.3
+
+
+LIMITS: Final = Limits()
+
+
+def within(chance: Chance, limits: Limits = LIMITS) -> Conditions:
+    """Choose conditions within the limits; only the index's height may fall short."""
+    while True:
+        how = chosen(chance, _WIDTH)
+        lit = how.light >= limits.light
+        if lit and how.blur <= limits.blur and how.motion <= limits.motion:
+            return how
 
 
 class Results(Struct, frozen=True):

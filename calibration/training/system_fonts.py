@@ -13,8 +13,6 @@ from PIL import ImageDraw, ImageFont
 from drivers.simulators.card_artwork.drawing_tools import Mask, cropped
 from shoe_daemon.errors import UserError
 
-__all__ = ["FAMILIES", "HELD_OUT", "found", "glyph", "suit_fonts", "suit_glyph"]
-
 FAMILIES: Final = (
     "urw-base35", "freefont", "dejavu", "liberation2", "roboto", "lato", "linux-libertine",
     "cantarell", "league-spartan", "quattrocento", "gentium-basic", "bebas-neue", "open-sans",

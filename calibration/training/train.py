@@ -18,12 +18,9 @@ from torch import distributed
 from torch.nn import functional
 
 from calibration.training.network import RANK_OUTPUTS, export, network
-from calibration.training.training_patches import NO_INDEX
-from calibration.training.training_shards import Lessons, load, restored
-from drivers.camera.recognition.corner_index_reader import PATCH_SIZE_PX
+from calibration.training.patches import NO_INDEX, Lessons, load, restored
+from drivers.camera.recognition.recogniser import PATCH_SIZE_PX
 from shoe_daemon.errors import UserError
-
-__all__ = ["Plan", "train", "work"]
 
 _BATCH_SIZE: Final = 128
 """Patches per batch, of all processes together."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
+
+from shoe_daemon.errors import UserError
+
+LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "::1")
+_PORT_COUNT: Final = 65536
 
 
 class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,3 +46,16 @@ class CameraOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     password_file: Annotated[str, Meta(min_length=1)] | None = None
     view: str | None = None
     pace: Literal["own", "fast"] = "own"
+
+
+def parse_listen_address(listen: str) -> tuple[str, int]:
+    """Parse the option ``view``; a `UserError` unless it is an address of this machine alone."""
+    host, colon, port = listen.rpartition(":")
+    host = host.strip("[]")
+    is_port = port.isascii() and port.isdecimal() and int(port) < _PORT_COUNT
+    if not (colon and is_port and host in LOOPBACK_NAMES):
+        raise UserError(
+            f"options.view: {listen!r}; expected an address of this machine alone, such as "
+            "127.0.0.1:8091"
+        )
+    return host, int(port)

@@ -26,12 +26,12 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.shutdown_signals import stop_on_signals
 
 if TYPE_CHECKING:
-    from calibration.evaluate_recogniser import Report, Tally
-    from calibration.labelled_photo_reading import Label
+    from calibration.evaluation import Report, Tally
     from calibration.line_identification import Candidate, Identification
-    from calibration.serial_ports_and_speed_search import Finding, Port
+    from calibration.photo_labels import Label
+    from calibration.serial import Finding, Port
     from drivers import Driver
-    from drivers.camera.recognition.corner_index_reader import CardReading
+    from drivers.camera.recognition.recogniser import CardReading
 
 _NAME_COLUMNS: Final = 24
 _DEL: Final = 0x7F
@@ -75,7 +75,7 @@ def serial(
     valid. With --driver only speeds are tried, and every frame is shown. It ends
     with status 1 where nothing fits.
     """
-    from calibration.serial_ports_and_speed_search import (
+    from calibration.serial import (
         Finding,
         configuration,
         list_ports,
@@ -112,6 +112,7 @@ def _check_layout(port: str, driver: Driver, seconds: float) -> None:
     """Ask for an ace and a queen, which another layout of the keyboard exchanges."""
     from calibration.deck_learning import LayoutCheck
     from calibration.deck_scanning import Scan, scan_deck
+    from calibration.terminal import Terminal
 
     with stop_on_signals() as stopping:
         scan = Scan(
@@ -119,7 +120,7 @@ def _check_layout(port: str, driver: Driver, seconds: float) -> None:
             driver=driver,
             line=driver.line,
             stopping=stopping,
-            echo=echo_wrapped,
+            terminal=Terminal(echo_wrapped, ()),
             seconds=seconds,
         )
         is_checked = scan_deck(scan, LayoutCheck(driver.typed_codes))
@@ -132,7 +133,7 @@ def _check_layout(port: str, driver: Driver, seconds: float) -> None:
 def _identify(port: str, seconds: float, reader_id: str) -> None:
     """Identify the reader, and print its configuration, or what came instead."""
     from calibration.line_identification import identify
-    from calibration.serial_ports_and_speed_search import Finding, configuration
+    from calibration.serial import Finding, configuration
 
     with stop_on_signals() as stopping:
         found = identify(port, seconds, click.echo, stopping)
@@ -157,7 +158,7 @@ def _identify(port: str, seconds: float, reader_id: str) -> None:
 
 
 def _print_hints(port: str) -> None:
-    from calibration.serial_ports_and_speed_search import silence_hints
+    from calibration.serial import silence_hints
 
     for hint in silence_hints(port):
         click.echo(textwrap.fill(hint, 80, initial_indent="  - ", subsequent_indent="    "))
@@ -256,8 +257,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 - click passes every option
     where a wrong card was accepted.
     """
     with camera_extra():
-        from calibration.evaluate_recogniser import evaluate as measured
-        from drivers.camera.recognition.corner_index_reader import Recogniser
+        from calibration.evaluation import evaluate as measured
+        from drivers.camera.recognition.recogniser import Recogniser
 
     recogniser = Recogniser(weights, threshold=threshold)
     on_reading = _print_error if errors else lambda _label, _reading: None
@@ -320,9 +321,10 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
     if (out is None) == (live is None):
         raise UserError("expected either --out FILE or --live ADDRESS")
     with camera_extra():
-        from calibration.camera.practice_videos_and_live_pictures import play_live, record_video
+        from calibration.camera.rehearsal import play_live, record_video
         from calibration.camera.simulated_table import COMMAND_FORMS, SimulatedTable
-        from drivers.simulators.camera.scene_settings import Settings, Station
+        from calibration.terminal import Terminal
+        from drivers.simulators.camera.settings import Settings, Station
 
     table = SimulatedTable(Settings(seed=seed, fps=fps, station=Station(station)))
     head = f"shoe-daemon calibrate camera --station {station}"
@@ -339,4 +341,4 @@ def rehearse(*, out: Path | None, live: str | None, station: str, seed: int, fps
             echo_wrapped(f"type here what is done at the table: {COMMAND_FORMS}")
 
         with stop_on_signals() as stopping:
-            play_live(table, live, typed_lines(), echo_wrapped, stopping, opened=opened)
+            play_live(table, live, Terminal(echo_wrapped, typed_lines()), stopping, opened=opened)

@@ -20,10 +20,10 @@ from shoe_daemon.cli.terminal_text_and_input import echo_wrapped, typed_lines
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
-    from calibration.camera.calibration_output import CalibrationResult
+    from calibration.camera.check import CheckResult
     from calibration.camera.frame_source import LiveFrames, RecordedFrames
+    from calibration.camera.output import CalibrationResult
     from calibration.camera.scripted_dialogue import Script
-    from calibration.camera.shoe_start_check import CheckResult
     from calibration.camera.wizard import CalibrationRequest, Dialogue
 
 _PICTURES: Final = 8
@@ -38,7 +38,7 @@ _DECK: Final = {
 
 @click.command(name="print-markers", short_help="Writes the markers to be printed.")
 @click.option(
-    "--out", type=FILE, default=Path("markers.pdf"), help="A name ending in .pdf, .svg or .html."
+    "--out", type=FILE, default=Path("markers.html"), help="A name ending in .html or .svg."
 )
 @click.option(
     "--size", type=Number(15, 250), default=120.0, help="Of the black edge of each, in mm."
@@ -54,8 +54,8 @@ def print_markers(out: Path, size: float, count: int, paper: str) -> None:
     They are sheets to be printed at true size, 100 %, with a scale to check that.
     """
     with camera_extra():
-        from calibration.camera.printed_markers import draw_sheets, write_sheets
-    for file in write_sheets(draw_sheets(count, size, paper), out):
+        from calibration.camera.marker_sheets import write_sheets
+    for file in write_sheets(out, count, size, paper):
         click.echo(f"{file}: print at 100 %, then measure the scale: 100 mm")
 
 
@@ -145,12 +145,12 @@ def _may_be_profile(path: Path) -> bool:
 
 
 def _check(path: Path | None, source: str | None, at: float | None, *, as_json: bool) -> None:
-    from calibration.camera.camera_control_locks import camera_finding
+    from calibration.camera.check import check_profile
+    from calibration.camera.control_locks import camera_finding
     from calibration.camera.frame_source import take_frames
-    from calibration.camera.shoe_start_check import check_profile
-    from drivers.camera.camera_as_line import load_recogniser
-    from drivers.camera.profile.profile_file import load_profile
-    from drivers.camera.sources.source_address_and_open_failures import parse_source
+    from drivers.camera.line import load_recogniser
+    from drivers.camera.profile.file import load_profile
+    from drivers.camera.sources.address import parse_source
 
     if path is None:
         raise UserError("--check: --profile is missing; expected the profile to compare with")
@@ -183,12 +183,12 @@ def _print_check(found: CheckResult, others: list[Any], path: Path, *, as_json: 
 
 
 def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) -> None:
-    from calibration.camera.calibration_output import check_writable
     from calibration.camera.frame_source import open_frames
+    from calibration.camera.layout import layout_named
+    from calibration.camera.output import check_writable
     from calibration.camera.scripted_dialogue import load_script
-    from calibration.camera.table_plane_and_places import layout_named
     from calibration.camera.wizard import calibrate
-    from drivers.camera.sources.source_address_and_open_failures import parse_source
+    from drivers.camera.sources.address import parse_source
 
     for path in (out, report):
         check_writable(path)
@@ -216,7 +216,7 @@ def _calibrate(source: str, out: Path, report: Path, options: dict[str, Any]) ->
 def _wanted(address: Any, script: Script | None, options: dict[str, Any]) -> CalibrationRequest:  # noqa: ANN401 - an Address
     import msgspec
 
-    from calibration.camera.camera_control_locks import (
+    from calibration.camera.control_locks import (
         camera_fingerprint,
         lock_device,
         parse_mode,
@@ -253,29 +253,30 @@ def _asker(
     if not sys.stdin.isatty():
         raise UserError("nobody can answer: no terminal; expected one, or --script")
     from calibration.camera.person_dialogue import PromptDialogue
-    from calibration.camera.reading_settings_from_shown_cards import min_index_pixels
-    from calibration.camera.wizard_web_page import LivePage, WizardState
+    from calibration.camera.shown_cards import min_index_pixels
+    from calibration.camera.wizard_page import WizardState, serve_page
+    from calibration.terminal import Terminal
 
     state = WizardState(pictures.newest, min_index_pixels())
-    page = LivePage(state)
+    page = serve_page(state)
     click.echo(f"live page: {page.url}")
     if options["browser"]:
         webbrowser.open(page.url)
     throat = options["station"] == "throat"
     try:
-        size, preset = options["size"], options["preset"]
-        yield PromptDialogue(state, echo_wrapped, size, preset, throat=throat, lines=typed_lines())
+        terminal = Terminal(echo_wrapped, typed_lines(), state.answers)
+        yield PromptDialogue(state, terminal, options["size"], options["preset"], throat=throat)
     finally:
         page.close()
 
 
 def _write(result: CalibrationResult, out: Path, report: Path) -> list[str]:
-    from calibration.camera.calibration_output import (
+    from calibration.camera.output import (
         list_faults,
         reader_configuration,
         write_result,
     )
-    from calibration.camera.html_report import write_report
+    from calibration.camera.report import write_report
 
     made = write_result(result, out, __version__)
     wrong = list_faults(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from shoe_daemon.shutdown_signals import stop_on_signals
 if TYPE_CHECKING:
     from calibration.deck_learning import ScannedDeck
     from calibration.deck_scanning import Scan
+    from calibration.terminal import Terminal
     from drivers import DeckProfile, Driver, LineSettings
 
 _FILE: Final = "file:"
@@ -76,6 +76,7 @@ def deck(  # noqa: PLR0913 - click passes every option
     """
     from calibration.deck_learning import ScannedDeck, deck_order
     from calibration.deck_scanning import Scan
+    from calibration.terminal import Terminal
     from drivers import load_deck_profile
 
     profile = None if verify is None else load_deck_profile(verify)
@@ -89,17 +90,16 @@ def deck(  # noqa: PLR0913 - click passes every option
     wanted = ScannedDeck(
         driver=driver.name, options=driver.code_settings, decks=decks, order=order
     )
-    begun = wanted
+    begun, terminal = wanted, Terminal(echo_wrapped, () if fail else typed_lines())
     if verify is None and not port.startswith(_FILE):
-        begun = _begun(out, wanted, yes=yes)
+        begun = _begun(out, wanted, None if yes else terminal)
     with stop_on_signals() as stopping:
         scan = Scan(
             port=port,
             driver=driver,
             line=line,
             stopping=stopping,
-            echo=echo_wrapped,
-            typed=() if fail else typed_lines(),
+            terminal=terminal,
             fail=fail and verify is None,
             seconds=seconds,
         )
@@ -146,7 +146,7 @@ def _reader(
     return driver.without_table(), settings
 
 
-def _begun(out: Path, wanted: ScannedDeck, *, yes: bool) -> ScannedDeck:
+def _begun(out: Path, wanted: ScannedDeck, terminal: Terminal | None) -> ScannedDeck:
     """Return where to go on: what is beside the profile, or nothing."""
     from calibration.deck_learning import load_part, part_of
 
@@ -161,13 +161,11 @@ def _begun(out: Path, wanted: ScannedDeck, *, yes: bool) -> ScannedDeck:
         )
     cards = "card was" if len(found.scans) == 1 else "cards were"
     click.echo(f"{part_of(out)}: {len(found.scans)} {cards} learned before")
-    if yes:
+    if terminal is None:
         return found
-    click.echo("Enter goes on with them, “new” begins again:")
-    answer = sys.stdin.readline()
-    if not answer:
-        raise UserError("nobody answers: the terminal is closed; expected --yes to go on")
-    return wanted if answer.strip().lower() == "new" else found
+    question = "Enter goes on with them, “new” begins again:"
+    answer = terminal.ask(question, "; expected --yes to go on")
+    return wanted if answer.lower() == "new" else found
 
 
 def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
@@ -180,7 +178,7 @@ def _learn(out: Path, begun: ScannedDeck, scan: Scan) -> None:
         write_profile,
     )
     from calibration.deck_scanning import scan_deck
-    from calibration.serial_ports_and_speed_search import toml_table
+    from calibration.serial import toml_table
     from drivers import create_driver, redact_url
 
     driver, is_capture = scan.driver, scan.is_capture

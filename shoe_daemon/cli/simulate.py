@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     _Dealt = tuple[str, ShoeSettings, dict[str, Any], Iterator[DealtScene]]
     """A reader, what is dealt, the driver's options, and the scenes that follow from them."""
 
-    from drivers.simulators.camera.scene_renderer import Shot
-    from drivers.simulators.camera.scene_settings import Settings as CameraSettings
+    from drivers.simulators.camera.scene import Shot
+    from drivers.simulators.camera.settings import Settings as CameraSettings
     from drivers.simulators.serial_servers import Line
 
 _PORT_COUNT: Final = 65_536
@@ -373,7 +373,7 @@ def camera(
 
 
 def _camera_settings(wishes: dict[str, Any]) -> CameraSettings:
-    from drivers.simulators.camera.scene_settings import Settings, Station
+    from drivers.simulators.camera.settings import Settings, Station
 
     station = Station(wishes.pop("station"))
     width, height = wishes.pop("size").split("x")
@@ -391,7 +391,7 @@ def _camera_settings(wishes: dict[str, Any]) -> CameraSettings:
 
 
 def _faults_named(station: str, named: Iterable[str]) -> tuple[Any, ...]:
-    from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, THROAT_FAULTS
+    from drivers.simulators.camera.settings import OVERHEAD_FAULTS, THROAT_FAULTS
 
     possible = OVERHEAD_FAULTS if station == "overhead" else THROAT_FAULTS
     if "all" in named:
@@ -404,15 +404,15 @@ def _faults_named(station: str, named: Iterable[str]) -> tuple[Any, ...]:
 
 
 def _write_profile(settings: CameraSettings, folder: Path) -> None:
-    from drivers.simulators.camera.simulation_files import write_simulated_profile
+    from drivers.simulators.camera.files import write_simulated_profile
 
     with os_errors_at(folder):
         click.echo(f"profile: {write_simulated_profile(settings, folder)}")
 
 
 def _film(settings: CameraSettings, path: Path, truth: Path | None) -> None:
-    from drivers.simulators.camera.scene_renderer import Scene
-    from drivers.simulators.camera.simulation_files import write_video
+    from drivers.simulators.camera.files import write_video
+    from drivers.simulators.camera.scene import Scene
 
     if settings.rounds is None and settings.shoes is None:
         raise UserError("--out needs an end: --rounds or --shoes")
@@ -423,8 +423,8 @@ def _film(settings: CameraSettings, path: Path, truth: Path | None) -> None:
 
 
 def _play_live(settings: CameraSettings, where: str) -> None:
-    from drivers.simulators.camera.live_picture_sender import open_sender, play_live
-    from drivers.simulators.camera.scene_renderer import Scene
+    from drivers.simulators.camera.live import open_sender, play_live
+    from drivers.simulators.camera.scene import Scene
 
     with stop_on_signals() as stopping, contextlib.closing(open_sender(where)) as sender:
         click.echo(f"port: {sender.address}")

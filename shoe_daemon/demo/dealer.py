@@ -266,14 +266,14 @@ class CameraDealer(DealerThread):
         self, shoe: Settings, folder: Path, check: ResultCheck, conditions: WaitConditions
     ) -> None:
         """Prepare as `Dealer`; profile and socket of the camera lie in `folder`."""
-        from drivers.simulators.camera import scene_settings  # noqa: PLC0415 - as below
-        from drivers.simulators.camera.live_picture_sender import open_sender  # noqa: PLC0415 - as above
-        from drivers.simulators.camera.scene_renderer import Scene  # noqa: PLC0415 - as above
-        from drivers.simulators.camera.simulation_files import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it
+        from drivers.simulators.camera import settings as scenes  # noqa: PLC0415 - as below
+        from drivers.simulators.camera.files import write_simulated_profile  # noqa: PLC0415 - brings OpenCV with it
+        from drivers.simulators.camera.live import open_sender  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.scene import Scene  # noqa: PLC0415 - as above
 
         super().__init__()
-        faults = tuple(scene_settings.SceneFault(fault.value) for fault in shoe.faults)
-        settings = scene_settings.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)
+        faults = tuple(scenes.SceneFault(fault.value) for fault in shoe.faults)
+        settings = scenes.Settings(fps=_FPS, faults=faults, pause=_PAUSE_S, **shoe.dealing)
         profile = write_simulated_profile(settings, folder / "camera")
         socket, view = folder / "camera.sock", f"{HOST}:{free_port(_PREVIEW_PORT)}"
         self.page = f"http://{view}/"
@@ -293,7 +293,7 @@ class CameraDealer(DealerThread):
         self._waits_since: float | None = None
 
     def _deal(self) -> None:
-        from drivers.simulators.camera.live_picture_sender import play_live  # noqa: PLC0415 - as above
+        from drivers.simulators.camera.live import play_live  # noqa: PLC0415 - as above
 
         scene = self._scene
         try:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from calibration.line_identification import identify, likely_candidates
-from calibration.serial_ports_and_speed_search import list_ports
+from calibration.serial import list_ports
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.installation.answers import READER_KINDS
 

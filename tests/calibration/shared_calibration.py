@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from calibration.camera.calibration_output import CalibrationResult
-from calibration.camera.plane_fitting import plane_from_markers
-from calibration.camera.printed_markers import find_markers
+from calibration.camera.markers import find_markers
+from calibration.camera.output import CalibrationResult
+from calibration.camera.plane import plane_from_markers, projection_of
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -19,9 +19,8 @@ from calibration.camera.scripted_dialogue import (
     Script,
     ScriptedDialogue,
 )
-from calibration.camera.table_plane_and_places import projection_of
 from calibration.camera.wizard import CalibrationRequest, calibrate
-from drivers.camera.profile.camera_profile import Camera
+from drivers.camera.profile.sections import Camera
 from shoe_daemon.game.coup import Slot
 from tests.calibration.simulated_scene import (
     SAMPLE,

@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from calibration.camera.printed_markers import DICTIONARY
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.camera.markers import DICTIONARY
+from drivers.camera.image import Image
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,
@@ -21,9 +21,9 @@ from drivers.simulators.camera.animated_round import (
     Pose,
     scene_state,
 )
-from drivers.simulators.camera.camera_projection import Camera, create_camera
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import SceneFault, Settings
+from drivers.simulators.camera.projection import Camera, create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import SceneFault, Settings
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.errors import UserError

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, expect
 
-from calibration.camera.plane_fitting import plane_from_points
-from calibration.camera.table_plane_and_places import layout_named, projection_of
-from calibration.camera.wizard_web_page import LivePage, WizardState
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.camera.layout import layout_named
+from calibration.camera.plane import plane_from_points, projection_of
+from calibration.camera.wizard_page import WizardState, serve_page
+from drivers.camera.image import Image
 from tests.browser.chrome import PATIENCE, browse, watch
 
 SIZE = (1280, 720)
@@ -28,7 +28,7 @@ def test_a_box_is_dragged_and_a_step_is_left(browser: Browser) -> None:
     desk = WizardState(lambda: np.full((720, 1280, 3), 90, np.uint8), 36.0)
     desk.place_boxes(PLANE, layout_named("six"))
     desk.begin_step("The boxes", "Drag them.", "boxes")
-    page = LivePage(desk)
+    page = serve_page(desk)
     try:
         with watch(browser) as watched:
             watched.page.goto(page.url)
@@ -62,7 +62,7 @@ def test_corners_are_clicked_under_a_loupe_and_an_unplugged_camera_is_seen(
     pictures: list[Image | None] = [np.full((720, 1280, 3), 90, np.uint8)]
     desk = WizardState(lambda: pictures[0], 36.0)
     desk.begin_step("Four points", "Click them.", "points")
-    page = LivePage(desk)
+    page = serve_page(desk)
     try:
         with watch(browser) as watched:
             watched.page.goto(page.url)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calibration.camera.calibration_output import check_writable, write_together
+from calibration.camera.output import check_writable, write_together
 from shoe_daemon.errors import UserError
 
 

@@ -15,11 +15,12 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.camera_control_locks import lock_device, port_text
+from calibration.camera.control_locks import lock_device, port_text
 from calibration.camera.frame_source import LiveFrames, open_frames, take_frames
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image, Source
-from drivers.camera.sources.source_address_and_open_failures import parse_source
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import parse_source
+from drivers.camera.sources.capture import Source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError
 from tests.camera.fake_cameras import BOUNDARY, NetworkCamera, Visit

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.camera_control_locks import lock_controls
+from calibration.camera.control_locks import lock_controls
 from calibration.camera.image_measures import measure_flicker, measure_sharpness
 from tests.calibration.simulated_scene import seen
 

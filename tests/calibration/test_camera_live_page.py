@@ -16,12 +16,14 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
+from calibration.camera.layout import layout_named
 from calibration.camera.person_dialogue import PromptDialogue
-from calibration.camera.plane_fitting import plane_from_points
+from calibration.camera.plane import plane_from_points, projection_of
 from calibration.camera.scripted_dialogue import ThroatStep
-from calibration.camera.table_plane_and_places import layout_named, projection_of
-from calibration.camera.wizard_web_page import Command, LivePage, WizardState
-from drivers.camera.sources.frame_capture_and_checks import Image
+from calibration.camera.wizard_page import Command, WizardState, serve_page
+from calibration.terminal import Terminal
+from drivers.camera.image import Image
+from drivers.camera.web import LocalServer
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -39,14 +41,14 @@ def desk() -> WizardState:
 
 
 @pytest.fixture
-def page(desk: WizardState) -> Iterator[LivePage]:
-    page = LivePage(desk)
+def page(desk: WizardState) -> Iterator[LocalServer]:
+    page = serve_page(desk)
     yield page
     page.close()
 
 
 def call(
-    page: LivePage, path: str, body: object = None, **headers: str
+    page: LocalServer, path: str, body: object = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     where = urlsplit(page.url)
     sent = None if body is None else json.dumps(body)
@@ -59,11 +61,11 @@ def call(
         return got.status, told, got.read()
 
 
-def secret(page: LivePage) -> str:
+def secret(page: LocalServer) -> str:
     return urlsplit(page.url).path.strip("/")
 
 
-def test_the_page_is_on_loopback_and_loads_nothing_from_elsewhere(page: LivePage) -> None:
+def test_the_page_is_on_loopback_and_loads_nothing_from_elsewhere(page: LocalServer) -> None:
     assert urlsplit(page.url).hostname == "127.0.0.1"
     status, heads, body = call(page, "")
     assert status == 200
@@ -77,15 +79,15 @@ def test_the_page_is_on_loopback_and_loads_nothing_from_elsewhere(page: LivePage
         assert heads["content-type"].startswith(kind)
 
 
-def test_every_path_needs_the_secret(page: LivePage) -> None:
+def test_every_path_needs_the_secret(page: LocalServer) -> None:
     for path in ("/", "/state", "/wrong/state", "/picture.jpg", "//state"):
         assert call(page, path)[0] == 404
-    assert call(page, "state", Host="evil.example")[0] == 404
+    assert call(page, "state", Host="evil.example")[0] == 400
     assert call(page, "../../etc/passwd")[0] == 404
     assert call(page, "live.html")[0] == 404
 
 
-def test_the_page_gets_the_image_and_the_overlay(page: LivePage, desk: WizardState) -> None:
+def test_the_page_gets_the_image_and_the_overlay(page: LocalServer, desk: WizardState) -> None:
     desk.place_boxes(PLANE, layout_named("seven"))
     desk.begin_step("The boxes", "Drag them.", "boxes")
     status, heads, body = call(page, "picture.jpg?1")
@@ -96,19 +98,20 @@ def test_the_page_gets_the_image_and_the_overlay(page: LivePage, desk: WizardSta
     assert state["wants"] == "boxes"
 
 
-def test_only_the_page_itself_can_send_commands(page: LivePage, desk: WizardState) -> None:
+def test_only_the_page_itself_can_send_commands(page: LocalServer, desk: WizardState) -> None:
     desk.begin_step("The boxes", "Drag them.", "boxes")
     order = {"do": "next", "serial": 1}
     kind = {"Content_Type": "application/json"}
     assert call(page, "do", order, **kind)[0] == 403
-    assert call(page, "do", order, **kind, X_Calibration="guessed")[0] == 403
-    plain = {"Content_Type": "text/plain", "X_Calibration": secret(page)}
+    guess = {**kind, "X_Secret": "guessed"}
+    assert call(page, "do", order, **guess)[0] == 403
+    plain = {"Content_Type": "text/plain", "X_Secret": secret(page)}
     assert call(page, "do", order, **plain)[0] == 403
-    assert call(page, "do", order, **kind, X_Calibration=secret(page), Host="evil")[0] == 403
-    assert call(page, "do", {"do": "rm"}, **kind, X_Calibration=secret(page))[0] == 400
-    assert call(page, "do", {"x": "9" * 5000}, **kind, X_Calibration=secret(page))[0] == 413
+    assert call(page, "do", order, **kind, X_Secret=secret(page), Host="evil")[0] == 400
+    assert call(page, "do", {"do": "rm"}, **kind, X_Secret=secret(page))[0] == 400
+    assert call(page, "do", {"x": "9" * 5000}, **kind, X_Secret=secret(page))[0] == 413
     assert desk.answers.empty()
-    assert call(page, "do", order, **kind, X_Calibration=secret(page))[0] == 200
+    assert call(page, "do", order, **kind, X_Secret=secret(page))[0] == 200
     assert desk.answers.get_nowait() == ""
 
 
@@ -148,7 +151,8 @@ def person(
     desk: WizardState, lines: list[str], *, throat: bool = False
 ) -> tuple[PromptDialogue, list[str]]:
     said: list[str] = []
-    return PromptDialogue(desk, said.append, 90.0, None, throat=throat, lines=lines), said
+    terminal = Terminal(said.append, lines, desk.answers)
+    return PromptDialogue(desk, terminal, 90.0, None, throat=throat), said
 
 
 def test_a_person_answers_at_the_terminal(desk: WizardState) -> None:
@@ -209,7 +213,7 @@ def test_the_page_shows_the_card_and_the_progress(desk: WizardState) -> None:
     assert shown[0]["hint"][-1] in "SHDC"
 
 
-def test_the_result_is_shown_with_its_faults(page: LivePage, desk: WizardState) -> None:
+def test_the_result_is_shown_with_its_faults(page: LocalServer, desk: WizardState) -> None:
     asked, _ = person(desk, [])
     assert json.loads(call(page, "state")[2])["over"] == ""
     asking = threading.Thread(target=asked.finish, args=(["P1: blurred"], "table.toml"))

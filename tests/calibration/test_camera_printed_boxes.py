@@ -11,19 +11,14 @@ import cv2
 import numpy as np
 import pytest
 
+from calibration.camera.layout import LAYOUTS, NO_SHIFT, Box, layout_named
+from calibration.camera.plane import Plane
 from calibration.camera.printed_boxes import BoxProposal, propose_boxes
-from calibration.camera.table_plane_and_places import (
-    LAYOUTS,
-    NO_SHIFT,
-    Box,
-    Plane,
-    layout_named,
-)
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Profile
 from drivers.camera.recognition.table_projection import Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game import Slot
 from tests.camera.profiles import simulated_profile
 from tests.volume import sample, volume

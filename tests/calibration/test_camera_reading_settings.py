@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from calibration.camera import reading_settings_from_shown_cards as shown_cards
-from calibration.camera.calibration_output import write_together
+from calibration.camera import shown_cards
 from calibration.camera.deck_comparison import BACK_NAME, card_files, load_cards
-from calibration.camera.reading_settings_from_shown_cards import (
+from calibration.camera.output import write_together
+from calibration.camera.shown_cards import (
     ShownCard,
     choose_threshold,
     fit_window,
     min_index_pixels,
 )
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition import confidence_and_blur
-from drivers.camera.recognition.corner_index_reader import (
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition import confidence
+from drivers.camera.recognition.recogniser import (
     WEIGHTS_INFO,
     CardReading,
     Quad,
     Recogniser,
 )
-from drivers.camera.sources.frame_capture_and_checks import Image
 from drivers.simulators.card_artwork import Style, face, styles
 from shoe_daemon.game import DECK, Card
 
@@ -116,7 +116,7 @@ def test_the_threshold_is_the_lowest_that_the_risk_allows(
     told = [dict(zip(names, point, strict=True)) for point in points]
     path.write_text(json.dumps({"curve": told}))
     monkeypatch.setattr(shown_cards, "CURVE_FILE", path)
-    monkeypatch.setattr(shown_cards, "load_curve", lambda: confidence_and_blur.load_curve(path))
+    monkeypatch.setattr(shown_cards, "load_curve", lambda: confidence.load_curve(path))
     # Strange decks, of which the curve knows nothing, forbid a lower one than that of the weights.
     assert choose_threshold(1 / 1000).value == usual
     strict = choose_threshold(1 / 5000)

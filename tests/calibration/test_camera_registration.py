@@ -11,21 +11,21 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.comparison_with_reference_image import FindingKind
+from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.image_measures import mean_image
-from calibration.camera.image_registration import (
+from calibration.camera.reference_comparison import FindingKind
+from calibration.camera.registration import (
     TableShift,
     find_table_shift,
     max_recognised_shift_mm,
 )
-from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Profile
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from tests.camera.profiles import simulated_profile

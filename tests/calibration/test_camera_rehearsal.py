@@ -15,21 +15,21 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calibration.camera import practice_videos_and_live_pictures as practice_videos
+from calibration.camera import rehearsal
 from calibration.camera.frame_source import open_frames
-from calibration.camera.plane_fitting import plane_from_markers
-from calibration.camera.practice_videos_and_live_pictures import (
+from calibration.camera.markers import find_markers
+from calibration.camera.plane import plane_from_markers, projection_of
+from calibration.camera.rehearsal import (
     layout_position,
     play_live,
     record_video,
 )
-from calibration.camera.printed_markers import find_markers
 from calibration.camera.simulated_table import COMMAND_FORMS, LyingCard, SimulatedTable, TableState
-from calibration.camera.table_plane_and_places import projection_of
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.source_address_and_open_failures import parse_source
-from drivers.simulators.camera.scene_settings import Settings
+from calibration.terminal import Terminal
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import parse_source
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
 from shoe_daemon.cli.terminal_text_and_input import wrap_lines
@@ -59,8 +59,8 @@ def run(*words: str) -> Result:
 def test_a_recorded_rehearsal_is_calibrated_by_its_script(
     tmp_path: Path, station: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(practice_videos, "RANKS", ranks := sample(RANKS, 3))
-    monkeypatch.setattr(practice_videos, "_SAMPLE_CARDS", volume(2, 6))
+    monkeypatch.setattr(rehearsal, "RANKS", ranks := sample(RANKS, 3))
+    monkeypatch.setattr(rehearsal, "_SAMPLE_CARDS", volume(2, 6))
     video, profile = tmp_path / "night.avi", tmp_path / "p.toml"
     filmed = run("rehearse", "--out", str(video), "--station", station, "--fps", "4")
     assert filmed.exit_code == 0, filmed.output
@@ -144,7 +144,7 @@ def test_commands_are_played_live(table: SimulatedTable, tmp_path: Path) -> None
 
     playing = threading.Thread(
         target=play_live,
-        args=(table, f"raw:{path}", typed(), said.append, stopping),
+        args=(table, f"raw:{path}", Terminal(said.append, typed()), stopping),
         kwargs={"opened": opened.put},
         daemon=True,
     )

@@ -10,11 +10,13 @@ import cv2
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_output import list_faults, write_result
-from calibration.camera.comparison_with_reference_image import FindingKind
+from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.deck_comparison import Certainty
 from calibration.camera.image_measures import mean_image
-from calibration.camera.image_registration import find_table_shift
+from calibration.camera.output import list_faults, write_result
+from calibration.camera.plane import rectangle_corners
+from calibration.camera.reference_comparison import FindingKind
+from calibration.camera.registration import find_table_shift
 from calibration.camera.scripted_dialogue import (
     BackStep,
     CardStep,
@@ -23,14 +25,12 @@ from calibration.camera.scripted_dialogue import (
     Script,
     ScriptedDialogue,
 )
-from calibration.camera.shoe_start_check import CheckResult, check_profile
 from calibration.camera.simulated_table import LyingCard, SimulatedTable, TableState
-from calibration.camera.table_plane_and_places import rectangle_corners
 from calibration.camera.wizard import CalibrationRequest, calibrate
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Camera
+from drivers.camera.recognition.recogniser import Recogniser
 from drivers.simulators.camera.animated_round import (
     FACE,
     AnimatedRound,
@@ -39,9 +39,9 @@ from drivers.simulators.camera.animated_round import (
     Pose,
     scene_state,
 )
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import Settings, Station
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import Settings, Station
 from drivers.simulators.camera.table_layout import CARD
 from drivers.simulators.camera.throat_image import ThroatImage
 from shoe_daemon.game.cards import Card

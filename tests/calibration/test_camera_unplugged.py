@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from calibration.camera.scripted_dialogue import ScriptedDialogue
 from calibration.camera.wizard import calibrate
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from shoe_daemon.errors import UserError
 from tests.calibration.shared_calibration import WANTED, script, shelf
 from tests.calibration.simulated_scene import Shelf

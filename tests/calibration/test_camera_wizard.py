@@ -14,14 +14,19 @@ import msgspec
 import numpy as np
 import pytest
 
-from calibration.camera.calibration_output import list_faults, reader_configuration, write_result
-from calibration.camera.comparison_with_reference_image import FindingKind
+from calibration.camera.check import CheckResult, check_profile
 from calibration.camera.deck_comparison import Certainty
-from calibration.camera.html_report import render_report
-from calibration.camera.reading_settings_from_shown_cards import (
-    best_proven_point,
-    choose_threshold,
+from calibration.camera.layout import (
+    LAYOUTS,
+    layout_named,
+    pixel_budgets,
+    places_of,
+    watched_places,
 )
+from calibration.camera.output import list_faults, reader_configuration, write_result
+from calibration.camera.plane import Plane, projection_of
+from calibration.camera.reference_comparison import FindingKind
+from calibration.camera.report import render_report
 from calibration.camera.scripted_dialogue import (
     CardStep,
     LayoutStep,
@@ -31,23 +36,17 @@ from calibration.camera.scripted_dialogue import (
     ThroatStep,
     load_script,
 )
-from calibration.camera.shoe_start_check import CheckResult, check_profile
-from calibration.camera.table_plane_and_places import (
-    LAYOUTS,
-    Plane,
-    layout_named,
-    pixel_budgets,
-    places_of,
-    projection_of,
-    watched_places,
+from calibration.camera.shown_cards import (
+    best_proven_point,
+    choose_threshold,
 )
 from calibration.camera.wizard import calibrate
+from drivers.camera.image import Image
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import CardSize, Throat
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.corner_index_reader import Recogniser
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.simulators.camera.scene_settings import SceneFault
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import CardSize, Throat
+from drivers.camera.recognition.recogniser import Recogniser
+from drivers.simulators.camera.settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.config_sections import ReaderSettings
 from shoe_daemon.errors import UserError

@@ -27,6 +27,7 @@ from calibration.deck_learning import (
     part_of,
 )
 from calibration.deck_scanning import Scan, scan_deck
+from calibration.terminal import Terminal
 from drivers import (
     CaptureLine,
     Driver,
@@ -290,8 +291,7 @@ def test_what_is_typed_is_obeyed(tmp_path: Path, reader_of: Callable[..., Script
         driver=create_driver("line-scanner"),
         line=LineSettings(),
         stopping=Event(),
-        echo=echo,
-        typed=type_line(),
+        terminal=Terminal(echo, type_line()),
     )
     assert not scan_deck(scan, learning)
     assert learning.deck.scans == ("one",)
@@ -301,7 +301,11 @@ def test_what_is_typed_is_obeyed(tmp_path: Path, reader_of: Callable[..., Script
 
 def scan_of(driver: Driver, stopping: Event, said: list[str]) -> Scan:
     return Scan(
-        port="/dev/none", driver=driver, line=LineSettings(), stopping=stopping, echo=said.append
+        port="/dev/none",
+        driver=driver,
+        line=LineSettings(),
+        stopping=stopping,
+        terminal=Terminal(said.append, ()),
     )
 
 

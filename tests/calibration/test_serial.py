@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from calibration import line_identification
-from calibration import serial_ports_and_speed_search as calibration
-from calibration.serial_ports_and_speed_search import (
+from calibration import serial as calibration
+from calibration.serial import (
     SPEEDS,
     ByteLog,
     Finding,

@@ -10,24 +10,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from calibration.labelled_photo_reading import index_window, index_windows
+from calibration.photo_labels import index_window, index_windows
 from calibration.training import deck_packages
-from calibration.training.confidence_threshold import LEAST_THRESHOLD
-from calibration.training.index_covers import with_covers
-from calibration.training.measure_and_publish_weights import measure
-from calibration.training.photo_effects import Conditions, Photo, enlarged, photograph
-from calibration.training.plain_suits import plain_pip
-from calibration.training.readable_conditions import LIMITS, within
-from calibration.training.rendered_test import CHOICE, FIELDS, TEST, Results
-from calibration.training.stroke_figures import LETTERS, stroke_figure
-from calibration.training.training_card_faces import Face
-from calibration.training.training_patches import NO_INDEX, Patch, lesson
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.corner_index_reader import window_quads
+from calibration.training.covers import with_covers
+from calibration.training.faces import Face
+from calibration.training.figures import LEAST_THRESHOLD, measure
+from calibration.training.patches import NO_INDEX, Patch, lesson
+from calibration.training.photo import Conditions, Photo, enlarged, photograph
+from calibration.training.rendered_test import CHOICE, FIELDS, LIMITS, TEST, Results, within
+from calibration.training.strokes import LETTERS, stroke_figure
+from calibration.training.suits import plain_pip
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import window_quads
 from drivers.simulators.card_artwork import face, outline, style
 from drivers.simulators.card_artwork.card_drawing import index_places
 from drivers.simulators.card_artwork.deck_style import ASPECT, Layout
-from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
+from drivers.simulators.card_artwork.shapes import pip_mask, rank_mask
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 
 Quad = NDArray[np.float32]

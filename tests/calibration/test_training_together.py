@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from calibration.training.process_pool import together
+from calibration.training.parallel import together
 from shoe_daemon.errors import UserError
 from tests.brokers import wait_for
 
@@ -22,7 +22,7 @@ def test_each_part_is_done_and_what_came_of_it_is_in_order() -> None:
 def test_long_work_shows_its_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("calibration.training.process_pool._PROGRESS_INTERVAL_S", 0.0)
+    monkeypatch.setattr("calibration.training.parallel._PROGRESS_INTERVAL_S", 0.0)
     together(divmod, [(7, 2), (8, 3), (9, 5), (9, 4)], 2)
     assert [line[:12] for line in capsys.readouterr().err.splitlines()] == [
         "2 of 4 parts",
@@ -43,7 +43,7 @@ def test_a_process_that_was_killed_is_not_waited_for() -> None:
 ROOT = str(Path(__file__).parents[2])
 STARTING = """
 import time
-from calibration.training.process_pool import together
+from calibration.training.parallel import together
 
 if __name__ == "__main__":
     print("begun", flush=True)

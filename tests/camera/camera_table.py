@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from drivers.camera.camera_driver import CameraDriver
+from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
 from drivers.driver import Frame
 from drivers.reader_thread import Reader, ReaderEnvironment

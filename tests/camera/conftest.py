@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera import camera_as_line
+from drivers.camera import line
 from drivers.camera.sources import (
-    frame_capture_and_checks,
-    mjpeg_stream,
-    source_address_and_open_failures,
+    address,
+    capture,
+    mjpeg,
     v4l2,
     video,
 )
@@ -28,14 +28,14 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short timeouts, for a camera of which nothing comes in any time."""
     for module, name in (
-        (frame_capture_and_checks, "_SILENCE_LIMIT_S"),
-        (frame_capture_and_checks, "_RELEASE_TIMEOUT_S"),
-        (mjpeg_stream, "_FRAME_TIMEOUT_S"),
-        (mjpeg_stream, "_OPEN_TIMEOUT_S"),
+        (capture, "_SILENCE_LIMIT_S"),
+        (capture, "_RELEASE_TIMEOUT_S"),
+        (mjpeg, "_FRAME_TIMEOUT_S"),
+        (mjpeg, "_OPEN_TIMEOUT_S"),
         (video, "OPEN_TIMEOUT_S"),
         (video, "READ_TIMEOUT_S"),
         (v4l2, "READ_TIMEOUT_S"),
-        (source_address_and_open_failures, "_RTSP_PROBE_TIMEOUT_S"),
+        (address, "_RTSP_PROBE_TIMEOUT_S"),
     ):
         monkeypatch.setattr(module, name, 1.0)
 
@@ -43,4 +43,4 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def by_heart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stations read with `ByHeart`, in place of the recogniser."""
-    monkeypatch.setattr(camera_as_line, "load_recogniser", lambda *_: ByHeart())
+    monkeypatch.setattr(line, "load_recogniser", lambda *_: ByHeart())

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from drivers.camera.line_messages import CameraDecoder, Statement, encode_statement
+from drivers.camera.messages import CameraDecoder, Statement, encode_statement
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.table import Event, RoundFinished
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Session

@@ -14,7 +14,7 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 from tests.camera.overhead_scene import Scene, on
 from tests.fakes.loopback_server import LoopbackServer, read_request
 

@@ -19,7 +19,7 @@ from typing import Final
 
 import cv2
 
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
 
 AUTO_EXPOSURE: Final = cv2.CAP_PROP_AUTO_EXPOSURE
 EXPOSURE: Final = cv2.CAP_PROP_EXPOSURE

@@ -12,8 +12,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import IndexWindow
-from drivers.camera.recognition.corner_index_reader import window_quads
+from drivers.camera.profile.sections import IndexWindow
+from drivers.camera.recognition.recogniser import window_quads
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.overhead_scene import card_face
 

@@ -16,9 +16,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import Camera, Place, Profile, Table
-from drivers.camera.profile.profile_file import load_profile, write_profile
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile, write_profile
+from drivers.camera.profile.sections import Camera, Place, Profile, Table
 from drivers.simulators.card_artwork import Style, back, face, outline, styles
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

@@ -18,8 +18,8 @@ import cv2
 import numpy as np
 
 import drivers
-from drivers.simulators.camera.scene_settings import Settings
-from drivers.simulators.camera.simulation_files import PROFILE, write_simulated_profile
+from drivers.simulators.camera.files import PROFILE, write_simulated_profile
+from drivers.simulators.camera.settings import Settings
 
 __all__ = ["simulated_profile"]
 

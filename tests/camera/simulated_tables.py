@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.scene import Scene, Shot, Truth
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 
 __all__ = ["mouth", "settings", "shots", "table"]
 

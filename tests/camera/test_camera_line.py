@@ -16,21 +16,16 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.camera_driver import CameraDriver
+from drivers.camera.driver import CameraDriver
+from drivers.camera.image import Image
 from drivers.camera.options import CameraOptions
 from drivers.camera.sources import open_source
-from drivers.camera.sources.frame_capture_and_checks import (
-    CapturePace,
-    CaptureThread,
-    FrameCheck,
-    Image,
-    Source,
-)
-from drivers.camera.sources.source_address_and_open_failures import parse_address
+from drivers.camera.sources.address import parse_address
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
 from drivers.driver import Frame, Transport
 from drivers.reader_thread import Reader
 from drivers.registry import create_driver
-from drivers.simulators.camera.live_picture_sender import RawSender
+from drivers.simulators.camera.live import RawSender
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -243,7 +238,7 @@ class Hanging(Source):
 def test_a_hanging_source_is_abandoned_without_blocking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("drivers.camera.sources.frame_capture_and_checks._SILENCE_LIMIT_S", 0.3)
+    monkeypatch.setattr("drivers.camera.sources.capture._SILENCE_LIMIT_S", 0.3)
     source = Hanging()
     capture = CaptureThread(
         "cam", lambda: source, FrameCheck("cam", (1280, 720)), CapturePace(live=True)

@@ -11,11 +11,12 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.camera_as_line import make_station
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import Place
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.recognition.card_outline_search import CardBounds, find_card
+from drivers.camera.profile.file import load_profile
+from drivers.camera.profile.sections import Place
+from drivers.camera.recognition.outline_search import CardBounds, find_card
 from drivers.camera.recognition.table_projection import (
     Floats,
     Patch,
@@ -23,7 +24,6 @@ from drivers.camera.recognition.table_projection import (
     max_stray_mm,
     place_patch,
 )
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
 from drivers.simulators.camera.animated_round import (
     AnimatedRound,
     CardTrack,
@@ -32,10 +32,10 @@ from drivers.simulators.camera.animated_round import (
     Pose,
     scene_state,
 )
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.card_images_laid_on_table import card_quad
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.card_images import card_quad
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.table_layout import PLACES
 from drivers.simulators.card_artwork import face, styles

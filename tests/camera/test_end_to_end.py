@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera.camera_as_line import make_station
+from drivers.camera.image import VideoFrame
+from drivers.camera.line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import FrameCheck, VideoFrame
-from drivers.simulators.camera.scene_renderer import Scene
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.camera.profile.file import load_profile
+from drivers.camera.sources.capture import FrameCheck
+from drivers.simulators.camera.scene import Scene
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.transport import LineError
 from shoe_daemon.table.observations import TableCleared
 from tests.camera.event_comparison import Judged, hands

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera import evidence_photos
-from drivers.camera.evidence_photos import Evidence
+from drivers.camera import evidence
+from drivers.camera.evidence import Evidence
 from tests.brokers import wait_for
 
 PATCH = np.random.default_rng(1).integers(0, 255, (120, 120, 3)).astype(np.uint8)
@@ -59,7 +59,7 @@ def test_old_files_are_removed(tmp_path: Path) -> None:
 def test_old_files_are_removed_without_new_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence_photos, "_CLEANUP_INTERVAL_S", 0.05)
+    monkeypatch.setattr(evidence, "_CLEANUP_INTERVAL_S", 0.05)
     kept = Evidence(tmp_path, 30, 100)
     there(tmp_path, 1, age=31 * _DAY)
     wait_for(lambda: not names(tmp_path))
@@ -205,7 +205,7 @@ def test_a_slow_disk_does_not_block_the_station(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = threading.Event()
-    monkeypatch.setattr(evidence_photos.Evidence, "_write", lambda *_: slow.wait(60))
+    monkeypatch.setattr(evidence.Evidence, "_write", lambda *_: slow.wait(60))
     kept = Evidence(tmp_path, 30, 100)
     told = [kept.store(PATCH, f"P1-{number}") for number in range(200)]
     assert None in told
@@ -218,7 +218,7 @@ def test_a_hanging_disk_leaves_no_thread_once_it_recovers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging = threading.Event()
-    monkeypatch.setattr(evidence_photos.Evidence, "_write", lambda *_: hanging.wait(60))
+    monkeypatch.setattr(evidence.Evidence, "_write", lambda *_: hanging.wait(60))
     before = set(threading.enumerate())
     kept = Evidence(tmp_path, 30, 100)
     (writer,) = set(threading.enumerate()) - before

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.camera.line_messages import CameraDecoder, Say, Statement, encode_statement
+from drivers.camera.messages import CameraDecoder, Say, Statement, encode_statement
 from drivers.driver import FrameKind
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

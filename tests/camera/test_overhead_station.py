@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.camera_as_line import make_station
-from drivers.camera.line_messages import Say, Statement
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.line import make_station
+from drivers.camera.messages import Say, Statement
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
+from drivers.camera.profile.sections import Profile
 from drivers.transport import LineError
 from tests.camera.known_deck_recogniser import ByHeart
 from tests.camera.overhead_scene import CENTRES, Scene, deck, loaded, on

@@ -87,7 +87,7 @@ _PICTURES = {
 @pytest.mark.parametrize("file", _PICTURES)
 def test_a_picture_that_is_too_large_is_none(file: str, tmp_path: Path) -> None:
     (tmp_path / file).write_bytes(_PICTURES[file])
-    module = "drivers.camera.sources.frame_capture_and_checks"
+    module = "drivers.camera.image"
     text, peak_mb = _said(module, "read_image", f"read_image(Path({str(tmp_path / file)!r}))")
     assert text.endswith("None")
     assert peak_mb < _MEMORY_MB
@@ -95,7 +95,7 @@ def test_a_picture_that_is_too_large_is_none(file: str, tmp_path: Path) -> None:
 
 def test_a_frame_of_an_mjpeg_stream_is_refused_before_it_is_decoded() -> None:
     data = _jpeg(32_000, 32_000)
-    text, peak_mb = _said("drivers.camera.sources.mjpeg_stream", "_decode", f"_decode({data!r})")
+    text, peak_mb = _said("drivers.camera.sources.mjpeg", "_decode", f"_decode({data!r})")
     assert text.endswith("None")
     assert peak_mb < _MEMORY_MB
 
@@ -127,8 +127,7 @@ def test_a_frame_of_a_video_is_refused_before_it_is_decoded(
     call = f"[VideoFile({address})] and [len(list(iter(VideoFile({address}).read, None)))]"
     text, peak_mb = _said(
         "drivers.camera.sources.video",
-        "VideoFile, Address; from drivers.camera.sources.source_address_and_open_failures "
-        "import SourceKind",
+        "VideoFile, Address; from drivers.camera.sources.address import SourceKind",
         call,
     )
     assert re.search("no video that can be read|the video is over", text), text
@@ -150,13 +149,10 @@ def test_a_video_whose_first_frame_is_too_large_is_refused(
         film.mux(stream.encode(av.VideoFrame(8192, 8192, "yuv420p")))
         film.mux(stream.encode(None))
     if reader == "is_playable":
-        module, names, call = "clip_file", "is_playable, Path", f"is_playable(Path({str(path)!r}))"
+        module, names, call = "clip", "is_playable, Path", f"is_playable(Path({str(path)!r}))"
     else:
         module = "sources.video"
-        names = (
-            "VideoFile, Address; from drivers.camera.sources.source_address_and_open_failures "
-            "import SourceKind"
-        )
+        names = "VideoFile, Address; from drivers.camera.sources.address import SourceKind"
         call = f"VideoFile(Address(SourceKind.FILE, {str(path)!r})).read()"
     text, peak_mb = _said(f"drivers.camera.{module}", names, call)
     expected = "False" if reader == "is_playable" else "LineError .*no video that can be read"

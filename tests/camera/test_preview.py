@@ -18,14 +18,13 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera.line_messages import Say, Statement
-from drivers.camera.preview import preview_server as views
-from drivers.camera.preview.loopback_server import parse_listen_address
-from drivers.camera.preview.preview_server import PlaceOverlay, PreviewServer, draw_places
-from drivers.camera.preview.previewed_station import PreviewedStation
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import VideoFrame
-from drivers.simulators.camera.scene_settings import Station
+from drivers.camera import preview as views
+from drivers.camera.image import VideoFrame
+from drivers.camera.messages import Say, Statement
+from drivers.camera.options import parse_listen_address
+from drivers.camera.preview import PlaceOverlay, PreviewedStation, PreviewServer, draw_places
+from drivers.camera.profile.file import load_profile
+from drivers.simulators.camera.settings import Station
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -152,6 +151,13 @@ def test_another_host_name_is_refused(view: PreviewServer) -> None:
     view.show(_grey(), list)
     status, _, body = _ask(view, "/picture.jpg", host="evil.example:8091")
     assert (status, body) == (400, b"")
+
+
+def test_the_preview_accepts_no_commands(view: PreviewServer) -> None:
+    with closing(http.client.HTTPConnection("127.0.0.1", view.port, timeout=60)) as line:
+        headers = {"Content-Type": "application/json", "X-Secret": ""}
+        line.request("POST", "/picture.jpg", "{}", headers)
+        assert line.getresponse().status == 403
 
 
 def test_other_paths_are_not_found(view: PreviewServer) -> None:
@@ -292,7 +298,7 @@ def test_a_label_at_the_upper_edge_stays_in_the_image() -> None:
 
 
 def test_every_label_is_in_the_legend() -> None:
-    page = (files("drivers.camera.preview") / "pages/preview.html").read_text(encoding="utf-8")
+    page = (files("drivers.camera") / "pages/preview.html").read_text(encoding="utf-8")
     legend = re.findall(r'<li class="(\w+)">([^<]+)</li>', page)
     assert len(legend) == 6
     for state, word in legend:

@@ -22,14 +22,15 @@ from calibration.camera.image_measures import (
     measure_flicker,
     measure_sharpness,
 )
-from calibration.camera.image_registration import find_table_shift
-from drivers.camera.preview.preview_server import FrameFeed, PlaceOverlay, PreviewServer
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.sources.source_address_and_open_failures import parse_address
-from drivers.simulators.camera.live_picture_sender import RawSender
-from drivers.simulators.camera.scene_settings import Settings
+from calibration.camera.registration import find_table_shift
+from drivers.camera.image import Image
+from drivers.camera.preview import FEED_JPEG_OPTIONS, PlaceOverlay, PreviewServer
+from drivers.camera.profile.file import load_profile
+from drivers.camera.sources import mjpeg
+from drivers.camera.sources.address import parse_address
+from drivers.camera.web import Feed
+from drivers.simulators.camera.live import RawSender
+from drivers.simulators.camera.settings import Settings
 from drivers.transport import LineError
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
@@ -188,8 +189,8 @@ class _Showing:
         self._thread.join(60)
 
 
-def _borrowed(view: PreviewServer) -> mjpeg_stream.MjpegStream:
-    found = mjpeg_stream.open_mjpeg(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
+def _borrowed(view: PreviewServer) -> mjpeg.MjpegStream:
+    found = mjpeg.open_mjpeg(parse_address(f"camera:http://127.0.0.1:{view.port}/plain"))
     assert found is not None
     return found
 
@@ -209,7 +210,7 @@ def test_the_check_finds_the_same_in_the_feed(tmp_path: Path) -> None:
     profile = load_profile(simulated_profile(Settings(seed=3), tmp_path))
     reference = np.asarray(cv2.imread(str(profile.reference)), np.uint8)
     pictures = [seen(pushed=(0.0, 5.0, 0.0)) for _ in range(8)]
-    lender = FrameFeed()
+    lender = Feed(FEED_JPEG_OPTIONS, max_readers=1)
     assert lender.add_reader()
     borrowed = lender.jpegs()
     lent_ones = [_through(lender, borrowed, each) for each in pictures]
@@ -226,7 +227,7 @@ def test_the_check_finds_the_same_in_the_feed(tmp_path: Path) -> None:
     assert flickers[1] == pytest.approx(flickers[0], abs=0.001)
 
 
-def _through(lender: FrameFeed, borrowed: Iterator[bytes], picture: Image) -> Image:
+def _through(lender: Feed, borrowed: Iterator[bytes], picture: Image) -> Image:
     taken: list[bytes] = []
     taking = threading.Thread(target=lambda: taken.append(next(borrowed)), daemon=True)
     taking.start()
@@ -267,7 +268,7 @@ def test_the_number_of_feed_readers_is_limited(view: PreviewServer) -> None:
 def test_the_feed_ends_with_the_preview_and_without_frames(
     view: PreviewServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("drivers.camera.preview.preview_server._FEED_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("drivers.camera.web._FEED_TIMEOUT_S", 0.1)
     with pytest.raises(LineError, match="closed by the other side"):
         _borrowed(view).read()
     monkeypatch.undo()

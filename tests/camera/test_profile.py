@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera.profile.camera_profile import Lens, Throat
-from drivers.camera.profile.profile_file import _distort, image_size, load_profile, write_profile
+from drivers.camera.profile.file import _distort, image_size, load_profile, write_profile
+from drivers.camera.profile.sections import Lens, Throat
 from drivers.camera.recognition.table_projection import TableProjection
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.corner_index_reader import WEIGHTS_FILE, Recogniser, window_quads
+from drivers.camera.recognition.recogniser import WEIGHTS_FILE, Recogniser, window_quads
 from drivers.simulators.card_artwork import back, face
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card

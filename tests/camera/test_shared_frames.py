@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from drivers import VideoFrame
-from drivers.camera.sources.frame_capture_and_checks import (
-    CapturePace,
-    CaptureThread,
-    FrameCheck,
-    Source,
-)
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
 from drivers.transport import LineError
 from shoe_daemon.witness.video_sources import SharedFrames
 from tests.brokers import wait_for

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from drivers.simulators import angel_eye_with_mistakes as dealing
-from drivers.simulators.camera.card_images_laid_on_table import choose_deck
-from drivers.simulators.camera.scene_renderer import CardTruth, Scene, Shot, Truth
-from drivers.simulators.camera.scene_settings import SceneFault, Settings, Station
+from drivers.simulators.camera.card_images import choose_deck
+from drivers.simulators.camera.scene import CardTruth, Scene, Shot, Truth
+from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.simulators.card_artwork import ASPECT, face
 from shoe_daemon.game.cards import DECK, Card
 from tests.camera.simulated_tables import mouth, settings, shots, table

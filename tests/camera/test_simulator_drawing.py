@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import scene_state
 from drivers.simulators.camera.animated_shoe import animated_rounds
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.dealer_hands import Grip, hand
-from drivers.simulators.camera.light_and_sensor import Sensor
-from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, Settings
+from drivers.simulators.camera.hands import Grip, hand
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.sensor import Sensor
+from drivers.simulators.camera.settings import OVERHEAD_FAULTS, Settings
 from drivers.simulators.camera.sprites import lay
 from drivers.simulators.camera.table_image import TableImage
 from tests.camera.simulated_tables import settings

@@ -14,13 +14,13 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.profile.file import load_profile
 from drivers.camera.recognition.table_projection import TableProjection
 from drivers.camera.sources.open_source import RawSource
-from drivers.simulators.camera.live_picture_sender import RawSender, Sender, open_sender, play_live
-from drivers.simulators.camera.scene_renderer import Scene
-from drivers.simulators.camera.scene_settings import Station
-from drivers.simulators.camera.simulation_files import write_simulated_profile, write_video
+from drivers.simulators.camera.files import write_simulated_profile, write_video
+from drivers.simulators.camera.live import RawSender, Sender, open_sender, play_live
+from drivers.simulators.camera.scene import Scene
+from drivers.simulators.camera.settings import Station
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli import main
 from shoe_daemon.cli.simulate import command

@@ -11,8 +11,8 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.simulators.camera.scene_renderer import Scene, Shot, Truth
-from drivers.simulators.camera.scene_settings import OVERHEAD_FAULTS, THROAT_FAULTS, SceneFault
+from drivers.simulators.camera.scene import Scene, Shot, Truth
+from drivers.simulators.camera.settings import OVERHEAD_FAULTS, THROAT_FAULTS, SceneFault
 from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
 from tests.camera.simulated_tables import mouth, shots, table
 

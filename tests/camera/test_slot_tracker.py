@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.camera.recognition.confidence_and_blur import Belief, PooledLooks
-from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
-from drivers.camera.stations.overhead_station import DealOrder
+from drivers.camera.recognition.card_reader import Sighting, SightingKind
+from drivers.camera.recognition.confidence import Belief, PooledLooks
+from drivers.camera.stations.overhead import DealOrder
 from drivers.camera.stations.slot_tracker import SlotChange, SlotState, SlotTracker
 from shoe_daemon.game.cards import RANKS, SUITS, Card
 from shoe_daemon.game.coup import Slot

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drivers.camera.camera_driver import CameraDriver
+from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.camera.sources import mjpeg_stream
-from drivers.camera.sources.source_address_and_open_failures import (
+from drivers.camera.sources import mjpeg
+from drivers.camera.sources.address import (
     Address,
     SourceKind,
     add_login,
@@ -154,7 +154,7 @@ def test_a_login_reaches_the_camera_and_no_log(tmp_path: Path, secret: str) -> N
     with NetworkCamera(behave) as camera:
         found = add_login(parse_address(camera.url), "t", secret, tmp_path)
         with pytest.raises(LineError, match="401 Unauthorized: are name and") as caught:
-            mjpeg_stream.open_mjpeg(found)
+            mjpeg.open_mjpeg(found)
     assert asked[:2] == ["", "Basic dDpwQHNzL3cgIzE="]
     assert "p@ss" not in str(caught.value)
     assert "p%40ss" not in str(caught.value)

@@ -13,11 +13,11 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera import camera_as_line
-from drivers.camera.camera_driver import CameraDriver
+from drivers.camera import line as camera_line
+from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.camera.sources import frame_capture_and_checks, mjpeg_stream
-from drivers.camera.sources.source_address_and_open_failures import SourceKind
+from drivers.camera.sources import capture, mjpeg
+from drivers.camera.sources.address import SourceKind
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
@@ -55,9 +55,9 @@ def _drawn() -> None:
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long timeouts: a busy machine is not a silent camera."""
     for module, name in (
-        (frame_capture_and_checks, "_SILENCE_LIMIT_S"),
-        (mjpeg_stream, "_FRAME_TIMEOUT_S"),
-        (mjpeg_stream, "_OPEN_TIMEOUT_S"),
+        (capture, "_SILENCE_LIMIT_S"),
+        (mjpeg, "_FRAME_TIMEOUT_S"),
+        (mjpeg, "_OPEN_TIMEOUT_S"),
     ):
         monkeypatch.setattr(module, name, 60.0)
 
@@ -155,9 +155,9 @@ def test_a_stream_fault_is_reported_and_recovered(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    frozen_after: dict[SourceKind, float | None] = vars(camera_as_line)["_FROZEN_LIMITS_S"]
+    frozen_after: dict[SourceKind, float | None] = vars(camera_line)["_FROZEN_LIMITS_S"]
     monkeypatch.setitem(frozen_after, SourceKind.STREAM, 1.0)
-    monkeypatch.setattr(mjpeg_stream, "_MAX_DAMAGED_S", 0.5)
+    monkeypatch.setattr(mjpeg, "_MAX_DAMAGED_S", 0.5)
     if told == SILENT:
         request.getfixturevalue("hasty")
     with (

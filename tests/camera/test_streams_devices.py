@@ -16,10 +16,10 @@ import cv2
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.open_source import open_source
-from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
 from drivers.camera.sources.v4l2 import V4l2Device, configure_opencv
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError

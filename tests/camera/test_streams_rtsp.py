@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from drivers.camera.camera_driver import CameraDriver
+from drivers.camera.driver import CameraDriver
 from drivers.camera.options import CameraOptions
-from drivers.camera.sources.source_address_and_open_failures import parse_source
+from drivers.camera.sources.address import parse_source
 from drivers.camera.sources.video import VideoStream
 from drivers.transport import LineError
 from shoe_daemon.game.cards import Card

@@ -12,10 +12,10 @@ import cv2
 import numpy as np
 import pytest
 
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.stations.throat_card_track import CardTrack, Extent
-from drivers.camera.stations.throat_window_and_index_vote import covered_extents
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Profile
+from drivers.camera.stations.card_track import CardTrack, Extent
+from drivers.camera.stations.throat_window import covered_extents
 from tests.camera import throat_images
 from tests.camera.throat_images import FPS, LONG, OUT, SHORT, WAYS, Ahead, passing
 from tests.camera.throat_scene import Told, Watched

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_capture_and_checks import Image
-from drivers.camera.stations.throat_card_track import (
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import Profile
+from drivers.camera.stations.card_track import (
     CardTrack,
     Extent,
     TrackOutcome,

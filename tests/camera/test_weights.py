@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from drivers.camera.recognition import corner_index_reader
-from drivers.camera.recognition.confidence_and_blur import (
+from drivers.camera.recognition import recogniser as reading
+from drivers.camera.recognition.confidence import (
     Belief,
     accepted_card,
     belief_of,
@@ -21,7 +21,7 @@ from drivers.camera.recognition.confidence_and_blur import (
     doubt_between,
     load_curve,
 )
-from drivers.camera.recognition.corner_index_reader import (
+from drivers.camera.recognition.recogniser import (
     WEIGHTS_FILE,
     WEIGHTS_INFO,
     Recogniser,
@@ -91,13 +91,13 @@ def test_all_networks_are_asked_where_the_first_sees_an_index(tmp_path: Path) ->
 
 def test_what_was_answered_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    run = vars(corner_index_reader)["_run"]
+    run = vars(reading)["_run"]
 
     def counted(network: object, seen: Patches) -> Patches:
         asked.append(len(seen))
         return run(network, seen)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(corner_index_reader, "_run", counted)
+    monkeypatch.setattr(reading, "_run", counted)
     deck = DECKS[0]
     image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
     recogniser = Recogniser()
@@ -115,9 +115,9 @@ def test_what_was_answered_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -
 def test_the_first_networks_must_find_the_card_probable(monkeypatch: pytest.MonkeyPatch) -> None:
     deck = DECKS[0]
     image, quad = photo(face(Card("KS"), deck, 160), deck, 1)
-    monkeypatch.setattr(corner_index_reader, "_CERTAIN", 1.0)
+    monkeypatch.setattr(reading, "_CERTAIN", 1.0)
     assert Recogniser().read(image, quad).card is Card("KS")
-    monkeypatch.setattr(corner_index_reader, "_PROBABLE", 1.0)
+    monkeypatch.setattr(reading, "_PROBABLE", 1.0)
     doubted = Recogniser().read(image, quad)
     assert (doubted.card, doubted.best) == (None, Card("KS"))
     assert doubted.confidence < 0.65

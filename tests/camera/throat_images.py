@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import cv2
 import numpy as np
 
-from drivers.camera.profile.camera_profile import Camera, Profile, Table, Throat
-from drivers.camera.profile.profile_file import load_profile, write_profile
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.file import load_profile, write_profile
+from drivers.camera.profile.sections import Camera, Profile, Table, Throat
 from tests.camera.overhead_scene import card_face
 
 SCALE = 5.0

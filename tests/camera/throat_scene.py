@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from drivers.camera.camera_as_line import make_station
-from drivers.camera.line_messages import Statement
+from drivers.camera.image import Image, VideoFrame
+from drivers.camera.line import make_station
+from drivers.camera.messages import Statement
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.camera_profile import Profile
-from drivers.camera.sources.frame_capture_and_checks import Image, VideoFrame
+from drivers.camera.profile.sections import Profile
 from tests.camera import throat_images
 from tests.camera.known_deck_recogniser import ByHeart
 from tests.camera.throat_images import FPS

@@ -13,7 +13,7 @@ from shoe_daemon.cli import main
 @pytest.mark.parametrize(
     "line",
     [
-        "calibrate print-markers --out m.pdf --size nan",
+        "calibrate print-markers --out m.html --size nan",
         "calibrate rehearse --out m.avi --fps nan",
         "calibrate camera --check --profile p.toml --at nan",
         "calibrate camera --source file:m.avi --out p.toml --size nan",

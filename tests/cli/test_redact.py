@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from drivers.camera.sources.source_address_and_open_failures import parse_address
+from drivers.camera.sources.address import parse_address
 from shoe_daemon.cli import main
 from shoe_daemon.cli.calibrate_camera import _wanted
 from tests.camera.profiles import simulated_profile

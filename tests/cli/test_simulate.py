@@ -115,7 +115,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
 
 IMPATIENT = """
 import signal
-from drivers.simulators.camera.live_picture_sender import RawSender
+from drivers.simulators.camera.live import RawSender
 from drivers.simulators.serial_servers import PtyLine
 from shoe_daemon.cli import main
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from calibration.serial_ports_and_speed_search import Port
+from calibration.serial import Port
 from shoe_daemon.config import load_config
 from shoe_daemon.installation import reader_search
 from shoe_daemon.installation.answers import Answers, default_answers

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from drivers.simulators.camera.scene_settings import Settings
-from drivers.simulators.camera.simulation_files import write_simulated_profile
+from drivers.simulators.camera.files import write_simulated_profile
+from drivers.simulators.camera.settings import Settings
 from tests.machine import image
 from tests.machine.report import PARTIAL_REPORT, REPORT, VERSIONS, VERSIONS_FILE, Report
 from tests.machine.serial_table import CONFIG, SERIAL, SITE, TABLE

@@ -10,7 +10,7 @@ from typing import Final
 import cv2
 
 from calibration.camera.simulated_table import SimulatedTable
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.sprites import Pixels
 from tests.machine.usb_camera import Picture, Tear
 

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from drivers.camera.profile.profile_file import load_profile
+from drivers.camera.profile.file import load_profile
 from drivers.camera.recognition.table_projection import TableProjection
-from drivers.simulators.camera.camera_projection import create_camera
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.projection import create_camera
+from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from tests.brokers import wait_for
 from tests.machine.filmed_table import FilmedTable
@@ -31,10 +31,10 @@ _MAX_OFF_MM: Final = 5.0
 _PICTURE_TIMES: Final = """
 import statistics, sys, time
 import cv2
-from drivers.camera.camera_as_line import make_station
+from drivers.camera.line import make_station
 from drivers.camera.options import CameraOptions
-from drivers.camera.profile.profile_file import load_profile
-from drivers.camera.sources.frame_capture_and_checks import VideoFrame
+from drivers.camera.profile.file import load_profile
+from drivers.camera.image import VideoFrame
 from pathlib import Path
 cv2.setNumThreads(1)
 station = make_station(load_profile(Path(sys.argv[1])), CameraOptions(), None)

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from drivers.simulators.camera.scene_renderer import Scene
-from drivers.simulators.camera.scene_settings import Settings
+from drivers.simulators.camera.scene import Scene
+from drivers.simulators.camera.settings import Settings
 from shoe_daemon.game import DECK, Card, Coup
 from tests.machine.conftest import CAMERA, CAMERA_SCENE
 from tests.machine.filmed_table import FilmedTable, encoded

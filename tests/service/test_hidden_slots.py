@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from drivers import Decoder, Driver, LineSettings, ReaderEnvironment, create_driver
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
 from drivers.angel_eye_ii.frame_codec import Report
-from drivers.camera.line_messages import CameraDecoder, Say, Statement, encode_statement
+from drivers.camera.messages import CameraDecoder, Say, Statement, encode_statement
 from drivers.simulators.simulated_mqtt_recogniser import SimulatedRecogniser
 from drivers.simulators.text_readers import (
     SimulatedBeeTek,

@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.camera.camera_driver import CameraDriver
+from drivers.camera.driver import CameraDriver
 from drivers.reader_thread import Reader, ReaderEnvironment
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog

@@ -42,7 +42,7 @@ async function ask() {
 async function send(order) {
   const got = await fetch("do", {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Calibration": secret },
+    headers: { "Content-Type": "application/json", "X-Secret": secret },
     body: JSON.stringify(order),
   });
   if (got.ok) show(await got.json());

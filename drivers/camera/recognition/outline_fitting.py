@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from drivers.camera.image import Image
 from drivers.camera.recognition.table_projection import MAX_STRAY_MM, Floats
-from drivers.camera.sources.frame_capture_and_checks import Image
 
 MAX_TILT_RAD: Final = math.radians(27.0)
 """Maximum tilt of a card against its place."""

@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.profile.camera_profile import CardSize, Place, Point, Profile
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.profile.sections import CardSize, Place, Point, Profile
 
 Floats = NDArray[np.float64]
 PixelShift = tuple[int, int]

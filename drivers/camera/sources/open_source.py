@@ -2,7 +2,7 @@
 Sources of frames: devices, streams, files, folders, a simulator.
 
 A source is used by one thread, which may hang in it: reads can block for ever, or go on after
-an unplug as if nothing had happened. `frame_capture_and_checks` handles both.
+an unplug as if nothing had happened. `capture` handles both.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import cv2
 import numpy as np
 
 from drivers.camera import MAX_PIXELS
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Image, Source, read_image
-from drivers.camera.sources.mjpeg_stream import open_mjpeg
-from drivers.camera.sources.source_address_and_open_failures import Address, SourceKind
+from drivers.camera.image import Image, read_image
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import Address, SourceKind, add_login, parse_source
+from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
+from drivers.camera.sources.mjpeg import open_mjpeg
 from drivers.camera.sources.v4l2 import V4l2Device, configure_opencv
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.errors import one_line
@@ -33,6 +35,8 @@ RAW_TIMEOUT_S: Final = 10.0
 or runs on a busy machine, is slow; that is not a fault of the camera."""
 
 _IMAGE_SUFFIXES: Final = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff"}
+_FROZEN_AFTER_S: Final = 15.0
+"""A network camera may send no frames while nothing changes."""
 
 
 def open_source(address: Address, camera: Camera, fps: float | None = None) -> Source:
@@ -155,3 +159,29 @@ class RawSource(Source):
         """Close the connection."""
         self.interrupt()
         self._connection.close()
+
+
+def open_video(
+    source: str,
+    size: tuple[int, int],
+    username: str | None,
+    password_file: str | None,
+    folder: Path,
+) -> CaptureThread:
+    """
+    Return the capture of a camera that reads no cards, for witnesses; `start` opens it.
+
+    A device is asked for the width and height of `size`; streams have their own. The other
+    parameters are those of `check_video`.
+
+    Raises:
+        UserError: The address is invalid, or the file has no password.
+    """
+    cv2.setNumThreads(1)  # the daemon has other things to do
+    address = add_login(parse_source(source), username, password_file, folder)
+    camera = Camera(width=size[0], height=size[1])
+    is_raw = address.kind is SourceKind.RAW
+    pace = CapturePace(live=address.is_live, silence_limit_s=RAW_TIMEOUT_S if is_raw else None)
+    frozen = _FROZEN_AFTER_S if address.is_live else None
+    check = FrameCheck(str(address), None, frozen_after=frozen)
+    return CaptureThread(str(address), lambda: open_source(address, camera), check, pace)

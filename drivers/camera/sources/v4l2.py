@@ -23,9 +23,9 @@ from typing import Any, Final
 import cv2
 import structlog
 
-from drivers.camera.profile.camera_profile import Camera
-from drivers.camera.sources.frame_capture_and_checks import Source
-from drivers.camera.sources.source_address_and_open_failures import Address
+from drivers.camera.profile.sections import Camera
+from drivers.camera.sources.address import Address
+from drivers.camera.sources.capture import Source
 from drivers.transport import LineError
 from shoe_daemon.errors import UserError, one_line
 

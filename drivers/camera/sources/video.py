@@ -19,12 +19,12 @@ from av.container import InputContainer
 from av.error import InvalidDataError
 
 from drivers.camera import MAX_PIXELS
-from drivers.camera.sources.frame_capture_and_checks import Source
-from drivers.camera.sources.source_address_and_open_failures import (
+from drivers.camera.sources.address import (
     Address,
     no_stream_text,
     probe_rtsp,
 )
+from drivers.camera.sources.capture import Source
 from drivers.camera.sources.v4l2 import READ_TIMEOUT_S
 from drivers.transport import EndOfCaptureError, LineError
 

@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.camera.recognition.confidence_and_blur import PooledLooks
-from drivers.camera.recognition.find_and_read_card import Sighting, SightingKind
-from drivers.camera.sources.frame_capture_and_checks import Image
+from drivers.camera.image import Image
+from drivers.camera.recognition.card_reader import Sighting, SightingKind
+from drivers.camera.recognition.confidence import PooledLooks
 from shoe_daemon.game import Card
 
 SETTLE_TIME_S: Final = 0.03

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from drivers.simulators.camera.dealer_hands import Grip
-from drivers.simulators.camera.scene_settings import SceneFault
+from drivers.simulators.camera.hands import Grip
+from drivers.simulators.camera.settings import SceneFault
 from drivers.simulators.camera.table_layout import Point
 from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.game import Card, Slot

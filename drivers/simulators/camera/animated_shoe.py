@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from drivers.simulators import angel_eye_with_mistakes as dealing
 from drivers.simulators.camera.animated_round import AnimatedRound, Effect
-from drivers.simulators.camera.scene_settings import SHOE_FAULTS, SceneFault, Settings, Station
-from drivers.simulators.camera.table_dealing_animation import TableDealing
+from drivers.simulators.camera.dealing import TableDealing, ThroatDealing
+from drivers.simulators.camera.settings import SHOE_FAULTS, SceneFault, Settings, Station
 from drivers.simulators.camera.table_layout import PLACES, Point
-from drivers.simulators.camera.throat_dealing_animation import ThroatDealing
 from drivers.simulators.simulated_shoe import DealtRound, Fault
 from shoe_daemon.game import FOUR_CARDS
 

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.simulators.camera.camera_projection import Floats
+from drivers.simulators.camera.projection import Floats
 from drivers.simulators.camera.table_layout import Point
 
 Pixels = NDArray[np.uint8]

@@ -16,11 +16,11 @@ from drivers.simulators.camera.animated_round import (
     Pose,
     SceneState,
 )
-from drivers.simulators.camera.camera_projection import Camera, Floats
-from drivers.simulators.camera.card_images_laid_on_table import choose_deck
-from drivers.simulators.camera.dealer_hands import ARM_CORNERS, arm_on_table, arm_shadow, hand
-from drivers.simulators.camera.light_and_sensor import Lamps, Shadow, lamp_for_glare, lamps_of
-from drivers.simulators.camera.scene_settings import SceneFault, Settings
+from drivers.simulators.camera.card_images import choose_deck
+from drivers.simulators.camera.hands import ARM_CORNERS, arm_on_table, arm_shadow, hand
+from drivers.simulators.camera.lamps import Lamps, Shadow, lamp_for_glare, lamps_of
+from drivers.simulators.camera.projection import Camera, Floats
+from drivers.simulators.camera.settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Box, Light, Pixels, dim, lay, shade
 from drivers.simulators.camera.table_layout import CARD, EXTENT, Point, turned
 from drivers.simulators.camera.table_surface import CHIP, MARKER, SCALE, chip, felt_image, marker

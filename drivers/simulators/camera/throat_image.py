@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.simulators.camera.animated_round import CardState, Pose, SceneState
-from drivers.simulators.camera.camera_projection import Camera
-from drivers.simulators.camera.card_images_laid_on_table import choose_deck
-from drivers.simulators.camera.scene_settings import SceneFault, Settings
+from drivers.simulators.camera.card_images import choose_deck
+from drivers.simulators.camera.projection import Camera
+from drivers.simulators.camera.settings import SceneFault, Settings
 from drivers.simulators.camera.sprites import LIT, STILL, Light, Pixels, three_channels
 from drivers.simulators.camera.table_layout import CARD, THROAT_SIZE, THROAT_WINDOW, Point
 

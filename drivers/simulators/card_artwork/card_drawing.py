@@ -11,7 +11,7 @@ import numpy as np
 from drivers.simulators.card_artwork.court_cards import court
 from drivers.simulators.card_artwork.deck_style import ASPECT, Layout, Style
 from drivers.simulators.card_artwork.drawing_tools import Colour, Image, Mask, blank, stamp
-from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask, rank_mask
+from drivers.simulators.card_artwork.shapes import pip_mask, rank_mask
 from shoe_daemon.game import SUITS, Card
 
 IndexMasks = tuple[Mask, Mask]

@@ -20,7 +20,7 @@ from drivers.simulators.card_artwork.drawing_tools import (
     points,
     stamp,
 )
-from drivers.simulators.card_artwork.rank_and_suit_shapes import pip_mask
+from drivers.simulators.card_artwork.shapes import pip_mask
 from shoe_daemon.game import SUITS, Card
 
 _WIDTH, _HEIGHT = 240, 420
