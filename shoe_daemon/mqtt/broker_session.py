@@ -52,7 +52,6 @@ class BrokerSession:
         self._progress_at = now
         self._heartbeat_at = now
         self._online_pending = False
-        self._receiving_queued = False
         self._announced_limit: int | None = None
         self._unanswered: set[str] = set()
         self._compare_at = self._compare_by = now
@@ -90,7 +89,7 @@ class BrokerSession:
             case Acknowledged():
                 self._acknowledge(event)
             case MessageReceived():
-                context.handle_message(event, queued_by_broker=self._receiving_queued)
+                context.handle_message(event)
             case Connected():
                 self._begin(event)
             case Subscribed():
@@ -100,7 +99,7 @@ class BrokerSession:
         """Subscribe and queue everything again: the broker may have lost any of it."""
         context = self._context
         self.accepted_at = self._progress_at = time.monotonic()
-        self.session_present = self._receiving_queued = connected.session_present
+        self.session_present = connected.session_present
         self._heartbeat_at = self.accepted_at + context.settings.heartbeat
         context.orders_refusal = None
         context.own_status.begin()
@@ -129,7 +128,6 @@ class BrokerSession:
         if answer.refusal is not None:
             self._subscription_refused(answer.topic_filter, answer.refusal)
         if answer.topic_filter == context.topics.commands:
-            self._receiving_queued = False
             if answer.refusal is None:
                 context.orders_refusal = None
         elif answer.topic_filter in self._unanswered:

@@ -8,14 +8,16 @@ its valid fields, and the first fault is the reason of its refusal.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, Card, IrregularityKind, Outcome, Slot
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.table import (
     COMMANDS,
+    Authority,
     Command,
     Detail,
     moment_to_microseconds,
@@ -113,69 +115,55 @@ _NOT_STORED: Final = ("dry_run", "expires_at", "pin")
 """Fields that a `Command` does not have: they are checked and not journaled."""
 
 
-class IncomingCommand(NamedTuple):
+class ReceivedCommand(Struct, eq=False):
     """
-    A command as it was received, unchecked.
-
-    Attributes:
-        verb: The end of its topic.
-        payload: Its bytes.
-        retained: The broker had retained it: it is refused.
-        response_topic: Where to reply besides `reply/<id>` (MQTT 5).
-        correlation: Correlation data of the reply (MQTT 5).
-        queued_by_broker: The broker had queued it while the table was offline.
-    """
-
-    verb: str
-    payload: bytes
-    retained: bool
-    response_topic: str | None = None
-    correlation: bytes | None = None
-    queued_by_broker: bool = False
-
-
-class PendingCommand(Struct, eq=False):
-    """
-    A command that was parsed and waits for the core's judgement.
+    A command from the broker to its judgement, valid or not.
 
     Attributes:
         command: What will be journaled, once it is judged.
         dry_run: It is only previewed: nothing is journaled.
-        refused: Why it is refused whatever the table's state is; None if it is not.
+        refusal: Why it is refused whatever the table's state is; None if it is not.
         expires_us: Microseconds since 1970; None where it does not expire.
         pin: As it was received; never to be stored.
-        supervisor: The operators file makes the operator a supervisor.
-        pin_verified: The operator's PIN was right.
+        authority: The sender's, by the operators file; None before the PIN is checked, and where
+            everybody may give the command.
         response_topic: Where to reply besides ``reply/<id>``.
         correlation: Correlation data of the reply.
     """
 
     command: Command
     dry_run: bool = False
-    refused: Detail | None = None
+    refusal: Detail | None = None
     expires_us: int | None = None
     pin: str | None = None
-    supervisor: bool = False
-    pin_verified: bool = False
+    authority: Authority | None = None
     response_topic: str | None = None
     correlation: bytes | None = None
 
+    @property
+    def pin_verified(self) -> bool:
+        """True if the operator's PIN was right."""
+        return self.authority is not None and self.authority.pin_verified
 
-def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False) -> PendingCommand:
+
+def parse_command(
+    verb: str, message: MessageReceived, *, operator_in_topic: bool = False
+) -> ReceivedCommand:
     """
-    Parse a command; the first fault is in `refused` of the result.
+    Parse a command; the first fault is in `refusal` of the result.
 
     Args:
-        incoming: As the broker delivered it.
+        verb: The end of its topic.
+        message: As the broker delivered it.
         operator_in_topic: The topic is ``cmd/<verb>/<operator>``, and the broker
             lets everybody publish under their own name only: it authenticates the
             operator.
     """
-    verb, topic_operator = incoming.verb, ""
+    topic_operator = ""
     if operator_in_topic:
         verb, _, topic_operator = verb.partition("/")
     name = VERBS.get(verb)
-    fields, fault = _parse_payload(incoming.payload)
+    fields, fault = _parse_payload(message.payload)
     expires_us = None
     if "expires_at" in fields:
         expires_us = _microseconds(fields["expires_at"])
@@ -184,20 +172,19 @@ def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False)
         fault = _set_operator(fields, topic_operator, fault)
     if name is None:
         fault = f"there is no order {verb[:40]!r}; there are: {', '.join(VERBS)}"
-    elif incoming.retained:
+    elif message.retained:
         fault = "it is retained: an order is given once, and never kept by the broker"
-    elif incoming.queued_by_broker and expires_us is None:
+    elif message.queued and expires_us is None:
         fault = fault or "it waited while the table was away, and has no expires_at"
     stored = {key: value for key, value in fields.items() if key not in _NOT_STORED}
-    command = Command(name=name or verb[:40], claimed=not topic_operator, **stored)
-    return PendingCommand(
-        command,
+    return ReceivedCommand(
+        Command(name=name or verb[:40], claimed=not topic_operator, **stored),
         fields.get("dry_run", False),
         None if fault is None else uncoded_detail(fault),
         expires_us,
         fields.get("pin"),
-        response_topic=incoming.response_topic,
-        correlation=incoming.correlation,
+        response_topic=message.response_topic,
+        correlation=message.correlation,
     )
 
 

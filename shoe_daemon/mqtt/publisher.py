@@ -17,11 +17,11 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.mqtt.broker_session import BrokerSession
-from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.connection import (
     TOO_LARGE,
     Connection,
     ConnectionLost,
+    MessageReceived,
     Will,
     packet_size,
 )
@@ -91,7 +91,7 @@ class Publisher(Session):
         cursor: int,
         on_acknowledged: Callable[[int], None],
         *,
-        on_command: Callable[[IncomingCommand], None] | None = None,
+        on_command: Callable[[str, MessageReceived], None] | None = None,
         chain_head: Callable[[], ChainHead | None] = lambda: None,
         timeouts: Timeouts | None = None,
         compare: Compare | None = None,
@@ -104,7 +104,7 @@ class Publisher(Session):
             source: The journal; read on the publisher's thread only.
             cursor: All events up to this one were acknowledged in earlier starts.
             on_acknowledged: Receives the new cursor whenever it has moved.
-            on_command: Receives every command to this table.
+            on_command: Receives the end of its topic, and the message, of every command.
             chain_head: Returns the journal's head, for `status` and the last will.
             timeouts: All waits; for tests.
             compare: Compares what the broker had retained before this start with the journal,

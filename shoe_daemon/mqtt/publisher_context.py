@@ -10,7 +10,6 @@ import structlog
 from msgspec.structs import replace
 
 from shoe_daemon.errors import describe_exception
-from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.document_and_reply_queues import EventSource
 from shoe_daemon.mqtt.document_contents import Status, encode_message
@@ -64,7 +63,7 @@ class PublisherContext:
         cursor: int,
         *,
         on_acknowledged: Callable[[int], None],
-        on_command: Callable[[IncomingCommand], None] | None,
+        on_command: Callable[[str, MessageReceived], None] | None,
         chain_head: Callable[[], ChainHead | None],
         timeouts: Timeouts,
         wakeup: Wakeup,
@@ -155,7 +154,7 @@ class PublisherContext:
         """True if the copies were compared; the result may still be awaited."""
         return self._compare is None
 
-    def handle_message(self, message: MessageReceived, *, queued_by_broker: bool) -> None:
+    def handle_message(self, message: MessageReceived) -> None:
         """Pass a command on, and note the table's own documents; drop any other message."""
         if message.topic == self.topics.retained(STATUS):
             self.own_status.receive(message.payload)
@@ -172,9 +171,8 @@ class PublisherContext:
         # Some brokers send messages of topics that were not subscribed.
         if verb is None or self._on_command is None:
             return
-        command = IncomingCommand(verb, *message[1:], queued_by_broker=queued_by_broker)
         try:
-            self._on_command(command)
+            self._on_command(verb, message)
         except Exception as error:  # noqa: BLE001 - a command must not stop the publisher
             self.log_error("command_not_handled", error)
 

@@ -8,8 +8,7 @@ import pytest
 import structlog
 
 from shoe_daemon.mqtt import broker_session
-from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.connection import Acknowledged, Connection
+from shoe_daemon.mqtt.connection import Acknowledged, Connection, MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing
@@ -24,8 +23,8 @@ def fail(*_: object) -> None:
 def test_an_order_that_cannot_be_handed_over(mosquitto: Mosquitto, listener: Listener) -> None:
     journal = Journal()
 
-    def refuse(order: IncomingCommand) -> None:
-        raise RuntimeError(order.verb)
+    def refuse(verb: str, _message: MessageReceived) -> None:
+        raise RuntimeError(verb)
 
     with publishing(mosquitto.port, journal, options={"on_command": refuse}) as publisher:
         listener.wait("/status")

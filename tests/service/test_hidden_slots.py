@@ -35,7 +35,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.topics import STATUS
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon
@@ -275,8 +275,8 @@ class Stage:
     def order(self, verb: str, number: int, **fields: object) -> None:
         """Give an operator's order."""
         order = {"id": f"order-{number}", "operator": "maria", "reason": "a test", **fields}
-        command = IncomingCommand(verb, json.dumps(order).encode(), retained=False)
-        self.daemon._commands.receive(command)  # noqa: SLF001
+        message = MessageReceived(verb, json.dumps(order).encode())
+        self.daemon._commands.receive(verb, message)  # noqa: SLF001
         self.settle()
 
     def settle(self) -> None:
