@@ -18,8 +18,8 @@ from shoe_daemon.mqtt.connection import (
     Subscribed,
 )
 from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
-from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage
 from shoe_daemon.mqtt.publisher_context import PublisherContext
+from shoe_daemon.mqtt.queues import Message
 from shoe_daemon.mqtt.topics import SIGNATURE, STATE, STATUS
 
 _MAX_POLL_S: Final = 1.0
@@ -169,14 +169,14 @@ class BrokerSession:
         if answer.reason != TOO_LARGE:
             context.too_large -= {message.topic}
             context.packet_limit.accepted(message.topic)
-        elif message.queued is None:
+        elif not message.is_answer:
             context.too_large |= {message.topic}
         if answer.reason >= REFUSED:
             context.last_error = f"{message.topic}: {answer.text}"
-            if message.queued is None:
+            if not message.is_answer:
                 context.last_refusal = context.last_error
             # Whoever gives an order names the topic of its reply: all of these are one cause.
-            cause = message.topic if message.queued is None else "reply"
+            cause = "reply" if message.is_answer else message.topic
             if messages := context.may_log(f"publish_refused {cause}", now):
                 context.log.error(
                     "publish_refused",
@@ -233,7 +233,7 @@ class BrokerSession:
             if self._is_late(time.monotonic()) and not outgoing.skip_events:
                 break
 
-    def _send(self, message: OutgoingMessage) -> int:
+    def _send(self, message: Message) -> int:
         expiry_s = None
         if message.suffix == STATE:
             expiry_s = STATE_EXPIRY_HEARTBEATS * self._context.settings.heartbeat
@@ -242,7 +242,7 @@ class BrokerSession:
             message.payload,
             retain=message.suffix is not None,
             expiry_s=expiry_s,
-            correlation=message.queued.correlation if message.queued is not None else None,
+            correlation=message.correlation,
         )
 
     def is_stopped(self) -> bool:

@@ -25,9 +25,9 @@ from shoe_daemon.mqtt.connection import (
     Will,
     packet_size,
 )
-from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.publisher_context import ChainHead, Compare, PublisherContext
+from shoe_daemon.mqtt.queues import Document, EventSource, Message
 from shoe_daemon.mqtt.session import Session
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 from shoe_daemon.table import Detail, make_detail
@@ -192,7 +192,8 @@ class Publisher(Session):
         if response_topic is not None and topics.may_reply_to(response_topic):
             places.append(response_topic)
         for topic in dict.fromkeys(places):
-            self._context.outgoing.replies.put(QueuedMessage(topic, payload, seq, correlation))
+            message = Message(topic, payload, seq, correlation=correlation, is_answer=True)
+            self._context.outgoing.replies.put(message)
         self._wakeup.wake()
 
     @property

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from shoe_daemon.errors import describe_exception
 from shoe_daemon.mqtt.connection import MessageReceived
-from shoe_daemon.mqtt.document_and_reply_queues import EventSource
 from shoe_daemon.mqtt.document_contents import Status, encode_message
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
-from shoe_daemon.mqtt.outgoing_queue import OutgoingQueue
+from shoe_daemon.mqtt.outbox import Outbox
 from shoe_daemon.mqtt.own_status import OwnStatus, read_status
 from shoe_daemon.mqtt.packet_limit import PacketLimit
+from shoe_daemon.mqtt.queues import EventSource
 from shoe_daemon.mqtt.topics import SIGNATURE, STATUS, TableIdentity, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
@@ -75,7 +75,7 @@ class PublisherContext:
         self.timeouts = timeouts
         self.topics = Topics(identity.site, identity.table, settings.prefix, lamps=lamps)
         self.wakeup = wakeup
-        self.outgoing = OutgoingQueue(
+        self.outgoing = Outbox(
             self.topics,
             source,
             cursor,

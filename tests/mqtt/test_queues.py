@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shoe_daemon.mqtt.document_and_reply_queues import QueuedMessage
-from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage, OutgoingQueue
+from shoe_daemon.mqtt.outbox import Outbox
+from shoe_daemon.mqtt.queues import Message
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
 from tests.volume import volume
@@ -26,9 +26,9 @@ class Bench:
         self.journal = Journal(count)
         self.now = 1000.0
         self.errors: list[str] = []
-        self.flight: dict[int, OutgoingMessage] = {}
+        self.flight: dict[int, Message] = {}
         self.mid = 0
-        self.outgoing = OutgoingQueue(
+        self.outgoing = Outbox(
             Topics("house", "table-7"),
             self.journal,
             cursor,
@@ -44,7 +44,7 @@ class Bench:
     def note(self, event: str, error: Exception, **facts: str) -> None:
         self.errors.append(event)
 
-    def send(self) -> list[OutgoingMessage]:
+    def send(self) -> list[Message]:
         """Send all that may be sent."""
         sent = []
         while (message := self.outgoing.next(self.now)) is not None:
@@ -54,7 +54,7 @@ class Bench:
             sent.append(message)
         return sent
 
-    def mid_of(self, message: OutgoingMessage) -> int:
+    def mid_of(self, message: Message) -> int:
         return next(mid for mid, other in self.flight.items() if other is message)
 
     def answer(self, mid: int, reason: int = OK) -> None:
@@ -70,12 +70,12 @@ class Bench:
         self.outgoing.restart(None)
 
 
-def seqs(messages: list[OutgoingMessage]) -> list[int]:
-    return [m.seq for m in messages if m.suffix is None and m.queued is None]
+def seqs(messages: list[Message]) -> list[int]:
+    return [m.seq for m in messages if m.is_event]
 
 
-def queued_of(messages: list[OutgoingMessage]) -> list[QueuedMessage]:
-    return [m.queued for m in messages if m.queued is not None]
+def answers_of(messages: list[Message]) -> list[Message]:
+    return [m for m in messages if m.is_answer]
 
 
 def test_the_cursor_waits_for_the_oldest_answer() -> None:
@@ -269,38 +269,36 @@ TestChaos.settings = settings(max_examples=volume(25, 100), stateful_step_count=
 
 def test_an_answer_goes_after_its_events_and_before_documents() -> None:
     bench = Bench(2)
-    bench.replies.put(QueuedMessage("reply/a", b"a", 3))
-    bench.replies.put(QueuedMessage("reply/b", b"b", 1))
+    bench.replies.put(Message("reply/a", b"a", 3, is_answer=True))
+    bench.replies.put(Message("reply/b", b"b", 1, is_answer=True))
     bench.documents.put("state", b"{}", 2)
-    assert [m.topic for m in bench.send() if m.suffix or m.queued] == [
-        "shoe/v1/house/table-7/state"
-    ]
+    assert [m.topic for m in bench.send() if not m.is_event] == ["shoe/v1/house/table-7/state"]
     bench.journal.add()
     bench.events.head = 3
     sent = bench.send()
     assert seqs(sent) == [3]
-    assert [each.payload for each in queued_of(sent)] == [b"a", b"b"]
+    assert [each.payload for each in answers_of(sent)] == [b"a", b"b"]
 
 
 def test_an_answer_does_not_wait_for_events_that_cannot_flow() -> None:
     bench = Bench(1)
     bench.send()
     bench.answer_all(NOT_AUTHORIZED)
-    bench.replies.put(QueuedMessage("reply/a", b"a", 9))
-    assert [each.payload for each in queued_of(bench.send())] == [b"a"]
+    bench.replies.put(Message("reply/a", b"a", 9, is_answer=True))
+    assert [each.payload for each in answers_of(bench.send())] == [b"a"]
 
 
 def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     bench = Bench()
     for name in "abc":
-        bench.replies.put(QueuedMessage("reply", name.encode(), 0))
+        bench.replies.put(Message("reply", name.encode(), 0, is_answer=True))
     sent = bench.send()
     bench.answer(bench.mid_of(sent[1]))
     bench.reconnect()
-    assert [each.payload for each in queued_of(bench.send())] == [b"a", b"c"]
+    assert [each.payload for each in answers_of(bench.send())] == [b"a", b"c"]
     bench.answer_all(NOT_AUTHORIZED)
     bench.reconnect()
-    assert queued_of(bench.send()) == []
+    assert answers_of(bench.send()) == []
     assert bench.outgoing.is_drained
 
 
@@ -326,7 +324,7 @@ def test_a_replay_over_unused_numbers_goes_no_further() -> None:
     restored.all = [Stored(seq, "card_dealt", b"{}") for seq in (1, 2, *range(60, 90))]
     bench.replay._source = restored  # noqa: SLF001 - the journal of this test
     bench.replay.start(2, 61)
-    assert [each.seq for each in queued_of(bench.send())] == [2, 60, 61]
+    assert [each.seq for each in answers_of(bench.send())] == [2, 60, 61]
     assert not bench.replay.is_running
 
 
@@ -356,7 +354,7 @@ def test_what_is_new_overtakes_a_replay() -> None:
     sent = bench.send()
     # The line was lost: what was in flight comes again, in its order.
     assert seqs(sent) == [101]
-    assert [each.seq for each in queued_of(sent)] == [*range(2, 11)]
+    assert [each.seq for each in answers_of(sent)] == [*range(2, 11)]
 
 
 def test_a_replay_ends_where_the_journal_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
