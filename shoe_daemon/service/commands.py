@@ -99,10 +99,10 @@ class Commands:
         self._pin_checker = ThreadPoolExecutor(1, "orders") if setup.operators else None
         self._operators_read_at = time.monotonic()
         self._alert: str | None = None
-        self._refusals = Refusals(core.clock, refuses_pins=setup.refuses_pins)
-        recent = list(islice(core.reader.recent_commands(KEPT_S), MAX_IDS))
+        self._refusals = Refusals(refuses_pins=setup.refuses_pins)
+        recent, now = list(islice(core.reader.recent_commands(KEPT_S), MAX_IDS)), self._now
         for command, age_s in reversed(recent):
-            self._refusals.remember(command, age_s=age_s)
+            self._refusals.remember(command, None, now - age_s)
         self._held_at: dict[str | None, float] = {}
         self._answers = {
             verb: Budget(_REFUSALS_OF_VERB, 1.0) for verb in (*COMMANDS, UNKNOWN_VERB)
@@ -111,6 +111,10 @@ class Commands:
         self._lock = Lock()
         self._pending: set[ReceivedCommand] = set()
         self._closed: Detail | None = None
+
+    @property
+    def _now(self) -> float:
+        return self._core.clock.monotonic()
 
     @property
     def alerts(self) -> list[str]:
@@ -143,11 +147,11 @@ class Commands:
             topic_verb: The end of its topic.
             message: As the broker delivered it.
         """
-        verb = self._verb(topic_verb)
+        verb, now = self._verb(topic_verb), self._now
         received: ReceivedCommand | None = None
         with self._lock:
             reason = self._core.alarm or self._closed
-            reason = reason or self._refusals.before_parsing(verb, self._pending)
+            reason = reason or self._refusals.before_parsing(verb, self._pending, now)
             if reason is None:
                 received = self._parse(topic_verb, message)
                 reason = self._refusals.after_parsing(received, self._pending)
@@ -180,12 +184,16 @@ class Commands:
         """
         if not self._remove_pending(received):
             return []
-        earlier = self._refusals.find_earlier(received.command.id)
+        earlier = self._refusals.find_earlier(received.command.id, self._now)
         refusal: Detail | None = INTERNAL_ERROR
         with guard.guarded("command_not_judged"):
             replaying = self.publisher is not None and self.publisher.is_replaying
             refusal = self._refusals.before_judging(
-                received, earlier, self._core.table.state.seq, replaying=replaying
+                received,
+                earlier,
+                seq=self._core.table.state.seq,
+                wall_us=self._core.clock.wall_us(),
+                replaying=replaying,
             )
         is_claimed = received.command.claimed and not received.pin_verified
         command = replace(received.command, claimed=is_claimed)
@@ -201,7 +209,7 @@ class Commands:
         except JournalUnwritable as error:
             self._refuse(received, make_detail("refused_not_recorded", reason=str(error)))
             return []
-        self._refusals.remember(judged.command, judged.refusal)
+        self._refusals.remember(judged.command, judged.refusal, self._now)
         if command.name == "hold" and judged.refusal is None:
             self._note_hold(command)
         with guard.guarded("reply_not_sent"):
@@ -224,10 +232,10 @@ class Commands:
             self._refuse(received, refusal, earlier)
         elif refusal is None and self._repeats_hold(command):
             held = replace(command, at=self._core.clock.at())
-            self._refusals.remember(held)
+            self._refusals.remember(held, None, self._now)
             with guard.guarded("reply_not_sent"):
                 self._reply(received, JudgedCommand(held, None, self._core.table.state.seq))
-        elif (reason := self._refusals.before_journaling(received)) is not None:
+        elif (reason := self._refusals.before_journaling(received, self._now)) is not None:
             self._refuse(received, reason)
         else:
             return False
@@ -294,10 +302,10 @@ class Commands:
         if command.name != "hold" or command.kind is not None or changes:
             return False
         held_at = self._held_at.get(command.operator, float("-inf"))
-        return self._core.clock.monotonic() - held_at < HOLD_S
+        return self._now - held_at < HOLD_S
 
     def _note_hold(self, command: Command) -> None:
-        now = self._core.clock.monotonic()
+        now = self._now
         recent = {who: at for who, at in self._held_at.items() if now - at < HOLD_S}
         self._held_at = {**recent, command.operator: now}
 
@@ -309,7 +317,7 @@ class Commands:
             self._answer_refused(received, reason, earlier)
 
     def _may_answer(self, verb: str) -> bool:
-        now = self._core.clock.monotonic()
+        now = self._now
         if self._answers[verb].take(now):
             return True
         if commands := self._may_log(f"unanswered {verb}", now):
@@ -361,7 +369,7 @@ class Commands:
         command, lines, facts = judged.command, 1, {}
         if command.refused is not None or received.dry_run or command.name == REPLAY:
             cause = f"{verb_of(command)} {received.dry_run} {code_of(judged.refusal)}"
-            lines = self._may_log(cause, self._core.clock.monotonic())
+            lines = self._may_log(cause, self._now)
             facts = {"commands": lines} if lines > 1 else {}
         if lines:
             _log.info(

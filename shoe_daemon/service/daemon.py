@@ -15,8 +15,8 @@ from shoe_daemon.config import Reading, Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
+from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from shoe_daemon.service import guard
 from shoe_daemon.service.commands import Commands

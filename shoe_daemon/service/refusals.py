@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.document_contents import Earlier
-from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.retry_and_log_limits import Budget
 from shoe_daemon.service import guard
 from shoe_daemon.table import (
@@ -92,25 +91,25 @@ class _Place(NamedTuple):
 class Refusals:
     """
     Refuses the commands of one table, whatever the table's state is; `table_refusal` judges by it.
+    Reads no clock: `now` is monotonic.
 
     A command is carried out at most once: the ids of the last day are kept with their results.
     """
 
-    def __init__(self, clock: Clock, *, refuses_pins: bool = False) -> None:
+    def __init__(self, *, refuses_pins: bool) -> None:
         """`refuses_pins`: a PIN would be sent in plain text, so it must not be used."""
-        self._clock = clock
         self._refuses_pins = refuses_pins
         self._replays = Budget(_REPLAYS, _REPLAYS_S)
         self._earlier: dict[str, Earlier] = {}
         self._places: deque[_Place] = deque()
         self._of_verb: Counter[str] = Counter()
 
-    def before_parsing(self, verb: str, pending: Collection[ReceivedCommand]) -> Detail | None:
+    def before_parsing(
+        self, verb: str, pending: Collection[ReceivedCommand], now: float
+    ) -> Detail | None:
         """Return why a command is not even parsed: too many are `pending`."""
         of_verb = sum(verb_of(each.command) == verb for each in pending)
-        if verb == REPLAY and not (
-            of_verb < _MAX_PENDING_REPLAYS and self._replays.take(self._clock.monotonic())
-        ):
+        if verb == REPLAY and not (of_verb < _MAX_PENDING_REPLAYS and self._replays.take(now)):
             return TOO_MANY
         has_room = of_verb < _MAX_PENDING_OF_VERB and len(pending) < _MAX_PENDING
         return None if has_room else TOO_MANY
@@ -124,8 +123,14 @@ class Refusals:
         previews = sum(each.dry_run for each in pending)
         return TOO_MANY if received.dry_run and previews >= _MAX_PENDING_PREVIEWS else None
 
+    @staticmethod
     def before_judging(
-        self, received: ReceivedCommand, earlier: Earlier | None, seq: int, *, replaying: bool
+        received: ReceivedCommand,
+        earlier: Earlier | None,
+        *,
+        seq: int,
+        wall_us: int,
+        replaying: bool,
     ) -> Detail | None:
         """
         Return why a command is refused whatever the table's state is.
@@ -134,6 +139,7 @@ class Refusals:
             received: The command.
             earlier: The result of the first one with its id.
             seq: The table's last event.
+            wall_us: The wall clock, in microseconds since 1970.
             replaying: A replay is under way.
         """
         if earlier is not None:
@@ -143,15 +149,15 @@ class Refusals:
         if received.refusal is not None:
             return received.refusal
         expires_us = received.expires_us
-        if expires_us is not None and expires_us < self._clock.wall_us():
+        if expires_us is not None and expires_us < wall_us:
             return make_detail("refused_expired", at=from_microseconds(expires_us))
         if received.command.name == REPLAY:
             return _replay_refusal(received.command.from_seq, seq, replaying=replaying)
         return None
 
-    def before_journaling(self, received: ReceivedCommand) -> Detail | None:
+    def before_journaling(self, received: ReceivedCommand, now: float) -> Detail | None:
         """Return why a command is not journaled: too many were, without the right PIN."""
-        self._forget()
+        self._forget(now)
         verb, places = verb_of(received.command), len(self._places)
         if verb == REPLAY:
             return None
@@ -161,23 +167,20 @@ class Refusals:
             has_room = places < MAX_UNPROVED_IDS and self._of_verb[verb] < MAX_IDS_OF_VERB
         return None if has_room else _IDS_FULL
 
-    def find_earlier(self, command_id: str | None) -> Earlier | None:
+    def find_earlier(self, command_id: str | None, now: float) -> Earlier | None:
         """Return the result of the command with this id; None for a new id."""
-        self._forget()
+        self._forget(now)
         return None if command_id is None else self._earlier.get(command_id)
 
-    def remember(
-        self, command: Command, refusal: Detail | None = None, *, age_s: float = 0.0
-    ) -> None:
+    def remember(self, command: Command, refusal: Detail | None, judged_at: float) -> None:
         """
-        Remember a command that was judged `age_s` ago; the oldest is added first. A replay
-        changes nothing and may be repeated.
+        Remember a command with its result; the oldest is added first. A replay changes nothing
+        and may be repeated.
         """
         if command.name == REPLAY:
             return
         verb = verb_of(command)
-        until = self._clock.monotonic() + KEPT_S - age_s
-        self._places.append(_Place(until, verb, command.id))
+        self._places.append(_Place(judged_at + KEPT_S, verb, command.id))
         self._of_verb[verb] += 1
         if command.id is None:
             return
@@ -191,8 +194,7 @@ class Refusals:
         )
         self._earlier.setdefault(command.id, earlier)
 
-    def _forget(self) -> None:
-        now = self._clock.monotonic()
+    def _forget(self, now: float) -> None:
         while self._places and self._places[0].until <= now:
             _, verb, command_id = self._places.popleft()
             self._of_verb[verb] -= 1

@@ -81,7 +81,7 @@ def test_one_at_a_time(tables: OpenPit) -> None:
     assert publisher is not None
     play(pit, 1)
     # One that is under way for ever: nobody lets it send.
-    publisher._context.outgoing.replay._read = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
+    publisher._state.outbox.replay._read = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
     publisher.replay(1, 5)
     answer = pit.order("replay", from_seq=1)
     assert answer["refused"] == "a replay is under way: wait for its end"

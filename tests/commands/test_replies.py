@@ -159,7 +159,7 @@ def cut(pit: Pit) -> None:
     """Let the daemon's line to the broker go, without a word."""
     publisher = pit.daemon.publisher
     assert publisher is not None
-    session = publisher._session  # noqa: SLF001 - a cut cable has no other door
+    session = publisher._publication  # noqa: SLF001 - a cut cable has no other door
     assert session is not None
     since = publisher.health.since
     pipe = session._connection._client.socket()  # noqa: SLF001 - likewise

@@ -21,7 +21,7 @@ from shoe_daemon.config_sections import Config, TableSettings
 from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
-from shoe_daemon.mqtt.publisher_context import ChainHead, PublisherContext
+from shoe_daemon.mqtt.publication import ChainHead, PublisherState
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service.commands import Commands
@@ -78,7 +78,7 @@ def documents() -> str:
 def _statuses() -> Iterator[str]:
     for name, head in ((None, None), ("Table 7", (6, "5e" * 32))):
         identity = TableIdentity("site", "table", SESSION, name)
-        context = PublisherContext(
+        context = PublisherState(
             MqttSettings(),
             identity,
             cast("Any", None),

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.mqtt.connection import Connection, MessageReceived
+from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.publisher_context import ChainHead
 from tests.brokers import Listener, Mosquitto, Refusing, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
 

@@ -20,7 +20,7 @@ OK, NOBODY, NOT_AUTHORIZED = 0, 16, 0x87
 
 
 class Bench:
-    """An outgoing queue with a clock of its own, and a broker made of a list."""
+    """An outbox with a clock of its own, and a broker made of a list."""
 
     def __init__(self, count: int = 0, cursor: int = 0) -> None:
         self.journal = Journal(count)
@@ -28,7 +28,7 @@ class Bench:
         self.errors: list[str] = []
         self.flight: dict[int, Message] = {}
         self.mid = 0
-        self.outgoing = Outbox(
+        self.outbox = Outbox(
             Topics("house", "table-7"),
             self.journal,
             cursor,
@@ -36,10 +36,10 @@ class Bench:
             now_text=lambda: "now",
             on_error=self.note,
         )
-        self.events, self.documents = self.outgoing.events, self.outgoing.documents
-        self.replies, self.replay = self.outgoing.replies, self.outgoing.replay
+        self.events, self.documents = self.outbox.events, self.outbox.documents
+        self.replies, self.replay = self.outbox.replies, self.outbox.replay
         self.events.head = count
-        self.outgoing.restart(None)
+        self.outbox.restart(None)
 
     def note(self, event: str, error: Exception, **facts: str) -> None:
         self.errors.append(event)
@@ -47,9 +47,9 @@ class Bench:
     def send(self) -> list[Message]:
         """Send all that may be sent."""
         sent = []
-        while (message := self.outgoing.next(self.now)) is not None:
+        while (message := self.outbox.next(self.now)) is not None:
             self.mid += 1
-            self.outgoing.mark_sent(message, self.mid)
+            self.outbox.mark_sent(message, self.mid)
             self.flight[self.mid] = message
             sent.append(message)
         return sent
@@ -59,7 +59,7 @@ class Bench:
 
     def answer(self, mid: int, reason: int = OK) -> None:
         self.flight.pop(mid)
-        self.outgoing.acknowledge(mid, reason, self.now)
+        self.outbox.acknowledge(mid, reason, self.now)
 
     def answer_all(self, reason: int = OK) -> None:
         for mid in list(self.flight):
@@ -67,7 +67,7 @@ class Bench:
 
     def reconnect(self) -> None:
         self.flight.clear()
-        self.outgoing.restart(None)
+        self.outbox.restart(None)
 
 
 def seqs(messages: list[Message]) -> list[int]:
@@ -92,7 +92,7 @@ def test_nobody_listening_is_an_acknowledgement() -> None:
     bench = Bench(1)
     bench.send()
     bench.answer(1, NOBODY)
-    assert (bench.events.cursor, bench.outgoing.has_subscribers) == (1, False)
+    assert (bench.events.cursor, bench.outbox.has_subscribers) == (1, False)
 
 
 def test_after_a_refusal_events_begin_again_at_the_cursor_one_first() -> None:
@@ -118,7 +118,7 @@ def test_refusals_are_retried_ever_more_slowly() -> None:
         if bench.send():
             sent.append(round(bench.now - 1000, 3))
             bench.answer_all(NOT_AUTHORIZED)
-        bench.now = min(bench.now + 0.05, bench.outgoing.retry_at(bench.now))
+        bench.now = min(bench.now + 0.05, bench.outbox.retry_at(bench.now))
     assert sent == [0, 0.2, 0.6, 1.0, 1.4, 1.8]
 
 
@@ -132,7 +132,7 @@ def test_a_refused_document_is_retried_ever_more_slowly_and_alone() -> None:
             sent.append((round(bench.now - 1000, 3), message.suffix or "event"))
             reason = NOT_AUTHORIZED if message.suffix == "state" else OK
             bench.answer(bench.mid_of(message), reason)
-        bench.now = min(bench.now + 0.05, bench.outgoing.retry_at(bench.now))
+        bench.now = min(bench.now + 0.05, bench.outbox.retry_at(bench.now))
     assert sent == [(0, "event"), (0, "state"), (0, "device/shoe"), (0.2, "state"), (0.6, "state")]
 
 
@@ -180,12 +180,12 @@ def test_a_document_is_made_when_it_is_sent() -> None:
 
 def test_only_status_is_sent_at_the_end() -> None:
     bench = Bench(50)
-    bench.outgoing.status_first = True
+    bench.outbox.status_first = True
     bench.documents.put("state", b"{}", 0)
     bench.documents.put("status", b"stopping", 0)
     assert bench.send()[0].payload == b"stopping"
     bench.answer_all()
-    bench.outgoing.status_only = True
+    bench.outbox.status_only = True
     bench.documents.put("status", b"offline", 0)
     assert [message.payload for message in bench.send()] == [b"offline"]
 
@@ -195,13 +195,13 @@ def test_documents_do_not_wait_for_events_when_a_stop_is_in_haste() -> None:
     bench.send()
     bench.documents.put("state", b"{}", 50)
     bench.answer_all()
-    bench.outgoing.skip_events = True
+    bench.outbox.skip_events = True
     assert [message.suffix for message in bench.send()] == ["state"]
 
 
 def test_an_unknown_answer_is_ignored() -> None:
     bench = Bench(1)
-    assert bench.outgoing.acknowledge(77, OK, bench.now) is None
+    assert bench.outbox.acknowledge(77, OK, bench.now) is None
 
 
 class Chaos(RuleBasedStateMachine):
@@ -255,7 +255,7 @@ class Chaos(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Once the broker takes everything, everything arrives."""
         for _ in range(1000):
-            if self.bench.outgoing.is_drained and not self.bench.events.is_refused:
+            if self.bench.outbox.is_drained and not self.bench.events.is_refused:
                 break
             self.bench.now += 1
             self.send()
@@ -299,7 +299,7 @@ def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     bench.answer_all(NOT_AUTHORIZED)
     bench.reconnect()
     assert answers_of(bench.send()) == []
-    assert bench.outgoing.is_drained
+    assert bench.outbox.is_drained
 
 
 def test_numbers_that_a_restored_journal_skips_hold_up_no_document() -> None:
