@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
-from shoe_daemon.mqtt.document_contents import DOCUMENTS
-from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
-from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, STATE_EXPIRY_HEARTBEATS, MqttSettings
+from shoe_daemon.mqtt.documents import DOCUMENTS
+from shoe_daemon.mqtt.schemas import EVENTS, shared_schemas
+from shoe_daemon.mqtt.settings import SESSION_EXPIRY_S, STATE_EXPIRY_HEARTBEATS, MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
 from shoe_daemon.table import SCHEMA
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Final
 
 from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
-from shoe_daemon.mqtt.mqtt_settings import Timeouts
 from shoe_daemon.mqtt.queues import (
     ErrorHandler,
     EventQueue,
@@ -21,6 +20,7 @@ from shoe_daemon.mqtt.queues import (
     RetainedQueue,
     SentEvent,
 )
+from shoe_daemon.mqtt.settings import Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
 from shoe_daemon.retry_and_log_limits import RetryDelay
 

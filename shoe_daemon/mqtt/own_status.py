@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from shoe_daemon.mqtt.document_contents import Status
+from shoe_daemon.mqtt.documents import Status
 from shoe_daemon.mqtt.queues import ErrorHandler
 from shoe_daemon.mqtt.topics import SIGNATURE, STATUS
 

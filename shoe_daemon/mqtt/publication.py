@@ -25,12 +25,12 @@ from shoe_daemon.mqtt.connection import (
     PacketTooLarge,
     Subscribed,
 )
-from shoe_daemon.mqtt.document_contents import Status, encode_message
-from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS, MqttSettings, Timeouts
+from shoe_daemon.mqtt.documents import Status, encode_message
 from shoe_daemon.mqtt.outbox import Outbox
 from shoe_daemon.mqtt.own_status import OWN_DOCUMENTS, Compare, Comparison, OwnStatus
 from shoe_daemon.mqtt.queues import EventSource, Message
 from shoe_daemon.mqtt.session import PacketLimit
+from shoe_daemon.mqtt.settings import STATE_EXPIRY_HEARTBEATS, MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import STATE, STATUS, TableIdentity, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds

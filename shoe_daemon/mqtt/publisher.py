@@ -24,11 +24,11 @@ from shoe_daemon.mqtt.connection import (
     Will,
     packet_size,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.own_status import Compare
 from shoe_daemon.mqtt.publication import ChainHead, Publication, PublisherState
 from shoe_daemon.mqtt.queues import Document, EventSource, Message
 from shoe_daemon.mqtt.session import Session
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 from shoe_daemon.table import Detail, make_detail
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Final, NamedTuple, Protocol
 
-from shoe_daemon.mqtt.mqtt_settings import Timeouts
+from shoe_daemon.mqtt.settings import Timeouts
 
 BATCH_SIZE: Final = 64
 """Events that are read from the journal at once."""

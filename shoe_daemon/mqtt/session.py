@@ -13,7 +13,7 @@ import structlog
 
 from shoe_daemon.errors import UserError, describe_exception, one_line
 from shoe_daemon.mqtt.connection import Connection, ConnectionLost, Will
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.retry_and_log_limits import LogRateLimit, RetryDelay
 from shoe_daemon.thread_wakeup import Wakeup
 

@@ -23,7 +23,7 @@ from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import VERBS, ReceivedCommand, parse_command
 from shoe_daemon.mqtt.connection import MessageReceived
-from shoe_daemon.mqtt.document_contents import (
+from shoe_daemon.mqtt.documents import (
     Earlier,
     Preview,
     Reply,

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from shoe_daemon.mqtt.commands import ReceivedCommand
-from shoe_daemon.mqtt.document_contents import Earlier
+from shoe_daemon.mqtt.documents import Earlier
 from shoe_daemon.retry_and_log_limits import Budget
 from shoe_daemon.service import guard
 from shoe_daemon.table import (

@@ -32,7 +32,7 @@ from shoe_daemon.journal.journal_summary import summarise
 from shoe_daemon.journal.signatures import check_signatures
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.loader import Loader
-from shoe_daemon.mqtt.certificate_alerts import not_after
+from shoe_daemon.mqtt.certificates import not_after
 from shoe_daemon.mqtt.commands import parse_command
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.table.table import Table, replay

@@ -20,8 +20,8 @@ from shoe_daemon.config import set_up
 from shoe_daemon.config_sections import Config, TableSettings
 from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.connection import MessageReceived
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.publication import ChainHead, PublisherState
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service.commands import Commands

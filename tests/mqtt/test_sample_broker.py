@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.mqtt.connection import MessageReceived
-from shoe_daemon.mqtt.mqtt_settings import TlsSettings
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import TlsSettings
 from tests.brokers import Listener, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.sample_broker import OLDER_RIGHTS, SampleBroker

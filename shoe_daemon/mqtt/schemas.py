@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon.mqtt.commands import OrderMessage
-from shoe_daemon.mqtt.document_contents import DOCUMENTS, NotifierStatus
+from shoe_daemon.mqtt.documents import DOCUMENTS, NotifierStatus
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table import EVENT_TYPES, SCHEMA, AnyObservation, Event, EventData, is_staff
 
