@@ -47,7 +47,7 @@ from shoe_daemon.floor.messages import (
 )
 from shoe_daemon.floor.table import Message
 from shoe_daemon.mqtt.client import send_command
-from shoe_daemon.mqtt.documents import Reply, decode_reply
+from shoe_daemon.mqtt.commands import Reply, decode_reply
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import STATE, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit, RetryDelay

@@ -21,15 +21,17 @@ from msgspec.structs import replace
 
 from shoe_daemon.config import Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.commands import VERBS, ReceivedCommand, parse_command
-from shoe_daemon.mqtt.connection import MessageReceived
-from shoe_daemon.mqtt.documents import (
+from shoe_daemon.mqtt.commands import (
+    VERBS,
     Earlier,
     Preview,
+    ReceivedCommand,
     Reply,
+    parse_command,
     previewed_events,
     reply,
 )
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
 from shoe_daemon.retry_and_log_limits import Budget, LogRateLimit

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from shoe_daemon.journal import Journal
-from shoe_daemon.mqtt import documents, schemas
+from shoe_daemon.mqtt import commands, documents, schemas
 from shoe_daemon.mqtt.commands import OrderMessage
 from shoe_daemon.mqtt.documents import SIZE_LIMIT
 from shoe_daemon.table import (
@@ -341,17 +341,17 @@ def test_cards_that_lie_face_down_are_not_shown(tables: OpenPit) -> None:
 def test_a_long_preview_is_cut() -> None:
     data = [RoundReleased("Maria", "x" * 200), RoundHeld((1,), None, "y" * 900)] * 20
     events = [Event("", each, n, "1.0", n, 1, "s", "t", each.type) for n, each in enumerate(data)]
-    preview = documents.Preview(
+    preview = commands.Preview(
         after=None,
         before=None,
-        events=documents.previewed_events(events),
+        events=commands.previewed_events(events),
         faces_hidden=False,
         seq=7,
     )
-    message = documents.Reply(
+    message = commands.Reply(
         id="x", name="resume", ok=True, preview=preview, refused=None, seq=7, session="s"
     )
-    payload = documents.reply(message)
+    payload = commands.reply(message)
     told = json.loads(payload)["preview"]
     longest = max(len(encode_event(each)) for each in events)
     assert SIZE_LIMIT - longest - 200 < len(payload) < SIZE_LIMIT

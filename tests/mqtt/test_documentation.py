@@ -16,7 +16,7 @@ from shoe_daemon.floor.table import LastContact, stale_at
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_notation import Result
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import documents
+from shoe_daemon.mqtt import documents, schemas
 from shoe_daemon.mqtt.asyncapi import asyncapi
 from shoe_daemon.mqtt.schemas import load_examples
 from shoe_daemon.mqtt.settings import MqttSettings
@@ -141,7 +141,7 @@ def test_the_configuration_is_one_and_shows_the_defaults() -> None:
         assert str(getattr(defaults, field)) == shown[field]
 
 
-@pytest.mark.parametrize("name", [*documents.DOCUMENTS, "event"])
+@pytest.mark.parametrize("name", [*schemas.TABLE_MESSAGES, "event"])
 def test_every_topic_is_in_the_readme(name: str) -> None:
     readme = Path(make_examples.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
     assert f"| `{name}" in readme

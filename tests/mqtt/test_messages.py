@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_daemon.mqtt import documents
+from shoe_daemon.mqtt import documents, schemas
 from shoe_daemon.mqtt.documents import (
     SIZE_LIMIT,
     Device,
@@ -75,17 +75,17 @@ def state(alerts: tuple[Alert, ...] = ()) -> bytes:
     )
 
 
-@each_case("kind", [*documents.DOCUMENTS.values(), *EVENT_TYPES.values(), Event])
+@each_case("kind", [*schemas.TABLE_MESSAGES.values(), *EVENT_TYPES.values(), Event])
 def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> None:
     for struct in structs(kind):
         if struct not in ADDING:
             assert list(struct.__struct_fields__) == sorted(struct.__struct_fields__), struct
 
 
-@each_case("name", documents.DOCUMENTS)
+@each_case("name", schemas.TABLE_MESSAGES)
 @each_case("example", [least, most])
 def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    kind = documents.DOCUMENTS[name]
+    kind = schemas.TABLE_MESSAGES[name]
     payload = encode_message(msgspec.convert(example(kind), kind))
     assert payload == _sorted_and_dense(payload)
     assert {"schema", "seq", "session"} <= json.loads(payload).keys()
@@ -188,7 +188,9 @@ def test_the_small_ones_are_what_the_documentation_shows() -> None:
 
 
 def test_no_public_document_can_hold_what_is_for_staff() -> None:
-    public = [kind for name, kind in documents.DOCUMENTS.items() if not name.startswith("staff/")]
+    public = [
+        kind for name, kind in schemas.TABLE_MESSAGES.items() if not name.startswith("staff/")
+    ]
     for kind in public:
         for struct in structs(kind):
             assert "Staff" not in struct.__name__

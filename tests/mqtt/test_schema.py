@@ -63,13 +63,13 @@ def test_every_event_passes(event_type: str, example: Any) -> None:  # noqa: ANN
     check(event_schema(event_type), encode_event(event))
 
 
-@each_case("name", documents.DOCUMENTS)
+@each_case("name", schemas.TABLE_MESSAGES)
 @each_case("example", [least, most])
 def test_every_document_passes(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    document = {**example(documents.DOCUMENTS[name]), "schema": "1.0"}
+    document = {**example(schemas.TABLE_MESSAGES[name]), "schema": "1.0"}
     check(
         name,
-        documents.encode_message(msgspec.convert(document, documents.DOCUMENTS[name])),
+        documents.encode_message(msgspec.convert(document, schemas.TABLE_MESSAGES[name])),
     )
 
 
@@ -115,8 +115,8 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
     ],
 )
 def test_what_is_wrong_does_not_pass(name: str, change: dict[str, Any]) -> None:
-    if name in documents.DOCUMENTS:
-        right = {**most(documents.DOCUMENTS[name]), "schema": "1.0"}
+    if name in schemas.TABLE_MESSAGES:
+        right = {**most(schemas.TABLE_MESSAGES[name]), "schema": "1.0"}
     else:
         data = most(EVENT_TYPES[name.removeprefix("event/")])
         right = {**least(Event), "data": data, "schema": "1.0", "type": "card_dealt"}
