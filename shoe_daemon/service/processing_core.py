@@ -38,7 +38,7 @@ from shoe_daemon.service.refusals import (
     REPLAY,
     button_refusal,
     needs_of,
-    preview_refusal,
+    sender_refusal,
     table_refusal,
 )
 from shoe_daemon.table import (
@@ -344,7 +344,7 @@ class Core:
             for _ in self._passed_deadlines(table, at):
                 pass
             needs = Needs() if refusal else needs_of(table, command, authority)
-            reason = refusal or preview_refusal(table, command, needs, authority)
+            reason = refusal or sender_refusal(table, command, needs, authority, preview=True)
             preview = table.preview(self._with_chain_head(table, command), reason)
         except Exception as error:  # noqa: BLE001 - the guard
             guard.log_exception("command_not_previewed", error)

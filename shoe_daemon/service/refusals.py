@@ -219,9 +219,8 @@ def table_refusal(table: Table, command: Command, authority: Authority | None) -
     """
     try:
         needs = needs_of(table, command, authority)
-        return _early_refusal(table, command, needs, authority, preview=False) or table.refusal(
-            command
-        )
+        reason = sender_refusal(table, command, needs, authority, preview=False)
+        return reason or table.refusal(command)
     except Exception as error:  # noqa: BLE001 - the guard
         guard.log_exception("command_not_judged", error)
         return INTERNAL_ERROR
@@ -232,19 +231,17 @@ def needs_of(table: Table, command: Command, authority: Authority | None) -> Nee
     return Needs() if authority is None else table.needs(command)
 
 
-def preview_refusal(
-    table: Table, command: Command, needs: Needs, authority: Authority | None
-) -> Detail | None:
-    """As `table_refusal`, without the reasons of `Table.refusal`: `Table.preview` finds these."""
-    return _early_refusal(table, command, needs, authority, preview=True)
-
-
-def _early_refusal(
+def sender_refusal(
     table: Table, command: Command, needs: Needs, authority: Authority | None, *, preview: bool
 ) -> Detail | None:
-    reason = needs.refusal(command, authority or Authority(), preview=preview)
-    if reason is not None:
-        return reason
+    """
+    Return why a command is refused that would fit the table: its sender may not decide this, or
+    expects another last event.
+    """
+    if authority is not None:
+        reason = needs.refusal(command, authority, preview=preview)
+        if reason is not None:
+            return reason
     expected, seq = command.expects_seq, table.state.seq
     if expected is None or expected == seq:
         return None
