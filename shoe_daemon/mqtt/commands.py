@@ -158,30 +158,24 @@ class ReceivedCommand(Struct, eq=False):
         return self.authority is not None and self.authority.pin_verified
 
 
-def parse_command(
-    verb: str, message: MessageReceived, *, operator_in_topic: bool = False
-) -> ReceivedCommand:
+def parse_command(verb: str, message: MessageReceived, *, operator: str = "") -> ReceivedCommand:
     """
     Parse a command; the first fault is in `refusal` of the result.
 
     Args:
-        verb: The end of its topic.
+        verb: As in the topic ``cmd/<verb>``.
         message: As the broker delivered it.
-        operator_in_topic: The topic is ``cmd/<verb>/<operator>``, and the broker
-            lets everybody publish under their own name only: it authenticates the
-            operator.
+        operator: As in the topic ``cmd/<verb>/<operator>``, where the broker lets everybody
+            publish under their own name only: it authenticates the operator. Empty elsewhere.
     """
-    topic_operator = ""
-    if operator_in_topic:
-        verb, _, topic_operator = verb.partition("/")
     name = VERBS.get(verb)
     fields, fault = _parse_payload(message.payload)
     expires_us = None
     if "expires_at" in fields:
         expires_us = _microseconds(fields["expires_at"])
         fault = fault or (_expected("expires_at") if expires_us is None else None)
-    if topic_operator:
-        fault = _set_operator(fields, topic_operator, fault)
+    if operator:
+        fault = _set_operator(fields, operator, fault)
     if name is None:
         fault = f"there is no order {verb[:40]!r}; there are: {', '.join(VERBS)}"
     elif message.retained:
@@ -190,7 +184,7 @@ def parse_command(
         fault = fault or "it waited while the table was away, and has no expires_at"
     stored = {key: value for key, value in fields.items() if key not in _NOT_STORED}
     return ReceivedCommand(
-        Command(name=name or verb[:40], claimed=not topic_operator, **stored),
+        Command(name=name or verb[:40], claimed=not operator, **stored),
         fields.get("dry_run", False),
         None if fault is None else uncoded_detail(fault),
         expires_us,

@@ -149,25 +149,26 @@ class Commands:
             topic_verb: The end of its topic.
             message: As the broker delivered it.
         """
-        verb, now = self._verb(topic_verb), self._now
+        verb, operator = topic_verb, ""
+        if self._operator_in_topic:
+            verb, _, operator = topic_verb.partition("/")
+        name, now = VERBS.get(verb, UNKNOWN_VERB), self._now
         received: ReceivedCommand | None = None
         with self._lock:
             reason = self._core.alarm or self._closed
-            reason = reason or self._refusals.before_parsing(verb, self._pending, now)
+            reason = reason or self._refusals.before_parsing(name, self._pending, now)
             if reason is None:
-                received = self._parse(topic_verb, message)
+                received = parse_command(verb, message, operator=operator)
                 reason = self._refusals.after_parsing(received, self._pending)
             if received is not None and reason is None:
                 self._pending.add(received)
         if reason is not None:
             # Not even parsed where it gets no reply.
-            if self._may_answer(verb):
-                self._answer_refused(received or self._parse(topic_verb, message), reason)
+            if self._may_answer(name):
+                received = received or parse_command(verb, message, operator=operator)
+                self._answer_refused(received, reason)
         elif received is not None:
             self._authenticate_or_enqueue(received)
-
-    def _parse(self, topic_verb: str, message: MessageReceived) -> ReceivedCommand:
-        return parse_command(topic_verb, message, operator_in_topic=self._operator_in_topic)
 
     def _authenticate_or_enqueue(self, received: ReceivedCommand) -> None:
         if self._pin_checker is None:
@@ -277,11 +278,6 @@ class Commands:
                 _log.error("pin_not_checked", reason=type(error).__name__)
                 received.refusal = make_detail("refused_pin_not_checked")
         self._enqueue_or_refuse(received)
-
-    def _verb(self, topic_verb: str) -> str:
-        """Return the name of the command at the end of a topic; all unknown ones are one."""
-        verb = topic_verb.partition("/")[0] if self._operator_in_topic else topic_verb
-        return VERBS.get(verb, UNKNOWN_VERB)
 
     def _enqueue_or_refuse(self, received: ReceivedCommand) -> None:
         try:

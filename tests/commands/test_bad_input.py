@@ -188,9 +188,8 @@ def test_no_fields_do_harm(verb: str, said: dict[str, Any]) -> None:
 
 def check_harmless(verb: str, payload: bytes) -> None:
     """Whatever comes can be written down as it was read, and put before the table."""
-    for in_topic in (False, True):
-        message = MessageReceived("", payload)
-        command = parse_command(verb, message, operator_in_topic=in_topic)
+    message, (name, _, operator) = MessageReceived("", payload), verb.partition("/")
+    for command in (parse_command(verb, message), parse_command(name, message, operator=operator)):
         line = encode_observation(command.command)
         stamped = line.replace(b"{", b'{"at":"2026-11-21T09:34:46Z",', 1)
         order = decode_observation(stamped)

@@ -137,8 +137,9 @@ def _config(data: bytes) -> str:
 def _command(data: bytes) -> str:
     """A command: the verb on the first line, and its payload."""
     verb, _, payload = data.partition(b"\n")
-    name, message = verb.decode(errors="replace"), MessageReceived("", payload)
-    parsed = [parse_command(name, message, operator_in_topic=each) for each in (False, True)]
+    whole, message = verb.decode(errors="replace"), MessageReceived("", payload)
+    name, _, operator = whole.partition("/")
+    parsed = [parse_command(whole, message), parse_command(name, message, operator=operator)]
     refusals = [each.refusal or Table().refusal(each.command) for each in parsed]
     return " ".join(str(each and each.text) for each in refusals)
 
