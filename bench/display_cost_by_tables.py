@@ -31,7 +31,7 @@ from bench.simulated_mqtt_messages import (
     simulated_steps,
     status,
 )
-from shoe_daemon.mqtt import document_contents
+from shoe_daemon.mqtt import documents
 
 __all__ = ["latest", "measure_display_load"]
 
@@ -160,7 +160,7 @@ def _states(step: Step) -> list[Message]:
 
 
 def _device() -> Message:
-    device = document_contents.Device(
+    device = documents.Device(
         byte_age=12,
         bytes=4096,
         event_age=40,
@@ -172,7 +172,7 @@ def _device() -> Message:
         session=SESSION,
         state="connected",
     )
-    return Message("device/shoe", document_contents.encode_message(device))
+    return Message("device/shoe", documents.encode_message(device))
 
 
 def _publish(publisher: StatePublisher, table: int, message: Message) -> None:

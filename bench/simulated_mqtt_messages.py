@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from shoe_daemon.game import DEALING_ORDER, DECK, FIRST_CARDS, Card, Coup, Slot
-from shoe_daemon.mqtt import document_contents, topics
+from shoe_daemon.mqtt import documents, topics
 from shoe_daemon.table import (
     Event,
     Options,
@@ -64,8 +64,8 @@ class Step(NamedTuple):
 
 def status() -> Message:
     """Return the birth message."""
-    online = document_contents.Status(seq=0, session=SESSION, state="online")
-    return Message(topics.STATUS, document_contents.encode_message(online))
+    online = documents.Status(seq=0, session=SESSION, state="online")
+    return Message(topics.STATUS, documents.encode_message(online))
 
 
 def simulated_steps(seed: int) -> Iterator[Step]:
@@ -142,14 +142,14 @@ class _Table:
         public, who = self._table.public(), {"seq": seq, "session": SESSION}
         yield Message(
             topics.STATE,
-            document_contents.state(
+            documents.state(
                 public, session=SESSION, alarm=None, heartbeat=_HEARTBEAT, published=at
             ),
         )
-        yield self._changed(topics.ALERTS, public.alerts, document_contents.active_alerts, **who)
+        yield self._changed(topics.ALERTS, public.alerts, documents.active_alerts, **who)
         history = self._table.history()
-        yield self._changed(topics.HISTORY, history, document_contents.history, **who)
-        options = document_contents.RoadOptions(
+        yield self._changed(topics.HISTORY, history, documents.history, **who)
+        options = documents.RoadOptions(
             leading_ties=self._table.state.session.options.leading_ties,
             tail=self._table.state.session.options.tail,
         )
@@ -157,7 +157,7 @@ class _Table:
         yield self._changed(
             topics.ROADS,
             self._table.results(),
-            document_contents.road_map,
+            documents.road_map,
             **drawn,
         )
 

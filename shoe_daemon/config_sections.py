@@ -13,7 +13,7 @@ from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.game import DEFAULT_POLICY, House
 from shoe_daemon.lamps.lamp_config import LampSettings, check_lamps
 from shoe_daemon.loader import Loader
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.table import Options
 from shoe_daemon.toml_validation import Name
 from shoe_daemon.witness.witness_config import WitnessSettings, check_witnesses

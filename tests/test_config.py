@@ -30,7 +30,7 @@ from shoe_daemon.config_sections import (
 )
 from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
 from shoe_daemon.toml_validation import convert_toml, toml_value
 from tests.service.daemon_process import SHOE_DAEMON
 

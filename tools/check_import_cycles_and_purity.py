@@ -37,7 +37,7 @@ INTERFACES: dict[str, tuple[str, ...]] = {
 _TERMINAL = (
     "shoe_daemon.demo*",
     "shoe_daemon.display*",
-    "shoe_daemon.mqtt.embedded_broker",
+    "shoe_daemon.mqtt.broker",
 )
 EXTRAS: dict[str, tuple[str, ...]] = {
     "cv2": (

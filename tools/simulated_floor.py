@@ -29,7 +29,7 @@ from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, 
 from shoe_daemon.demo.result_check_and_summary import ResultCheck
 from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
 from shoe_daemon.logging_setup import configure_logging
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Daemon
 from shoe_daemon.shutdown_signals import stop_on_signals

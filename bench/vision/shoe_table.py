@@ -32,7 +32,7 @@ from drivers.simulators.simulated_shoe import DealtRound
 from shoe_daemon.config import Setup, set_up
 from shoe_daemon.config_sections import Config, ReaderSettings, TableSettings
 from shoe_daemon.demo.mqtt_clients import leave
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon

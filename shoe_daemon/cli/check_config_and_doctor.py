@@ -36,7 +36,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.loader import has_section
 from shoe_daemon.logging_setup import warnings_on_stderr
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.notify.notify_config import (
     MAX_SEVERITY,
     NotifySetup,

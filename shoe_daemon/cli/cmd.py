@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shoe_daemon.config_sections import Config
-    from shoe_daemon.mqtt.document_contents import Preview, Reply
+    from shoe_daemon.mqtt.commands import Preview, Reply
 
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
 
@@ -98,8 +98,8 @@ def _known_verb(verb: str | None) -> str:
 
 
 def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
-    from shoe_daemon.mqtt.command_client import send_command
-    from shoe_daemon.mqtt.document_contents import decode_reply
+    from shoe_daemon.mqtt.client import send_command
+    from shoe_daemon.mqtt.commands import decode_reply
     from shoe_daemon.mqtt.topics import Topics
 
     config = _config(given)

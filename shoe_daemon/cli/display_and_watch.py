@@ -25,7 +25,7 @@ from shoe_daemon.errors import UserError
 if TYPE_CHECKING:
     from shoe_daemon.display.display_config import DisplaySetup
     from shoe_daemon.display.terminal.watch_loop import TableFeed
-    from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+    from shoe_daemon.mqtt.settings import MqttSettings
 
 
 @click.group(

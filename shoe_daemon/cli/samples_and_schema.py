@@ -87,7 +87,7 @@ def schema(name: str | None, out: Path | None, *, everything: bool, document: bo
     of the observation log is "observation", the state of `notify` "notifier".
     Without a name: all names.
     """
-    from shoe_daemon.mqtt import json_schemas
+    from shoe_daemon.mqtt import schemas
 
     if sum([name is not None, everything, document or out is not None]) > 1:
         raise UserError("schema: give a NAME, --all, --asyncapi or --out, not several")
@@ -95,24 +95,24 @@ def schema(name: str | None, out: Path | None, *, everything: bool, document: bo
         _print_asyncapi(out)
     elif name is not None:
         try:
-            click.echo(_text(json_schemas.schema_of(name)), nl=False)
+            click.echo(_text(schemas.schema_of(name)), nl=False)
         except KeyError:
             raise UserError(f"schema: {name!r} is none; `shoe-daemon schema` lists them") from None
     elif everything:
-        schemas = {each: json_schemas.schema_of(each) for each in json_schemas.names()}
-        click.echo(_text(schemas), nl=False)
+        every = {each: schemas.schema_of(each) for each in schemas.names()}
+        click.echo(_text(every), nl=False)
     elif out is not None:
-        for each in json_schemas.names():
-            _write(out / f"{each}.json", _text(json_schemas.schema_of(each)))
-        click.echo(f"{len(json_schemas.names())} schemas below {out}")
+        for each in schemas.names():
+            _write(out / f"{each}.json", _text(schemas.schema_of(each)))
+        click.echo(f"{len(schemas.names())} schemas below {out}")
     else:
-        click.echo("\n".join(json_schemas.names()))
+        click.echo("\n".join(schemas.names()))
 
 
 def _print_asyncapi(out: Path | None) -> None:
     """Print the AsyncAPI document, or write it to a file."""
     from shoe_daemon.mqtt.asyncapi import asyncapi
-    from shoe_daemon.mqtt.json_schemas import load_examples
+    from shoe_daemon.mqtt.schemas import load_examples
 
     text = _text(asyncapi(load_examples()))
     if out is None:

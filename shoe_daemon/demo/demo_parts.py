@@ -37,8 +37,8 @@ from shoe_daemon.demo.result_check_and_summary import ResultCheck
 from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
 from shoe_daemon.demo.view_model import NO_BOARD, Addresses, Health
 from shoe_daemon.game import House
-from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.broker import EmbeddedBroker
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.service import Core, Daemon
 from shoe_daemon.table import Event, PublicTable, ResultOn

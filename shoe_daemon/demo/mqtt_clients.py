@@ -19,9 +19,9 @@ from paho.mqtt import client as paho
 
 from shoe_daemon.demo.supervisor_decisions import AutoSupervisor, Case, Order
 from shoe_daemon.errors import UserError
+from shoe_daemon.mqtt.commands import Reply, decode_reply
 from shoe_daemon.mqtt.connection import create_client
-from shoe_daemon.mqtt.document_contents import Reply, decode_reply
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event, decode_event
 

@@ -25,7 +25,7 @@ from shoe_daemon.errors import UserError, errors_at, one_line
 from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.http_security import LOOPBACK_NETWORKS, Network, is_loopback
 from shoe_daemon.loader import Loader, load_config_file
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.operators import Operators
 from shoe_daemon.password_hashes_and_throttle import is_hash, require_argon2
 from shoe_daemon.toml_validation import Name, did_you_mean

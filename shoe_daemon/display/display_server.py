@@ -31,7 +31,7 @@ from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.inbox import now_rfc3339
 from shoe_daemon.floor.messages import topic_filters
-from shoe_daemon.mqtt.mqtt_settings import Timeouts
+from shoe_daemon.mqtt.settings import Timeouts
 from shoe_daemon.systemd_notify import notify_systemd
 
 _log = structlog.get_logger(__name__)

@@ -46,9 +46,9 @@ from shoe_daemon.floor.messages import (
     parse_topic,
 )
 from shoe_daemon.floor.table import Message
-from shoe_daemon.mqtt.command_client import send_command
-from shoe_daemon.mqtt.document_contents import Reply, decode_reply
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.client import send_command
+from shoe_daemon.mqtt.commands import Reply, decode_reply
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import STATE, Topics
 from shoe_daemon.retry_and_log_limits import LogRateLimit, RetryDelay
 

@@ -53,7 +53,7 @@ from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 
 if TYPE_CHECKING:
-    from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+    from shoe_daemon.mqtt.settings import MqttSettings
 
 _log = structlog.get_logger(__name__)
 

@@ -32,9 +32,9 @@ from shoe_daemon.display.operator_sessions import (
 )
 from shoe_daemon.errors import UserError
 from shoe_daemon.http_security import LOOPBACK_HOSTS, host_name, is_loopback
-from shoe_daemon.mqtt.command_client import NoReplyError, send_command
+from shoe_daemon.mqtt.client import NoReplyError, send_command
 from shoe_daemon.mqtt.commands import MAX_COMMAND_BYTES, VERBS, OrderMessage
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.operators import MAX_PIN_LENGTH, Operators
 from shoe_daemon.retry_and_log_limits import LogRateLimit

@@ -19,9 +19,9 @@ from shoe_daemon.doctor.finding_and_addresses import Finding, check_reachable
 from shoe_daemon.errors import UserError
 from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.http_security import is_loopback
-from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
-from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.certificates import certificate_alerts
+from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import ID, STAFF_ALERTS, STATE, TableIdentity, Topics
 from shoe_daemon.notify.notify_config import NotifySetup
 from shoe_daemon.notify.notify_service import topic_filters as notify_filters

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from shoe_daemon.display.display_config import parse_listen
 from shoe_daemon.errors import one_line
-from shoe_daemon.mqtt.broker_probe import ANSWER_TIMEOUT_S
+from shoe_daemon.mqtt.client import ANSWER_TIMEOUT_S
 
 
 class Finding(Struct, frozen=True):

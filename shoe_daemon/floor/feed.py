@@ -29,8 +29,8 @@ from shoe_daemon.mqtt.connection import (
     Subscribed,
     Will,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.session import Session
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import STAFF_ALERTS, STATE, STATUS
 
 _log = structlog.get_logger(__name__)

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from shoe_daemon.game import format_sequence
-from shoe_daemon.mqtt.document_contents import DOCUMENTS, NotifierStatus, State
+from shoe_daemon.mqtt.documents import DOCUMENTS, NotifierStatus, State
 from shoe_daemon.mqtt.topics import (
     ALERTS,
     HISTORY,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 from msgspec import Struct, field
 
 from shoe_daemon.floor.messages import Document
-from shoe_daemon.mqtt.document_contents import NotifierStatus
+from shoe_daemon.mqtt.documents import NotifierStatus
 from shoe_daemon.mqtt.topics import STATE
 from shoe_daemon.table import Detail, make_detail, to_microseconds
 

@@ -16,7 +16,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.event_text import event_line
 from shoe_daemon.installation.answers import SIMULATED, Answers
 from shoe_daemon.installation.planned_files import CONFIGS, simulator_port
-from shoe_daemon.mqtt.broker_probe import BrokerProbe, BrokerProbeError
+from shoe_daemon.mqtt.client import BrokerProbe, BrokerProbeError
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import decode_event
 

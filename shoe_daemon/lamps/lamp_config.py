@@ -12,7 +12,7 @@ from drivers import check_url
 from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.lamps.lamp_pattern import Channel, Rule
 from shoe_daemon.loader import Loader
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.toml_validation import Name
 
 MAX_RELAY_CHANNEL: Final = 16

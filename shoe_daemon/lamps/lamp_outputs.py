@@ -30,7 +30,7 @@ from shoe_daemon.mqtt.connection import (
     ConnectionLost,
     Will,
 )
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.thread_wakeup import Wakeup
 
 if TYPE_CHECKING:

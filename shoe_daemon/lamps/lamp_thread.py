@@ -21,7 +21,7 @@ from shoe_daemon.errors import UserError, describe_exception
 from shoe_daemon.lamps.lamp_config import LampSettings
 from shoe_daemon.lamps.lamp_outputs import Broker, LampOutput, open_output
 from shoe_daemon.lamps.lamp_pattern import Channel, LampPattern, TableView
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
 from shoe_daemon.thread_wakeup import ThreadGroup, WakeableThread
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from shoe_daemon.mqtt.commands import VERBS, OrderId
-from shoe_daemon.mqtt.document_contents import DOCUMENTS
-from shoe_daemon.mqtt.json_schemas import EVENTS, shared_schemas
-from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, STATE_EXPIRY_HEARTBEATS, MqttSettings
+from shoe_daemon.mqtt.schemas import EVENTS, TABLE_MESSAGES, shared_schemas
+from shoe_daemon.mqtt.settings import SESSION_EXPIRY_S, STATE_EXPIRY_HEARTBEATS, MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, ID, STATE, STATUS, staff
 from shoe_daemon.table import SCHEMA
 
@@ -79,7 +78,7 @@ def asyncapi(examples: Examples) -> dict[str, Any]:
 
 def _channels() -> Iterable[_Channel]:
     """Give every channel: documents, events, commands and replies."""
-    for name in DOCUMENTS:
+    for name in TABLE_MESSAGES:
         if name == "reply":
             yield _Channel(name, "reply/{id}", name, ("order",))
         else:

@@ -1,5 +1,5 @@
 """
-Commands of operators on ``cmd/<verb>``: as received, and as parsed.
+Commands of operators on ``cmd/<verb>`` as messages, and the replies to them.
 
 Parsing never fails: every payload becomes a `Command` that can be journaled, with
 its valid fields, and the first fault is the reason of its refusal.
@@ -7,17 +7,31 @@ its valid fields, and the first fault is the reason of its refusal.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any, Final, NamedTuple
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from shoe_daemon.game import REPORTABLE_KINDS, Action, Card, IrregularityKind, Outcome, Slot
+from shoe_daemon.mqtt.connection import MessageReceived
+from shoe_daemon.mqtt.documents import SIZE_LIMIT, encode_message, shortest_cut
 from shoe_daemon.table import (
     COMMANDS,
+    EVENT_TYPES,
+    SCHEMA,
+    Authority,
     Command,
     Detail,
+    DetailValue,
+    Event,
+    EventData,
+    RoundDocuments,
+    is_staff,
     moment_to_microseconds,
     uncoded_detail,
 )
@@ -113,91 +127,70 @@ _NOT_STORED: Final = ("dry_run", "expires_at", "pin")
 """Fields that a `Command` does not have: they are checked and not journaled."""
 
 
-class IncomingCommand(NamedTuple):
+class ReceivedCommand(Struct, eq=False):
     """
-    A command as it was received, unchecked.
-
-    Attributes:
-        verb: The end of its topic.
-        payload: Its bytes.
-        retained: The broker had retained it: it is refused.
-        response_topic: Where to reply besides `reply/<id>` (MQTT 5).
-        correlation: Correlation data of the reply (MQTT 5).
-        queued_by_broker: The broker had queued it while the table was offline.
-    """
-
-    verb: str
-    payload: bytes
-    retained: bool
-    response_topic: str | None = None
-    correlation: bytes | None = None
-    queued_by_broker: bool = False
-
-
-class PendingCommand(Struct, eq=False):
-    """
-    A command that was parsed and waits for the core's judgement.
+    A command from the broker to its judgement, valid or not.
 
     Attributes:
         command: What will be journaled, once it is judged.
         dry_run: It is only previewed: nothing is journaled.
-        refused: Why it is refused whatever the table's state is; None if it is not.
+        refusal: Why it is refused whatever the table's state is; None if it is not.
         expires_us: Microseconds since 1970; None where it does not expire.
         pin: As it was received; never to be stored.
-        supervisor: The operators file makes the operator a supervisor.
-        pin_verified: The operator's PIN was right.
+        authority: The sender's, by the operators file; None before the PIN is checked, and where
+            everybody may give the command.
         response_topic: Where to reply besides ``reply/<id>``.
         correlation: Correlation data of the reply.
     """
 
     command: Command
     dry_run: bool = False
-    refused: Detail | None = None
+    refusal: Detail | None = None
     expires_us: int | None = None
     pin: str | None = None
-    supervisor: bool = False
-    pin_verified: bool = False
+    authority: Authority | None = None
     response_topic: str | None = None
     correlation: bytes | None = None
 
+    @property
+    def pin_verified(self) -> bool:
+        """True if the operator's PIN was right."""
+        return self.authority is not None and self.authority.pin_verified
 
-def parse_command(incoming: IncomingCommand, *, operator_in_topic: bool = False) -> PendingCommand:
+
+def parse_command(verb: str, message: MessageReceived, *, operator: str = "") -> ReceivedCommand:
     """
-    Parse a command; the first fault is in `refused` of the result.
+    Parse a command; the first fault is in `refusal` of the result.
 
     Args:
-        incoming: As the broker delivered it.
-        operator_in_topic: The topic is ``cmd/<verb>/<operator>``, and the broker
-            lets everybody publish under their own name only: it authenticates the
-            operator.
+        verb: As in the topic ``cmd/<verb>``.
+        message: As the broker delivered it.
+        operator: As in the topic ``cmd/<verb>/<operator>``, where the broker lets everybody
+            publish under their own name only: it authenticates the operator. Empty elsewhere.
     """
-    verb, topic_operator = incoming.verb, ""
-    if operator_in_topic:
-        verb, _, topic_operator = verb.partition("/")
     name = VERBS.get(verb)
-    fields, fault = _parse_payload(incoming.payload)
+    fields, fault = _parse_payload(message.payload)
     expires_us = None
     if "expires_at" in fields:
         expires_us = _microseconds(fields["expires_at"])
         fault = fault or (_expected("expires_at") if expires_us is None else None)
-    if topic_operator:
-        fault = _set_operator(fields, topic_operator, fault)
+    if operator:
+        fault = _set_operator(fields, operator, fault)
     if name is None:
         fault = f"there is no order {verb[:40]!r}; there are: {', '.join(VERBS)}"
-    elif incoming.retained:
+    elif message.retained:
         fault = "it is retained: an order is given once, and never kept by the broker"
-    elif incoming.queued_by_broker and expires_us is None:
+    elif message.queued and expires_us is None:
         fault = fault or "it waited while the table was away, and has no expires_at"
     stored = {key: value for key, value in fields.items() if key not in _NOT_STORED}
-    command = Command(name=name or verb[:40], claimed=not topic_operator, **stored)
-    return PendingCommand(
-        command,
+    return ReceivedCommand(
+        Command(name=name or verb[:40], claimed=not operator, **stored),
         fields.get("dry_run", False),
         None if fault is None else uncoded_detail(fault),
         expires_us,
         fields.get("pin"),
-        response_topic=incoming.response_topic,
-        correlation=incoming.correlation,
+        response_topic=message.response_topic,
+        correlation=message.correlation,
     )
 
 
@@ -258,3 +251,134 @@ def _set_operator(fields: dict[str, Any], topic_operator: str, fault: str | None
         return fault or _expected("operator")
     is_other = claimed != topic_operator
     return fault or ("operator: another one than in the topic" if is_other else None)
+
+
+class Earlier(Struct, frozen=True, kw_only=True):
+    """
+    Outcome of the first order with an id that was given again.
+
+    Attributes:
+        detail_code: As in a reply; None also where the daemon was restarted since.
+        detail_values: What stands in the sentence, by name.
+    """
+
+    at: str
+    detail_code: str | None = None
+    detail_values: dict[str, DetailValue] = {}
+    name: str
+    ok: bool
+    refused: str | None
+
+
+def _previewed_event_type(kind: type[EventData]) -> type[Struct]:
+    return msgspec.defstruct(
+        f"Previewed{kind.__name__}",
+        [("data", kind), ("round", int | None), ("shoe", int | None)],
+        tag=kind.type,
+        frozen=True,
+        namespace={"__doc__": "An event that is not published."},
+    )
+
+
+_PREVIEWED_EVENT_TYPES: Final = {
+    name: _previewed_event_type(kind) for name, kind in EVENT_TYPES.items() if not is_staff(name)
+}
+
+if TYPE_CHECKING:
+    PreviewedEvent = Any
+else:
+    # The types of all public events: what only staff may know cannot be in a preview.
+    PreviewedEvent = reduce(or_, _PREVIEWED_EVENT_TYPES.values())
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    """
+    Effects that an order would have; nothing has changed.
+
+    Attributes:
+        after: The round of `before`, as it would be; None where no document would show it.
+        before: The round that the order would change, as it is; None where it would change none.
+        events: The events that would be published, as on `event/<type>`; those for staff alone
+            are not among them. `head` of `shoe_finished` is that of this moment.
+        faces_hidden: The order may turn over cards that lie face down: what it would do is not
+            told before it is done. Such a card may also decide whether `undo` is refused.
+        left_out: The last events that did not fit into this message.
+        needs_pin: The order takes a supervisor with PIN, at this moment; false without an
+            operators file.
+        needs_reason: The order takes a reason; likewise.
+        seq: The last event before the order; give it as `expects_seq`.
+    """
+
+    after: RoundDocuments | None
+    before: RoundDocuments | None
+    events: tuple[PreviewedEvent, ...]
+    faces_hidden: bool
+    left_out: int = 0
+    needs_pin: bool = False
+    needs_reason: bool = False
+    seq: int
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """
+    The answer to an order: whether it was carried out, and what it caused.
+
+    Attributes:
+        detail_code: Which sentence `refused` is, for displays in other languages; None where it
+            was accepted, where its id was given before, for a refused `replay`, and for a faulty
+            message.
+        detail_values: What stands in it, by name.
+        earlier: Where the id was given before: what became of that order.
+        events: The numbers of the events that it caused; none for a preview.
+        id: The order's; None where it had none that can be used.
+        name: The verb, with underscores.
+        ok: It was carried out; for a preview: it would be.
+        preview: What the order would do, where it had `dry_run`; None where it would be refused,
+            and for other orders.
+        refused: Why it was not, in a sentence; None where it was.
+        replayed: So many events are published again, or for a preview would be; None for other
+            orders.
+        replayed_public: So many of them are not for staff only.
+        seq: The last event when it was judged.
+        session: The start of the daemon that says so.
+    """
+
+    detail_code: str | None = None
+    detail_values: dict[str, DetailValue] = {}
+    earlier: Earlier | None = None
+    events: tuple[int, ...] = ()
+    id: str | None
+    name: str
+    ok: bool
+    preview: Preview | None = None
+    refused: str | None
+    replayed: int | None = None
+    replayed_public: int | None = None
+    schema: str = SCHEMA
+    seq: int
+    session: str
+
+
+decode_reply = msgspec.json.Decoder(Reply).decode
+"""Decode a reply; made on the thread that imports, as `EVENT_DECODERS`."""
+
+
+def previewed_events(events: Iterable[Event]) -> tuple[PreviewedEvent, ...]:
+    """Return public events in the form of a preview."""
+    return tuple(
+        _PREVIEWED_EVENT_TYPES[event.type](event.data, event.round, event.shoe) for event in events
+    )
+
+
+def reply(message: Reply) -> bytes:
+    """Return the payload of ``reply/<id>``, below the limit of size in any case."""
+    preview = message.preview
+    if preview is None:
+        return encode_message(message)
+    events = preview.events
+
+    def without(count: int) -> bytes:
+        first = replace(preview, events=events[: len(events) - count], left_out=count)
+        return encode_message(replace(message, preview=first))
+
+    return shortest_cut(without, len(events), SIZE_LIMIT)

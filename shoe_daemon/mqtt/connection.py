@@ -30,7 +30,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.mqtt.mqtt_settings import SESSION_EXPIRY_S, MqttSettings, Timeouts
+from shoe_daemon.mqtt.settings import SESSION_EXPIRY_S, MqttSettings, Timeouts
 from shoe_daemon.retry_and_log_limits import RetryDelay
 
 REFUSED: Final = 0x80
@@ -138,13 +138,22 @@ class Subscribed(NamedTuple):
 
 
 class MessageReceived(NamedTuple):
-    """A message of a subscribed topic."""
+    """
+    A message of a subscribed topic.
+
+    Attributes:
+        retained: The broker had retained it, or with a session: its sender wanted it retained.
+        response_topic: Where the sender expects an answer (MQTT 5).
+        correlation: Correlation data of the answer (MQTT 5).
+        queued: The broker had queued it while the client was away.
+    """
 
     topic: str
     payload: bytes
-    retained: bool
-    response_topic: str | None
-    correlation: bytes | None
+    retained: bool = False
+    response_topic: str | None = None
+    correlation: bytes | None = None
+    queued: bool = False
 
 
 ConnectionEvent = Connected | Acknowledged | MessageReceived | Subscribed
@@ -199,6 +208,7 @@ class Connection:
         self._subscribing: dict[int, _Subscription] = {}
         self._refused: list[_Subscription] = []
         self._is_accepted = False
+        self._receives_queued = False
         self._lost: ConnectionLost | None = None
 
     def _set_will(self, will: Will) -> None:
@@ -390,6 +400,7 @@ class Connection:
             self._lost = self._lost or ConnectionLost(text, refused=True)
         else:
             self._is_accepted = True
+            self._receives_queued = flags.session_present
             receive_maximum = getattr(properties, "ReceiveMaximum", None)
             retain_available = getattr(properties, "RetainAvailable", 1) != 0
             self.max_packet = getattr(properties, "MaximumPacketSize", None)
@@ -422,6 +433,7 @@ class Connection:
     def _on_subscribe(
         self, _c: object, _u: object, mid: int, reasons: list[ReasonCode], _p: object
     ) -> None:
+        self._receives_queued = False
         wanted = self._subscribing.pop(mid, None)
         topic_filter = "" if wanted is None else wanted.topic_filter
         refusal = next((str(each) for each in reasons if each.is_failure), None)
@@ -439,6 +451,7 @@ class Connection:
                 message.retain,
                 getattr(properties, "ResponseTopic", None),
                 getattr(properties, "CorrelationData", None),
+                self._receives_queued,
             )
         )
 

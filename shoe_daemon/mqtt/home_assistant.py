@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from shoe_daemon import __version__
-from shoe_daemon.mqtt.mqtt_settings import STATE_EXPIRY_HEARTBEATS
+from shoe_daemon.mqtt.settings import STATE_EXPIRY_HEARTBEATS
 from shoe_daemon.mqtt.topics import STATE, STATUS, TableIdentity, Topics, device
 
 MAX_STATE: Final = 250

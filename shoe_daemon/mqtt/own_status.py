@@ -1,12 +1,24 @@
-"""The table's own `status`, as the broker has it: pure; times are arguments, monotonic."""
+"""The table's own documents, as the broker has them: pure; times are arguments, monotonic."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
-from shoe_daemon.mqtt.document_contents import Status
+from shoe_daemon.mqtt.documents import Status
+from shoe_daemon.mqtt.queues import ErrorHandler
+from shoe_daemon.mqtt.topics import SIGNATURE, STATUS
+
+Compare = Callable[[Mapping[str, bytes]], bool]
+"""
+Compares what the broker had retained, by the document's name, with the journal. True lets the
+publisher begin; otherwise it waits for `Publisher.begin`.
+"""
+
+OWN_DOCUMENTS: Final = (STATUS, SIGNATURE)
+"""What is compared."""
 
 _MIN_INTERVAL_S: Final = 5.0
 _MAX_EARLIER: Final = 100
@@ -75,3 +87,51 @@ class OwnStatus:
         self._is_replaced = self._is_published = False
         self._not_before = now + _MIN_INTERVAL_S
         return True
+
+
+class Comparison:
+    """
+    Compares what the broker had retained before this start with the journal, once.
+
+    Attributes:
+        may_publish: The journal was compared, and may be published.
+        skip_to: Events up to this one are not published; None publishes all.
+    """
+
+    def __init__(self, compare: Compare | None, session: str, on_error: ErrorHandler) -> None:
+        self.may_publish = compare is None
+        self.skip_to: int | None = None
+        self._compare = compare
+        self._session = session
+        self._on_error = on_error
+        self._copies: dict[str, bytes] = {}
+
+    @property
+    def is_done(self) -> bool:
+        """True if the copies were compared; the result may still be awaited."""
+        return self._compare is None
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every document was received."""
+        return all(name in self._copies for name in OWN_DOCUMENTS)
+
+    def receive(self, name: str, payload: bytes) -> None:
+        """Note a document that the broker had retained."""
+        if name == STATUS:
+            status = read_status(payload)
+            # The will of a connection that was lost before the comparison is no copy.
+            if status is None or status.session == self._session:
+                return
+        self._copies[name] = payload
+
+    def run(self) -> None:
+        """Compare."""
+        compare, self._compare = self._compare, None
+        if compare is None:
+            return
+        try:
+            self.may_publish = compare(self._copies)
+        except Exception as error:  # noqa: BLE001 - a table without displays is worse
+            self._on_error("copies_not_compared", error)
+            self.may_publish = True

@@ -16,19 +16,19 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_daemon.mqtt.broker_session import BrokerSession
-from shoe_daemon.mqtt.commands import IncomingCommand
 from shoe_daemon.mqtt.connection import (
     TOO_LARGE,
     Connection,
     ConnectionLost,
+    MessageReceived,
     Will,
     packet_size,
 )
-from shoe_daemon.mqtt.document_and_reply_queues import Document, EventSource, QueuedMessage
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
-from shoe_daemon.mqtt.publisher_context import ChainHead, Compare, PublisherContext
+from shoe_daemon.mqtt.own_status import Compare
+from shoe_daemon.mqtt.publication import ChainHead, Publication, PublisherState
+from shoe_daemon.mqtt.queues import Document, EventSource, Message
 from shoe_daemon.mqtt.session import Session
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import STATUS, TableIdentity
 from shoe_daemon.table import Detail, make_detail
 
@@ -91,7 +91,7 @@ class Publisher(Session):
         cursor: int,
         on_acknowledged: Callable[[int], None],
         *,
-        on_command: Callable[[IncomingCommand], None] | None = None,
+        on_command: Callable[[str, MessageReceived], None] | None = None,
         chain_head: Callable[[], ChainHead | None] = lambda: None,
         timeouts: Timeouts | None = None,
         compare: Compare | None = None,
@@ -104,7 +104,7 @@ class Publisher(Session):
             source: The journal; read on the publisher's thread only.
             cursor: All events up to this one were acknowledged in earlier starts.
             on_acknowledged: Receives the new cursor whenever it has moved.
-            on_command: Receives every command to this table.
+            on_command: Receives the end of its topic, and the message, of every command.
             chain_head: Returns the journal's head, for `status` and the last will.
             timeouts: All waits; for tests.
             compare: Compares what the broker had retained before this start with the journal,
@@ -115,7 +115,7 @@ class Publisher(Session):
             UserError: The site, the table or the prefix is invalid in a topic.
         """
         super().__init__("mqtt-publisher", settings, timeouts)
-        self._context = PublisherContext(
+        self._state = PublisherState(
             settings,
             identity,
             source,
@@ -128,25 +128,25 @@ class Publisher(Session):
             compare=compare,
             lamps=lamps,
         )
-        self._session: BrokerSession | None = None
+        self._publication: Publication | None = None
         self.broker_certificate: bytes | None = None
         self._disconnected_at = self.last_loop
 
     def begin(self, skip_to: int) -> None:
         """Begin to publish, after a comparison that has found a difference, after this event."""
         # In this order: the publisher's thread looks at the second one first.
-        self._context.skip_to = skip_to
-        self._context.may_publish = True
+        self._state.comparison.skip_to = skip_to
+        self._state.comparison.may_publish = True
         self._wakeup.wake()
 
     @property
     def alarm(self) -> Detail | None:
         """Why displays may not show this table as it is; None if they can."""
-        context = self._context
-        if context.own_status.foreign is not None:
-            return make_detail("foreign_session", session=context.own_status.foreign[:20])
-        if context.too_large:
-            return make_detail("message_too_large", topics=", ".join(sorted(context.too_large)))
+        state = self._state
+        if state.own_status.foreign is not None:
+            return make_detail("foreign_session", session=state.own_status.foreign[:20])
+        if state.too_large:
+            return make_detail("message_too_large", topics=", ".join(sorted(state.too_large)))
         return None
 
     def notify(self, head_seq: int) -> None:
@@ -156,7 +156,7 @@ class Publisher(Session):
         Best called after `retain` and last before the caller blocks: from here on
         the two threads share one interpreter lock.
         """
-        self._context.outgoing.events.head = max(head_seq, self._context.outgoing.events.head)
+        self._state.outbox.events.head = max(head_seq, self._state.outbox.events.head)
         self._wakeup.wake()
 
     def retain(self, suffix: str, document: Document, seq: int) -> None:
@@ -167,9 +167,9 @@ class Publisher(Session):
         on the publisher's thread with the moment of publication. `state` is
         published again at every heartbeat.
         """
-        self._context.outgoing.documents.put(suffix, document, seq)
+        self._state.outbox.documents.put(suffix, document, seq)
         # A document that waits for events is sent after `notify`.
-        if seq <= self._context.outgoing.events.head:
+        if seq <= self._state.outbox.events.head:
             self._wakeup.wake()
 
     def reply(
@@ -187,22 +187,23 @@ class Publisher(Session):
 
         A response topic among the tables' own topics gets no reply.
         """
-        topics = self._context.topics
+        topics = self._state.topics
         places = [] if command_id is None else [topics.reply(command_id)]
         if response_topic is not None and topics.may_reply_to(response_topic):
             places.append(response_topic)
         for topic in dict.fromkeys(places):
-            self._context.outgoing.replies.put(QueuedMessage(topic, payload, seq, correlation))
+            message = Message(topic, payload, seq, correlation=correlation, is_answer=True)
+            self._state.outbox.replies.put(message)
         self._wakeup.wake()
 
     @property
     def is_replaying(self) -> bool:
         """True if events are being published again."""
-        return self._context.outgoing.replay.is_running
+        return self._state.outbox.replay.is_running
 
     def replay(self, from_seq: int, until: int) -> None:
         """Publish events of the journal again, when there is nothing else to send."""
-        self._context.outgoing.replay.start(from_seq, until)
+        self._state.outbox.replay.start(from_seq, until)
         self._wakeup.wake()
 
     def stop(self, timeout_s: float = 5.0) -> None:
@@ -215,65 +216,65 @@ class Publisher(Session):
         acknowledge `offline`, the connection is closed without DISCONNECT, so that
         the broker publishes the will.
         """
-        self._context.stop_by = time.monotonic() + timeout_s
+        self._state.stop_by = time.monotonic() + timeout_s
         if not self._end(timeout_s + _MAX_WAIT_S):
             # A connection that is still being made, or a callback that blocks. The
             # thread is a daemon thread and ends with the process.
-            self._context.log.warning("publisher_thread_abandoned")
+            self._state.log.warning("publisher_thread_abandoned")
 
     @property
     def health(self) -> Health:
         """The publisher's health at this moment."""
-        session, context = self._session, self._context
-        accepted_at = session.accepted_at if session else None
+        publication, state = self._publication, self._state
+        accepted_at = publication.accepted_at if publication else None
         silent_s = time.monotonic() - self.last_loop
         return Health(
             alive=self.alive
             and silent_s < (_HUNG_CONNECTING_AFTER_S if self._connecting else _HUNG_AFTER_S),
             connected=accepted_at is not None,
-            cursor=context.outgoing.events.cursor,
+            cursor=state.outbox.events.cursor,
             last_loop=self.last_loop,
-            in_flight=context.outgoing.in_flight,
-            last_error=context.last_error,
-            has_subscribers=context.outgoing.has_subscribers,
-            queued=context.outgoing.events.unacknowledged,
+            in_flight=state.outbox.in_flight,
+            last_error=state.last_error,
+            has_subscribers=state.outbox.has_subscribers,
+            queued=state.outbox.events.unacknowledged,
             since=self._disconnected_at if accepted_at is None else accepted_at,
-            refusal=context.orders_refusal
-            or (context.last_refusal if context.outgoing.is_refused else None),
+            refusal=state.orders_refusal
+            or (state.last_refusal if state.outbox.is_refused else None),
         )
 
     def _identify(self) -> tuple[str, Will]:
-        context = self._context
-        will = Will(context.topics.retained(STATUS), context.will(), self._timeouts.will_delay_s)
-        return context.identity.client_id(), will
+        state = self._state
+        will = Will(state.topics.retained(STATUS), state.will(), self._timeouts.will_delay_s)
+        return state.identity.client_id(), will
 
     def _serve(self, connection: Connection) -> None:
         self.broker_certificate = connection.broker_certificate
-        self._session = BrokerSession(self._context, connection)
+        self._publication = Publication(self._state, connection)
         try:
-            while not self._session.is_stopped():
+            while not self._publication.is_stopped():
                 self.last_loop = time.monotonic()
-                self._session.run_once(self.last_loop)
-            self._session = None
+                self._publication.run_once(self.last_loop)
+            self._publication = None
         finally:
-            self._context.report_cursor()
+            self._state.report_cursor()
 
     def _lost(self, reason: str, lost: ConnectionLost | None) -> float:
-        context, now, session = self._context, time.monotonic(), self._session
-        context.last_error = reason
-        if session is None or session.accepted_at is None:
-            context.packet_limit.unreachable()
+        state, now, publication = self._state, time.monotonic(), self._publication
+        state.last_error = reason
+        if publication is None or publication.accepted_at is None:
+            state.packet_limit.unreachable()
             delay = self._reconnect_delay.after_failure()
-            self._session = None
+            self._publication = None
             self._log_loss("broker_unreachable", reason, delay, now)
             return delay
         self._disconnected_at = now
-        self._session = None
-        length_s = now - session.accepted_at
-        if length_s > context.timeouts.stable_session_s:
-            context.may_log.reset("broker_connection_lost")
-            context.may_log.reset("broker_unreachable")
-        if context.settings.protocol == "5" and not session.session_present:
+        self._publication = None
+        length_s = now - publication.accepted_at
+        if length_s > state.timeouts.stable_session_s:
+            state.may_log.reset("broker_connection_lost")
+            state.may_log.reset("broker_unreachable")
+        if state.settings.protocol == "5" and not publication.session_present:
             self._reconnect_delay.session_forgotten()
         delay = self._reconnect_delay.after_session(
             length_s,
@@ -281,29 +282,29 @@ class Publisher(Session):
             explained=lost is not None and self._is_explained(lost, now),
         )
         if self._reconnect_delay.id_conflict:
-            context.last_error = f"{reason}: {_ID_CONFLICT}"
+            state.last_error = f"{reason}: {_ID_CONFLICT}"
         self._log_loss("broker_connection_lost", reason, delay, now)
         return delay
 
     def _is_explained(self, lost: ConnectionLost, now: float) -> bool:
         """Return whether the broker ended the connection for a reason that is known."""
-        context, message = self._context, self._context.outgoing.largest_in_flight
+        state, message = self._state, self._state.outbox.largest_in_flight
         certain = lost.code == TOO_LARGE
         if message is None or not (lost.closed or certain):
             return lost.code is not None
         size = packet_size(message.topic, message.payload)
-        return context.packet_limit.closed(message.topic, size, now, certain=certain)
+        return state.packet_limit.closed(message.topic, size, now, certain=certain)
 
     def _log_loss(self, event: str, reason: str, delay: float, now: float) -> None:
         """Log a loss, at most once a minute; a conflict of client ids as critical."""
-        context = self._context
+        state = self._state
         facts = {"broker": self._broker, "reason": reason, "retry_in": round(delay, 1)}
         if not self._reconnect_delay.id_conflict:
-            if context.may_log(event, now):
-                context.log.warning(event, **facts)
-        elif context.may_log("client_id_conflict", now):
-            client_id = context.identity.client_id()
-            context.log.critical(
+            if state.may_log(event, now):
+                state.log.warning(event, **facts)
+        elif state.may_log("client_id_conflict", now):
+            client_id = state.identity.client_id()
+            state.log.critical(
                 "client_id_conflict",
                 client_id=client_id,
                 hint=_ID_CONFLICT,

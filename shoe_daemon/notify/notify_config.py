@@ -18,7 +18,7 @@ from shoe_daemon.errors import UserError, errors_at
 from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.http_security import is_loopback
 from shoe_daemon.loader import Loader, load_config_file
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import notifiers
 from shoe_daemon.notify.decisions import QuietHours, RecipientRules
 from shoe_daemon.toml_validation import Name

@@ -20,12 +20,12 @@ from shoe_daemon.errors import describe_exception
 from shoe_daemon.floor.feed import Announcement, Feed
 from shoe_daemon.floor.messages import InvalidMessage, decode, parse_topic
 from shoe_daemon.floor.table import FaultLog, Link, Message, Moment
-from shoe_daemon.mqtt.document_contents import (
+from shoe_daemon.mqtt.documents import (
     NotifierStatus,
     RecipientStatus,
     notifier_status,
 )
-from shoe_daemon.mqtt.mqtt_settings import Timeouts
+from shoe_daemon.mqtt.settings import Timeouts
 from shoe_daemon.mqtt.topics import ALERTS, STATUS
 from shoe_daemon.notify.decisions import (
     FAILED,

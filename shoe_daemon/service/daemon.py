@@ -13,13 +13,13 @@ import structlog
 from drivers import Forward, Frame, Reader, ReaderEnvironment
 from shoe_daemon.config import Reading, Setup
 from shoe_daemon.journal import JournalUnwritable
-from shoe_daemon.mqtt.commands import PendingCommand
+from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
+from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.publisher_context import ChainHead
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from shoe_daemon.service import guard
-from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.commands import Commands
 from shoe_daemon.service.input_queue import InputQueue
 from shoe_daemon.service.parts import MAKERS, Part, Surroundings
 from shoe_daemon.service.processing_core import CURSOR, Core
@@ -56,7 +56,7 @@ _READERS_STOP_TIMEOUT_S: Final = 2.0
 _LAST_INPUTS_TIMEOUT_S: Final = 2.0
 _READY_TIMEOUT_S: Final = 2.0
 
-Input = tuple[str, Frame] | PendingCommand
+Input = tuple[str, Frame] | ReceivedCommand
 
 
 class _WriteAbandoned(Exception):  # noqa: N818 - a regular end, not a failure
@@ -94,7 +94,7 @@ class Daemon:
         self.readers = [self._make_reader(each, environment) for each in setup.readers]
         self._session = secrets.token_hex(4)
         self._rollback = Rollback(self.core, setup.signer, self.core.reader.cursor(CURSOR))
-        self._commands = CommandHandler(self.core, setup, self._session, self._inputs.put)
+        self._commands = Commands(self.core, setup, self._session, self._inputs.put)
         self.publisher = self._commands.publisher = self._make_publisher(setup)
         self._rollback.publisher = self.publisher
         self._state = StatePublisher(
@@ -264,14 +264,14 @@ class Daemon:
         return blocked
 
     def _process(self, inputs: list[Input]) -> None:
-        frames = [each for each in inputs if not isinstance(each, PendingCommand)]
+        frames = [each for each in inputs if not isinstance(each, ReceivedCommand)]
         if frames:
             events = self._write(partial(self.core.process, frames))
             for part in self._parts:
                 part.on_frames(frames)
             self.core.count_rejected(frames)
             self._announce(events)
-        if inputs and isinstance(last := inputs[-1], PendingCommand):
+        if inputs and isinstance(last := inputs[-1], ReceivedCommand):
             self._announce(self._commands.judge(last))
             self._show([])  # a hold is no event
         self._inputs.mark_processed(len(inputs))
@@ -284,7 +284,7 @@ class Daemon:
         while item is not None:
             inputs.append(item)
             # A command is judged after the frames before it, and affects those after it.
-            if len(inputs) == _MAX_BATCH or isinstance(item, PendingCommand):
+            if len(inputs) == _MAX_BATCH or isinstance(item, ReceivedCommand):
                 break
             item = self._inputs.get(0)
         return inputs

@@ -33,8 +33,15 @@ from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service import guard
 from shoe_daemon.service.floods import Floods
+from shoe_daemon.service.refusals import (
+    INTERNAL_ERROR,
+    REPLAY,
+    button_refusal,
+    needs_of,
+    sender_refusal,
+    table_refusal,
+)
 from shoe_daemon.table import (
-    BUTTON_COMMANDS,
     Authority,
     ClockSet,
     Command,
@@ -55,17 +62,13 @@ from shoe_daemon.table import (
     from_microseconds,
     make_detail,
     to_microseconds,
-    uncoded_detail,
 )
 
 _log = structlog.get_logger(__name__)
 
 _SHOE_STARTED: Final = "shoe_started"
-_REPLAY: Final = "replay"
 
 _BEGINNINGS: Final = frozenset({_SHOE_STARTED, "round_started"})
-
-_INTERNAL_ERROR: Final = make_detail("internal_error")
 
 _OUTBOX_EVENTS: Final = 64
 
@@ -88,19 +91,23 @@ AnObservation = TypeVar("AnObservation", bound=Observation)
 
 class JudgedCommand(NamedTuple):
     """
-    A command that is on disk.
+    A command with its judgement.
 
     Attributes:
         command: As it was judged; `refused` is the reason of a refusal.
         refusal: The same reason with its code; None where the command was accepted.
+        seq: The last event after it; of a preview, the last before it.
         caused: The events that it caused.
         events: All events that were journaled with it, passed deadlines included.
+        preview: What it would do; None where it was not only previewed.
     """
 
     command: Command
     refusal: Detail | None
-    caused: list[Event]
-    events: list[Event]
+    seq: int
+    caused: Sequence[Event] = ()
+    events: Sequence[Event] = ()
+    preview: PreviewedCommand | None = None
 
 
 class WriteTimes:
@@ -300,10 +307,10 @@ class Core:
         def make_entries() -> list[Entry]:
             steps = list(self._passed_deadlines(self.table, at))
             stamped = replace(command, at=at)
-            reason = refusal or self._refusal(stamped, authority)
+            reason = refusal or table_refusal(self.table, stamped, authority)
             stamped = replace(stamped, refused=None if reason is None else reason.text)
             applied: list[Step] = []
-            if reason is None or stamped.name != _REPLAY:
+            if reason is None or stamped.name != REPLAY:
                 applied = self._apply(self.table, stamped)
             judged.append((stamped, reason, applied))
             steps += applied
@@ -314,16 +321,16 @@ class Core:
         if reason is None and any(
             isinstance(each.observation, Command) and each.observation.refused for each in applied
         ):
-            stamped, reason = replace(stamped, refused=_INTERNAL_ERROR.text), _INTERNAL_ERROR
-        caused = list(applied[0].events) if applied else []
-        return JudgedCommand(stamped, reason, caused, before + events)
+            stamped, reason = replace(stamped, refused=INTERNAL_ERROR.text), INTERNAL_ERROR
+        caused = applied[0].events if applied else ()
+        return JudgedCommand(stamped, reason, self.table.state.seq, caused, before + events)
 
     def preview(
         self,
         command: Command,
         refusal: Detail | None = None,
         authority: Authority | None = None,
-    ) -> PreviewedCommand:
+    ) -> JudgedCommand:
         """
         Return what an operator's command would do as of now, after all deadlines that have passed.
 
@@ -331,22 +338,20 @@ class Core:
         as in `judge`.
         """
         at = self.clock.at()
-        command, needs = replace(command, at=at), Needs()
+        command = replace(command, at=at)
         try:
             table = self.table.copy()
             for _ in self._passed_deadlines(table, at):
                 pass
-            reason = refusal
-            if reason is None and authority is not None:
-                needs = table.needs(command)
-                reason = needs.refusal(command, authority, preview=True)
-            reason = reason or _sequence_refusal(command, table.state.seq)
-            previewed = table.preview(self._with_chain_head(table, command), reason)
-            return previewed._replace(needs=needs)
+            needs = Needs() if refusal else needs_of(table, command, authority)
+            reason = refusal or sender_refusal(table, command, needs, authority, preview=True)
+            preview = table.preview(self._with_chain_head(table, command), reason)
         except Exception as error:  # noqa: BLE001 - the guard
             guard.log_exception("command_not_previewed", error)
-            refused = replace(command, refused=_INTERNAL_ERROR.text)
-            return PreviewedCommand(refused, self.table.state.seq, refusal=_INTERNAL_ERROR)
+            refused = replace(command, refused=INTERNAL_ERROR.text)
+            return JudgedCommand(refused, INTERNAL_ERROR, self.table.state.seq)
+        preview = preview._replace(needs=needs)
+        return JudgedCommand(preview.command, preview.refusal, preview.seq, preview=preview)
 
     def process(self, frames: Iterable[tuple[str, Frame]]) -> list[Event]:
         """
@@ -471,27 +476,9 @@ class Core:
     def _steps(self, observation: Observation) -> Iterable[Step]:
         yield from self._passed_deadlines(self.table, observation.at)
         if isinstance(observation, Command):
-            observation = replace(observation, refused=self._button_refusal(observation))
+            reason = button_refusal(self.table, observation)
+            observation = replace(observation, refused=None if reason is None else reason.text)
         yield from self._apply(self.table, observation)
-
-    def _button_refusal(self, command: Command) -> str | None:
-        if command.name not in BUTTON_COMMANDS:
-            return f"no button can order {command.name}; an operator can"
-        reason = self._refusal(command)
-        return None if reason is None else reason.text
-
-    def _refusal(self, command: Command, authority: Authority | None = None) -> Detail | None:
-        try:
-            if authority is not None:
-                needs = self.table.needs(command)
-                reason = needs.refusal(command, authority, preview=False)
-                if reason is not None:
-                    return reason
-            reason = _sequence_refusal(command, self.table.state.seq)
-            return reason or self.table.refusal(command)
-        except Exception as error:  # noqa: BLE001 - the guard
-            guard.log_exception("command_not_judged", error)
-            return _INTERNAL_ERROR
 
     def _passed_deadlines(self, table: Table, at: str) -> Iterable[Step]:
         # A passed deadline is processed as of its own time, however late.
@@ -507,7 +494,7 @@ class Core:
         before = table.checkpoint()
         tried = [observation]
         if isinstance(observation, Command) and observation.refused is None:
-            tried.append(replace(observation, refused=_INTERNAL_ERROR.text))
+            tried.append(replace(observation, refused=INTERNAL_ERROR.text))
         for each in tried:
             try:
                 step = self._step(table, each)
@@ -616,16 +603,6 @@ def _keyboard_notice(setup: Setup) -> Detail | None:
         if each.driver.may_exchange_cards:
             return make_detail("keyboard_layout", reader=each.id)
     return None
-
-
-def _sequence_refusal(command: Command, seq: int) -> Detail | None:
-    """Return the reason to refuse a command whose sender expects another last event."""
-    expected = command.expects_seq
-    if expected is None or expected == seq:
-        return None
-    if expected > seq:
-        return uncoded_detail(f"the table is at {seq}, and has not reached {expected}")
-    return make_detail("refused_moved_on", expected=expected, seq=seq)
 
 
 def _fold(reader: JournalReader) -> Table:

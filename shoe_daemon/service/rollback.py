@@ -12,7 +12,7 @@ import msgspec
 import structlog
 
 from shoe_daemon.journal.signatures import Signer, Statement, covers, own_statement
-from shoe_daemon.mqtt.document_contents import SignatureLast
+from shoe_daemon.mqtt.documents import SignatureLast
 from shoe_daemon.mqtt.own_status import read_status
 from shoe_daemon.mqtt.topics import SIGNATURE, STATUS
 from shoe_daemon.service.processing_core import Core

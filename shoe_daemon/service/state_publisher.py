@@ -10,7 +10,7 @@ import structlog
 from msgspec.structs import replace
 
 from drivers import Counts, Reader
-from shoe_daemon.mqtt import document_contents, topics
+from shoe_daemon.mqtt import documents, topics
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service import guard
@@ -89,7 +89,7 @@ class StatePublisher:
         self._published_alarm = alarm = self.alarm
         publisher.retain(
             topics.STATE,
-            lambda published: document_contents.state(
+            lambda published: documents.state(
                 table,
                 session=session,
                 alarm=alarm,
@@ -99,18 +99,16 @@ class StatePublisher:
             seq,
         )
         if self._has_changed(topics.RESULT, table.last_result):
-            result = document_contents.ResultLast(
-                result=table.last_result, seq=seq, session=session
-            )
-            publisher.retain(topics.RESULT, document_contents.encode_message(result), seq)
+            result = documents.ResultLast(result=table.last_result, seq=seq, session=session)
+            publisher.retain(topics.RESULT, documents.encode_message(result), seq)
         if self._has_changed(topics.ALERTS, (table.alerts, table.alerts_omitted)):
-            alerts = document_contents.active_alerts(
+            alerts = documents.active_alerts(
                 table.alerts, seq=seq, session=session, omitted=table.alerts_omitted
             )
             publisher.retain(topics.ALERTS, alerts, seq)
         staff_alerts = self._core.table.staff_alerts()
         if self._has_changed(topics.STAFF_ALERTS, staff_alerts):
-            alerts = document_contents.staff_alerts(staff_alerts, seq=seq, session=session)
+            alerts = documents.staff_alerts(staff_alerts, seq=seq, session=session)
             publisher.retain(topics.STAFF_ALERTS, alerts, seq)
         self._publish_roads_and_history(publisher, seq)
         self._publish_signature(publisher)
@@ -120,14 +118,14 @@ class StatePublisher:
         """Publish the last signature of the journal, if it has one."""
         last = self._core.journal.signature
         if last is not None and self._has_changed(topics.SIGNATURE, last):
-            signature = document_contents.SignatureLast(
+            signature = documents.SignatureLast(
                 key=last.key.hex(),
                 seq=last.seq,
                 session=self._session,
                 signature=last.signature.hex(),
                 signed=last.body.decode(),
             )
-            message = document_contents.encode_message(signature)
+            message = documents.encode_message(signature)
             publisher.retain(topics.SIGNATURE, message, last.seq)
 
     def _has_changed(self, suffix: str, content: object) -> bool:
@@ -141,7 +139,7 @@ class StatePublisher:
         """Publish roads and history if past rounds have changed."""
         table, session = self._core.table, self._session
         shoe, options = table.state.shoe, table.state.session.options
-        drawn = document_contents.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
+        drawn = documents.RoadOptions(leading_ties=options.leading_ties, tail=options.tail)
         number = None if shoe is None else shoe.number
         rounds = (
             number,
@@ -156,14 +154,14 @@ class StatePublisher:
         results, past = table.results(), table.history()
         publisher.retain(
             topics.ROADS,
-            lambda _published: document_contents.road_map(
+            lambda _published: documents.road_map(
                 results, drawn, shoe=number, seq=seq, session=session
             ),
             seq,
         )
         publisher.retain(
             topics.HISTORY,
-            lambda _published: document_contents.history(past, seq=seq, session=session),
+            lambda _published: documents.history(past, seq=seq, session=session),
             seq,
         )
 
@@ -226,8 +224,8 @@ class StatePublisher:
         ages, counts = reader.ages, self.reader_counts(reader)
         # The counts are since the start: what was face down once is in them for ever.
         self._has_dealt_face_down |= self._core.table.deals_face_down
-        return document_contents.encode_message(
-            document_contents.Device(
+        return documents.encode_message(
+            documents.Device(
                 byte_age=_age(ages.last_byte, now),
                 bytes=None if self._has_dealt_face_down else counts.bytes,
                 event_age=_age(ages.last_event, now),

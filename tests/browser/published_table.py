@@ -10,7 +10,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
-from shoe_daemon.mqtt import document_contents
+from shoe_daemon.mqtt import documents
 from shoe_daemon.table import Event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import Detail
@@ -86,35 +86,33 @@ class FoldedTable(Dealer):
         """
         table = self.table.public()
         which: dict[str, Any] = {"seq": self.table.state.seq, "session": "s1"}
-        options = document_contents.RoadOptions(
+        options = documents.RoadOptions(
             leading_ties=self.table.state.session.options.leading_ties,
             tail=self.table.state.session.options.tail,
         )
-        result = document_contents.ResultLast(result=table.last_result, **which)
+        result = documents.ResultLast(result=table.last_result, **which)
         shoe = None if table.shoe is None else table.shoe.number
-        documents = {
-            "state": document_contents.state(
+        payloads = {
+            "state": documents.state(
                 table,
                 session="s1",
                 alarm=self._alarm,
                 heartbeat=600,
                 published=datetime.now(UTC).isoformat(timespec="milliseconds"),
             ),
-            "alert/active": document_contents.active_alerts(table.alerts, **which),
-            "staff/alert/active": document_contents.staff_alerts(
-                self.table.staff_alerts(), **which
-            ),
-            "result/last": document_contents.encode_message(result),
-            "roads": document_contents.road_map(self.table.results(), options, shoe=shoe, **which),
-            "history": document_contents.history(self.table.history(), **which),
+            "alert/active": documents.active_alerts(table.alerts, **which),
+            "staff/alert/active": documents.staff_alerts(self.table.staff_alerts(), **which),
+            "result/last": documents.encode_message(result),
+            "roads": documents.road_map(self.table.results(), options, shoe=shoe, **which),
+            "history": documents.history(self.table.history(), **which),
             "device/shoe": json.dumps(_device(**which)).encode(),
-            "status": document_contents.encode_message(
-                document_contents.Status(name=table.name, state=status, **which)
+            "status": documents.encode_message(
+                documents.Status(name=table.name, state=status, **which)
             ),
         }
         if expired:
-            del documents["state"]
-        for suffix, payload in documents.items():
+            del payloads["state"]
+        for suffix, payload in payloads.items():
             self._put(suffix, payload, retain=True)
         for event in self.events:
             self._put_event(event)

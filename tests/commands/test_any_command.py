@@ -21,7 +21,8 @@ from msgspec.structs import fields, replace
 from drivers import Frame, FrameKind
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Outcome, Slot
 from shoe_daemon.game.cards import DECK
-from shoe_daemon.mqtt.commands import VERBS, IncomingCommand, OrderMessage
+from shoe_daemon.mqtt.commands import VERBS, OrderMessage
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table import Table, encode_event
@@ -162,10 +163,10 @@ class AnyTable:
         pick, bench = self.pick, self.bench
         verb = pick.choice(CHANGES if pick.random() < 0.5 else [*VERBS, "void", "", "hold/x"])
         body = payload(pick, bench.core.table)
-        incoming = IncomingCommand(verb, body, retained=pick.random() < 0.01)
-        incoming = incoming._replace(queued_by_broker=pick.random() < 0.01)
+        message = MessageReceived(verb, body, retained=pick.random() < 0.01)
+        message = message._replace(queued=pick.random() < 0.01)
         before, answered = bench.core.table.checkpoint(), len(bench.answers.given)
-        bench.orders.receive(incoming)
+        bench.orders.receive(verb, message)
         is_preview = any(each.dry_run for each in bench.pending)
         bench.judge_all()
         assert len(bench.answers.given) == answered + 1, (verb, body)

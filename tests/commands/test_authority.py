@@ -187,14 +187,17 @@ def test_what_an_order_needs_is_judged_when_it_is_judged(eyes: FourEyes) -> None
     """A preview of what needs no PIN; by the time of the order a grave one is the only one."""
     eyes.core.observe(BettingOpen(), CardDrawn(card=Card("9S"), slot=Slot.P1))
     command = Command(name="acknowledge", operator="Kim")
-    assert not eyes.core.preview(command, None, DEALER).needs.supervisor
+    preview = eyes.core.preview(command, None, DEALER).preview
+    assert preview is not None
+    assert not preview.needs.supervisor
     eyes.give("acknowledge")
     eyes.core.observe(Result(outcome="player"))
     assert [each.data.severity for each in eyes.core.table.state.alerts] == [3]
     assert eyes.give("acknowledge").command.refused == NEEDS_SUPERVISOR
     previewed = eyes.core.preview(command, None, Authority(supervisor=True))
     assert previewed.refusal is None
-    assert previewed.needs.supervisor
+    assert previewed.preview is not None
+    assert previewed.preview.needs.supervisor
 
 
 def test_without_an_operators_file_everybody_decides(eyes: FourEyes) -> None:
@@ -303,7 +306,8 @@ def test_a_change_needs_a_reason_and_its_preview_none(
         command = Command(name=name, operator="Maria", reason=reason, **fields)  # type: ignore[arg-type]
         assert eyes.core.judge(command, None, SUPERVISOR).command.refused == NEEDS_REASON
         previewed = eyes.core.preview(command, None, SUPERVISOR)
-        assert previewed.needs == (True, True)
+        assert previewed.preview is not None
+        assert previewed.preview.needs == (True, True)
         assert previewed.refusal is None or previewed.refusal.text != NEEDS_REASON
         # Logs of other versions have commands without one.
         assert eyes.core.table.refusal(command) == previewed.refusal

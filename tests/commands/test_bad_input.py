@@ -16,10 +16,10 @@ from msgspec.structs import fields
 from shoe_daemon.mqtt.commands import (
     MAX_COMMAND_BYTES,
     VERBS,
-    IncomingCommand,
     OrderMessage,
     parse_command,
 )
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.table.observations import decode_observation, encode_observation
 from shoe_daemon.table.table import Table
 from tests.commands.command_table import Pit
@@ -188,14 +188,12 @@ def test_no_fields_do_harm(verb: str, said: dict[str, Any]) -> None:
 
 def check_harmless(verb: str, payload: bytes) -> None:
     """Whatever comes can be written down as it was read, and put before the table."""
-    for in_topic in (False, True):
-        command = parse_command(
-            IncomingCommand(verb, payload, retained=False), operator_in_topic=in_topic
-        )
+    message, (name, _, operator) = MessageReceived("", payload), verb.partition("/")
+    for command in (parse_command(verb, message), parse_command(name, message, operator=operator)):
         line = encode_observation(command.command)
         stamped = line.replace(b"{", b'{"at":"2026-11-21T09:34:46Z",', 1)
         order = decode_observation(stamped)
         table = Table()
-        if command.refused is None:
+        if command.refusal is None:
             table.refusal(command.command)
         table.apply(order)

@@ -17,13 +17,15 @@ from structlog.testing import capture_logs
 from shoe_daemon.config import Setup, load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.mqtt.commands import VERBS, IncomingCommand, PendingCommand
+from shoe_daemon.mqtt.commands import VERBS, ReceivedCommand
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
-from shoe_daemon.service import command_ids
-from shoe_daemon.service.command_handler import HOLD_S, MAX_REPLAYED_EVENTS, CommandHandler
+from shoe_daemon.service import refusals
+from shoe_daemon.service.commands import HOLD_S, MAX_REPLAYED_EVENTS, Commands
 from shoe_daemon.service.processing_core import Core
+from shoe_daemon.table import Authority
 from shoe_daemon.table.detail_texts import uncoded_detail
 from shoe_daemon.table.observations import CardDrawn, Command, Standby
 
@@ -63,20 +65,20 @@ class Bench:
         clock = Clock(wall=lambda: int(self.time.now * 1_000_000), monotonic=lambda: self.time.now)
         self.core = Core(setup, clock=clock)
         self.core.record_start()
-        self.pending: list[PendingCommand] = []
+        self.pending: list[ReceivedCommand] = []
         self.full = False
         self.answers = Answers()
-        self.orders = CommandHandler(self.core, setup, "s", self._enqueue)
+        self.orders = Commands(self.core, setup, "s", self._enqueue)
         self.orders.publisher = cast("Publisher", self.answers)
 
-    def _enqueue(self, pending: PendingCommand) -> None:
+    def _enqueue(self, pending: ReceivedCommand) -> None:
         if self.full:
             raise queue.Full
         self.pending.append(pending)
 
     def receive(self, order_id: str, verb: str = "hold", **fields: object) -> None:
         payload = json.dumps({"id": order_id, "operator": "Maria", **fields}).encode()
-        self.orders.receive(IncomingCommand(verb, payload, retained=False))
+        self.orders.receive(verb, MessageReceived(verb, payload))
 
     def judge_all(self) -> None:
         while self.pending:
@@ -93,7 +95,7 @@ class Bench:
 
     def start_again(self) -> None:
         """Forget everything that is not in the journal."""
-        self.orders = CommandHandler(self.core, self.setup, "t", self._enqueue)
+        self.orders = Commands(self.core, self.setup, "t", self._enqueue)
         self.orders.publisher = cast("Publisher", self.answers)
 
     def order(self, order_id: str, verb: str, **fields: object) -> Any:  # noqa: ANN401 - JSON
@@ -303,9 +305,9 @@ def test_an_id_is_known_for_a_day_whatever_the_wall_clock_does(
 def test_a_full_memory_refuses_new_orders_and_forgets_none(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, *, starts_again: bool
 ) -> None:
-    monkeypatch.setattr(command_ids, "MAX_UNPROVED_IDS", 8)
-    monkeypatch.setattr(command_ids, "MAX_IDS", 9)
-    monkeypatch.setattr(command_ids, "MAX_IDS_OF_VERB", 5)
+    monkeypatch.setattr(refusals, "MAX_UNPROVED_IDS", 8)
+    monkeypatch.setattr(refusals, "MAX_IDS", 9)
+    monkeypatch.setattr(refusals, "MAX_IDS_OF_VERB", 5)
     answers = [bench.order(f"n{number}", "reveal") for number in range(7)]
     codes = [answer["detail_code"] for answer in answers]
     assert codes == ["refused_nothing_face_down"] * 5 + ["refused_ids_full"] * 2
@@ -317,9 +319,9 @@ def test_a_full_memory_refuses_new_orders_and_forgets_none(
     assert len(bench.journaled) == 8
     # An order with the right PIN has room of its own.
     bench.receive("p1", "betting-open")
-    bench.pending[-1].pin_verified = True
+    bench.pending[-1].authority = Authority(pin_verified=True)
     bench.receive("p2", "betting-open")
-    bench.pending[-1].pin_verified = True
+    bench.pending[-1].authority = Authority(pin_verified=True)
     bench.judge_all()
     assert [each["detail_code"] for each in bench.answers.given[-2:]] == [None, "refused_ids_full"]
     for number in range(5):
@@ -329,7 +331,7 @@ def test_a_full_memory_refuses_new_orders_and_forgets_none(
 
 
 def test_orders_without_an_id_take_room_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_ids, "MAX_IDS_OF_VERB", 5)
+    monkeypatch.setattr(refusals, "MAX_IDS_OF_VERB", 5)
     for number in range(7):
         bench.time.now += 1.0
         bench.order(f"not an id {number}", "reveal")

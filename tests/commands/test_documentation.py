@@ -14,15 +14,15 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.cli.cmd import command
 from shoe_daemon.config_sections import OrdersSettings
 from shoe_daemon.display.display_config import OrderSettings
-from shoe_daemon.mqtt import json_schemas
+from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.commands import (
     MAX_COMMAND_BYTES,
     VERBS,
-    IncomingCommand,
     OrderMessage,
     parse_command,
 )
-from shoe_daemon.service.command_handler import MAX_REPLAYED_EVENTS
+from shoe_daemon.mqtt.connection import MessageReceived
+from shoe_daemon.service.commands import MAX_REPLAYED_EVENTS
 from shoe_daemon.table.commands.dispatch import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "orders.md").read_text(encoding="utf-8")
@@ -43,14 +43,12 @@ def test_every_verb_is_told_with_its_weight_and_its_fields() -> None:
 
 def test_the_examples_are_orders_and_answers() -> None:
     order, *answers = "".join(blocks("json")).splitlines()
-    Draft202012Validator(json_schemas.schema_of("cmd")).validate(json.loads(order))
-    assert (
-        parse_command(IncomingCommand("acknowledge", order.encode(), retained=False)).refused
-        is None
-    )
+    Draft202012Validator(schemas.schema_of("cmd")).validate(json.loads(order))
+    message = MessageReceived("", order.encode())
+    assert parse_command("acknowledge", message).refusal is None
     assert len(answers) == 3
     for answer in answers:
-        Draft202012Validator(json_schemas.schema_of("reply")).validate(json.loads(answer))
+        Draft202012Validator(schemas.schema_of("reply")).validate(json.loads(answer))
         dense = json.dumps(json.loads(answer), sort_keys=True, separators=(",", ":"))
         assert dense == answer
 

@@ -33,7 +33,7 @@ BEFORE_THE_JOURNAL = DIE + (
     "from shoe_daemon.service.processing_core import Core\nCore.judge = die"
 )
 BEFORE_THE_ANSWER = DIE + (
-    "from shoe_daemon.service.command_handler import CommandHandler\nCommandHandler._reply = die"
+    "from shoe_daemon.service.commands import Commands\nCommands._reply = die"
 )
 
 LONG = "2999-01-01T00:00:00Z"

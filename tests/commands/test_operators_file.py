@@ -18,7 +18,7 @@ from argon2 import PasswordHasher
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.operators import AuthenticationError, Operators, hash_pin
-from shoe_daemon.service import command_handler
+from shoe_daemon.service import commands
 from shoe_daemon.table.commands.dispatch import COMMANDS
 from tests.brokers import wait_for
 from tests.commands.command_table import Pit
@@ -172,7 +172,7 @@ def test_without_a_usable_file_orders_are_refused_until_it_is_mended(
     tables: OpenPit,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(command_handler, "_READ_AGAIN_S", 0.05)
+    monkeypatch.setattr(commands, "_READ_AGAIN_S", 0.05)
     file = tmp_path / "operators.toml"
     file.write_text(FILE.replace("supervisor", "boss").replace("dealer", "boss"))
     pit = tables('[orders]\noperators_file = "operators.toml"')

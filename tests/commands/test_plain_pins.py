@@ -16,7 +16,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.display.display_config import load_display
 from shoe_daemon.doctor import examinations
 from shoe_daemon.doctor.finding_and_addresses import Finding
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.commands.command_table import SITE, Pit
 from tests.commands.conftest import OpenPit
@@ -57,7 +57,7 @@ def opened(tables: OpenPit, folder: Path, more: str = "") -> Pit:
 @pytest.fixture
 def far(tables: OpenPit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenPit:
     """Open tables whose broker is another computer, as far as they know."""
-    monkeypatch.setattr("shoe_daemon.mqtt.mqtt_settings.is_loopback", lambda host: host == "::1")
+    monkeypatch.setattr("shoe_daemon.mqtt.settings.is_loopback", lambda host: host == "::1")
     return lambda text="": opened(tables, tmp_path, text)
 
 

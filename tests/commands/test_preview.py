@@ -19,9 +19,9 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from shoe_daemon.journal import Journal
-from shoe_daemon.mqtt import document_contents, json_schemas
+from shoe_daemon.mqtt import commands, documents, schemas
 from shoe_daemon.mqtt.commands import OrderMessage
-from shoe_daemon.mqtt.document_contents import SIZE_LIMIT
+from shoe_daemon.mqtt.documents import SIZE_LIMIT
 from shoe_daemon.table import (
     COMMANDS,
     Event,
@@ -45,7 +45,7 @@ from tests.volume import volume
 SEEDS = range(volume(24, 500))
 """Each gives a log with about ten commands."""
 
-SCHEMA = Draft202012Validator(json_schemas.schema_of("reply"))
+SCHEMA = Draft202012Validator(schemas.schema_of("reply"))
 FIELDS = {*OrderMessage.__struct_fields__} & {*seen.Command.__struct_fields__} - {"id"}
 EVENT_KEYS = ("data", "round", "shoe", "type")
 
@@ -136,7 +136,7 @@ class Run:
         preview, earlier = previewed["preview"], None
         if self.random.random() < 0.5:
             earlier = bool(self.bench.core.process_deadlines())
-        documents = rounds(self.table)
+        shown = rounds(self.table)
         expects = {"expects_seq": preview["seq"]} if preview else {}
         answer = self.ask(command, **expects)
         assert previewed["events"] == []
@@ -156,7 +156,7 @@ class Run:
             return
         self.counted[answer["name"]] += 1
         self.compare_events(preview, answer["events"], moved=bool(earlier))
-        self.compare_rounds(preview, None if earlier is None else documents)
+        self.compare_rounds(preview, None if earlier is None else shown)
 
     def compare_events(self, preview: dict[str, Any], numbers: list[int], *, moved: bool) -> None:
         """Compare the previewed events with the journaled ones; `moved`: the chain's head is."""
@@ -186,10 +186,10 @@ class Run:
 
 def rounds(table: Table) -> Rounds:
     """Return the rounds of this shoe as the documents on MQTT show them, by shoe and number."""
-    published = document_contents.state(
+    published = documents.state(
         table.public(), session="s", alarm=None, heartbeat=10, published=""
     )
-    history = json.loads(document_contents.history(table.history(), seq=1, session="s"))
+    history = json.loads(documents.history(table.history(), seq=1, session="s"))
     rows = {row["round"]: row for row in history["rounds"]}
     view = json.loads(published)["round"]
     views = {} if view is None else {view["number"]: view}
@@ -341,17 +341,17 @@ def test_cards_that_lie_face_down_are_not_shown(tables: OpenPit) -> None:
 def test_a_long_preview_is_cut() -> None:
     data = [RoundReleased("Maria", "x" * 200), RoundHeld((1,), None, "y" * 900)] * 20
     events = [Event("", each, n, "1.0", n, 1, "s", "t", each.type) for n, each in enumerate(data)]
-    preview = document_contents.Preview(
+    preview = commands.Preview(
         after=None,
         before=None,
-        events=document_contents.previewed_events(events),
+        events=commands.previewed_events(events),
         faces_hidden=False,
         seq=7,
     )
-    message = document_contents.Reply(
+    message = commands.Reply(
         id="x", name="resume", ok=True, preview=preview, refused=None, seq=7, session="s"
     )
-    payload = document_contents.reply(message)
+    payload = commands.reply(message)
     told = json.loads(payload)["preview"]
     longest = max(len(encode_event(each)) for each in events)
     assert SIZE_LIMIT - longest - 200 < len(payload) < SIZE_LIMIT

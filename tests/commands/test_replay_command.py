@@ -13,7 +13,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from shoe_daemon.demo.mqtt_clients import leave
-from shoe_daemon.service import command_handler
+from shoe_daemon.service import commands
 from tests.brokers import PATIENCE, Mosquitto, wait_for
 from tests.chaos import journal_checks
 from tests.commands.command_table import Heard, Pit
@@ -66,7 +66,7 @@ def test_what_is_new_comes_in_its_order(pit: Pit) -> None:
 
 
 def test_it_is_bounded(pit: Pit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_handler, "MAX_REPLAYED_EVENTS", 5)
+    monkeypatch.setattr(commands, "MAX_REPLAYED_EVENTS", 5)
     play(pit, 1)
     head = pit.seq
     wait_for(lambda: len(events(pit)) == head, "all events")
@@ -81,7 +81,7 @@ def test_one_at_a_time(tables: OpenPit) -> None:
     assert publisher is not None
     play(pit, 1)
     # One that is under way for ever: nobody lets it send.
-    publisher._context.outgoing.replay._read = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
+    publisher._state.outbox.replay._read = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
     publisher.replay(1, 5)
     answer = pit.order("replay", from_seq=1)
     assert answer["refused"] == "a replay is under way: wait for its end"

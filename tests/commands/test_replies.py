@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from paho.mqtt.client import topic_matches_sub
 
-from shoe_daemon.mqtt import json_schemas
+from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.connection import Connection
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import PATIENCE, Mosquitto, wait_for
@@ -41,8 +41,8 @@ def test_it_comes_to_both_topics_with_its_correlation(pit: Pit) -> None:
     assert here.payload == there.payload
     assert (here.correlation, there.correlation) == (b"\x00\xff", b"\x00\xff")
     assert (here.qos, here.retain) == (1, False)
-    Draft202012Validator(json_schemas.schema_of("reply")).validate(here.json)
-    assert set(here.json) == set(json_schemas.schema_of("reply")["properties"])
+    Draft202012Validator(schemas.schema_of("reply")).validate(here.json)
+    assert set(here.json) == set(schemas.schema_of("reply")["properties"])
 
 
 @pytest.mark.mosquitto
@@ -159,7 +159,7 @@ def cut(pit: Pit) -> None:
     """Let the daemon's line to the broker go, without a word."""
     publisher = pit.daemon.publisher
     assert publisher is not None
-    session = publisher._session  # noqa: SLF001 - a cut cable has no other door
+    session = publisher._publication  # noqa: SLF001 - a cut cable has no other door
     assert session is not None
     since = publisher.health.since
     pipe = session._connection._client.socket()  # noqa: SLF001 - likewise

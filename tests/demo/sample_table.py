@@ -21,7 +21,7 @@ from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvent
 from shoe_daemon.display.terminal.board import TableView
 from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game import LeadingTies, Slot, Tail, load_house
-from shoe_daemon.mqtt.document_contents import (
+from shoe_daemon.mqtt.documents import (
     History,
     RoadOptions,
     RoadsNow,
@@ -31,7 +31,7 @@ from shoe_daemon.mqtt.document_contents import (
     history,
     road_map,
 )
-from shoe_daemon.mqtt.document_contents import state as encode_state
+from shoe_daemon.mqtt.documents import state as encode_state
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS, Topics
 from shoe_daemon.table import (
     Event,

@@ -19,7 +19,7 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.demo.demo_parts import SITE, TABLE, DemoRunner
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of
 from shoe_daemon.mqtt.connection import create_client
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.table import Event
 from tests import volume

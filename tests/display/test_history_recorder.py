@@ -21,7 +21,7 @@ from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorde
 from shoe_daemon.display.history_store import HistoryStore, connect_read_only
 from shoe_daemon.floor.table import Message
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.table import is_staff
 from tests.brokers import Mosquitto, wait_for
 from tests.commands.command_table import Pit, open_pit
@@ -326,7 +326,7 @@ def test_a_table_that_is_back_is_asked_at_once(
 FIRST_EVENTS_ON_FOUR_THREADS = """
 import json, sys, threading
 from shoe_daemon.floor.messages import decode, parse_topic
-from shoe_daemon.mqtt.json_schemas import load_examples
+from shoe_daemon.mqtt.schemas import load_examples
 
 events = []
 for name, (example, *_) in load_examples().items():

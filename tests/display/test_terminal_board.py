@@ -23,8 +23,8 @@ from shoe_daemon.floor.messages import InvalidMessage, TopicParts, decode
 from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import document_contents
-from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
+from shoe_daemon.mqtt import documents
+from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.table import observations
 from shoe_daemon.table.events import ReaderStatus
 from tests.demo.sample_table import SampleTable
@@ -90,11 +90,11 @@ def test_every_public_card_is_shown_and_no_other(mode: Mode) -> None:
 def seen_of(dealer: Dealer) -> TableView:
     """Return what a terminal sees of a table dealt by hand."""
     told: dict[str, Any] = {"session": "s1", "alarm": None, "heartbeat": 10, "published": ""}
-    state = msgspec.json.decode(document_contents.state(dealer.table.public(), **told), type=State)
+    state = msgspec.json.decode(documents.state(dealer.table.public(), **told), type=State)
     which: dict[str, Any] = {"seq": state.seq, "session": "s1"}
-    past = document_contents.history(dealer.table.history(), **which)
-    options = document_contents.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
-    roads = document_contents.road_map(dealer.table.results(), options, shoe=1, **which)
+    past = documents.history(dealer.table.history(), **which)
+    options = documents.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    roads = documents.road_map(dealer.table.results(), options, shoe=1, **which)
     return TableView(
         name="table",
         broker="broker:1883",
@@ -237,11 +237,11 @@ def test_an_unknown_table_waits() -> None:
 def test_whatever_passes_as_a_document_can_be_drawn() -> None:
     table = SampleTable("seven-feathers", "us_nj_pa")
     list(table.boards(Settings(mode=Mode.OPEN, rounds=9, seed=3)))
-    documents = {kind: json.loads(text) for kind, text in table.documents().items()}
+    payloads = {kind: json.loads(text) for kind, text in table.documents().items()}
     chance, drawn = random.Random(1), 0
     for _ in range(volume(120, 300)):
         kind = chance.choice(["state", "roads", "history"])
-        hostile = _spoilt(documents[kind], chance)
+        hostile = _spoilt(payloads[kind], chance)
         try:
             document = decode(TopicParts("demo", "table-1", kind), json.dumps(hostile).encode())
         except InvalidMessage:

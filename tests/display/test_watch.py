@@ -30,8 +30,8 @@ from shoe_daemon.display.terminal.hand_drawing import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
 from shoe_daemon.display.terminal.watch_loop import TableFeed
 from shoe_daemon.floor.table import Freshness, Link, Message, Moment
-from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.documents import History, RoadsNow, State
+from shoe_daemon.mqtt.settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.demo.demo_process import environment
 from tests.demo.sample_table import SampleTable

@@ -12,7 +12,7 @@ from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.table import Change, Message, Moment
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt.document_contents import (
+from shoe_daemon.mqtt.documents import (
     ActiveAlerts,
     Device,
     History,

@@ -17,7 +17,7 @@ import pytest
 from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.messages import topic_filters
 from shoe_daemon.floor.table import Link
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from tests.brokers import Listener, Mosquitto, Refusing, Relay, mosquitto, set_password, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.test_display_server import Table

@@ -32,8 +32,9 @@ from shoe_daemon.journal.journal_summary import summarise
 from shoe_daemon.journal.signatures import check_signatures
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.loader import Loader
-from shoe_daemon.mqtt.certificate_alerts import not_after
-from shoe_daemon.mqtt.commands import IncomingCommand, parse_command
+from shoe_daemon.mqtt.certificates import not_after
+from shoe_daemon.mqtt.commands import parse_command
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.table.table import Table, replay
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 from shoe_daemon.toml_validation import convert_toml
@@ -136,9 +137,10 @@ def _config(data: bytes) -> str:
 def _command(data: bytes) -> str:
     """A command: the verb on the first line, and its payload."""
     verb, _, payload = data.partition(b"\n")
-    incoming = IncomingCommand(verb.decode(errors="replace"), payload, retained=False)
-    parsed = [parse_command(incoming, operator_in_topic=each) for each in (False, True)]
-    refusals = [each.refused or Table().refusal(each.command) for each in parsed]
+    whole, message = verb.decode(errors="replace"), MessageReceived("", payload)
+    name, _, operator = whole.partition("/")
+    parsed = [parse_command(whole, message), parse_command(name, message, operator=operator)]
+    refusals = [each.refusal or Table().refusal(each.command) for each in parsed]
     return " ".join(str(each and each.text) for each in refusals)
 
 

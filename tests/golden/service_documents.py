@@ -18,12 +18,13 @@ from unittest.mock import patch
 from drivers.reader_thread import Ages, Counts
 from shoe_daemon.config import set_up
 from shoe_daemon.config_sections import Config, TableSettings
-from shoe_daemon.mqtt.commands import IncomingCommand, PendingCommand
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
-from shoe_daemon.mqtt.publisher_context import ChainHead, PublisherContext
+from shoe_daemon.mqtt.commands import ReceivedCommand
+from shoe_daemon.mqtt.connection import MessageReceived
+from shoe_daemon.mqtt.publication import ChainHead, PublisherState
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.never_backwards_clock import Clock
-from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.commands import Commands
 from shoe_daemon.service.processing_core import Core
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table.observations import CardDrawn
@@ -77,7 +78,7 @@ def documents() -> str:
 def _statuses() -> Iterator[str]:
     for name, head in ((None, None), ("Table 7", (6, "5e" * 32))):
         identity = TableIdentity("site", "table", SESSION, name)
-        context = PublisherContext(
+        context = PublisherState(
             MqttSettings(),
             identity,
             cast("Any", None),
@@ -130,38 +131,38 @@ def _replies() -> Iterator[str]:
         clock = Clock(wall=lambda: int(START_S * 1_000_000), monotonic=lambda: START_S)
         core = Core(setup, clock=clock)
         said: list[str] = []
-        pending: list[PendingCommand] = []
-        handler = CommandHandler(core, setup, SESSION, pending.append)
+        pending: list[ReceivedCommand] = []
+        handler = Commands(core, setup, SESSION, pending.append)
         handler.publisher = cast("Any", _replying(said))
         core.record_start()
         core.observe(CardDrawn(card=None))
         for verb, fields in COMMANDS:
             payload = json.dumps({"operator": "maria", **fields}).encode()
             yield f"# {verb} {payload.decode()}"
-            handler.receive(IncomingCommand(verb, payload, retained=False))
+            handler.receive(verb, MessageReceived(verb, payload))
             handler.judge(pending.pop())
             yield from said
             said.clear()
-        for title, incoming in _unusual_commands():
+        for title, message in _unusual_commands():
             yield f"# {title}"
-            handler.receive(incoming)
+            handler.receive(message.topic, message)
             handler.judge(pending.pop())
             yield from said
             said.clear()
         handler.close()
-        handler.receive(IncomingCommand("undo", b'{"id":"20","operator":"maria"}', retained=False))
+        handler.receive("undo", MessageReceived("undo", b'{"id":"20","operator":"maria"}'))
         yield "# a command to a daemon that is stopping"
         yield from said
         core.close()
 
 
-def _unusual_commands() -> Iterator[tuple[str, IncomingCommand]]:
+def _unusual_commands() -> Iterator[tuple[str, MessageReceived]]:
     payload = b'{"id":"13","operator":"maria"}'
-    yield "a retained command", IncomingCommand("hold", payload, retained=True)
-    queued = IncomingCommand("hold", payload, retained=False, queued_by_broker=True)
+    yield "a retained command", MessageReceived("hold", payload, retained=True)
+    queued = MessageReceived("hold", payload, queued=True)
     yield "a command that the broker had queued", queued
-    yield "no JSON", IncomingCommand("hold", b"hold", retained=False)
-    yield "too long", IncomingCommand("hold", b" " * 5000, retained=False)
+    yield "no JSON", MessageReceived("hold", b"hold")
+    yield "too long", MessageReceived("hold", b" " * 5000)
 
 
 def _replying(said: list[str]) -> SimpleNamespace:

@@ -29,7 +29,7 @@ from drivers.angel_eye_ii.decoder import (
 from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.mqtt import publisher_context
+from shoe_daemon.mqtt import publication
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon, state_publisher
@@ -333,7 +333,7 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
     with ExitStack() as stack:
         shoe = stack.enter_context(Shoe(line))
         for where, what, instead in (
-            (publisher_context, "_now_text", clock.published),
+            (publication, "_now_text", clock.published),
             (secrets, "token_hex", lambda _: _SESSION),
             (state_publisher, "_DEVICE_INTERVAL_S", 0.5),
         ):

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from shoe_daemon.cli import main
 from shoe_daemon.mqtt.asyncapi import asyncapi
-from shoe_daemon.mqtt.json_schemas import load_examples
+from shoe_daemon.mqtt.schemas import load_examples
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from tests.brokers import Mosquitto
 from tests.mqtt.example_run import Said, play

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
 
 ROOT = "shoe/v1/casino/table-7"

@@ -18,10 +18,10 @@ from click.testing import CliRunner
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import json_schemas
+from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.commands import VERBS
-from shoe_daemon.mqtt.json_schemas import load_examples
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.schemas import load_examples
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.table import EVENT_TYPES
 from tests.brokers import Message
 from tests.each_case import each_case
@@ -129,7 +129,7 @@ def test_the_command_refuses_in_one_line(tmp_path: Path) -> None:
 
 def test_everything_that_is_said_and_heard_is_in_it() -> None:
     named = {message["name"] for message in DOCUMENT["components"]["messages"].values()}
-    assert named == set(json_schemas.names()) - NOT_OF_TABLES
+    assert named == set(schemas.names()) - NOT_OF_TABLES
     assert {name.rpartition("/")[2] for name in named if "event/" in name} == set(EVENT_TYPES)
     assert DOCUMENT["components"]["parameters"]["verb"]["enum"] == list(VERBS)
     for name, channel in DOCUMENT["channels"].items():
@@ -145,9 +145,7 @@ def test_every_example_passes(message: str) -> None:
     assert described["examples"]
     for example in described["examples"]:
         validator(message).validate(example["payload"])
-        Draft202012Validator(json_schemas.schema_of(described["name"])).validate(
-            example["payload"]
-        )
+        Draft202012Validator(schemas.schema_of(described["name"])).validate(example["payload"])
 
 
 @each_case("message", DOCUMENT["components"]["messages"])
@@ -216,7 +214,7 @@ def test_what_a_real_daemon_says_is_what_stands_here(played: Played) -> None:
 @pytest.mark.mosquitto
 def test_a_run_says_everything_at_least_once(played: Played) -> None:
     said = {message_of(operation_of(each.topic))["name"] for each in played.messages}
-    assert said == set(json_schemas.names()) - NOT_OF_TABLES
+    assert said == set(schemas.names()) - NOT_OF_TABLES
 
 
 def check(said: Message, operation: Mapping[str, Any]) -> None:

@@ -195,7 +195,7 @@ def test_wrong_papers_are_told_and_right_ones_are_taken_up(strict: Strict) -> No
 @pytest.mark.parametrize("protocol", ["5", "3.1.1"])
 def test_a_refused_subscription_to_orders_is_tried_again(tmp_path: Path, protocol: str) -> None:
     received: list[str] = []
-    options = {"on_command": lambda command: received.append(command.verb)}
+    options = {"on_command": lambda verb, _message: received.append(verb)}
     with (
         Refusing(tmp_path) as broker,
         Listener(broker.port) as listener,

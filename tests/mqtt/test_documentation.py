@@ -16,10 +16,10 @@ from shoe_daemon.floor.table import LastContact, stale_at
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_notation import Result
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import document_contents
+from shoe_daemon.mqtt import documents, schemas
 from shoe_daemon.mqtt.asyncapi import asyncapi
-from shoe_daemon.mqtt.json_schemas import load_examples
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.schemas import load_examples
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX
 from shoe_daemon.table.public_documents import MAX_PAST_SHOES
 from tests.mqtt import make_examples
@@ -78,8 +78,8 @@ def test_the_short_table_is_right_and_leaves_nothing_out() -> None:
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"below {document_contents.SIZE_LIMIT // 1000} kB",
-        f"below {document_contents.LONG_LIMIT // 1000} kB",
+        f"below {documents.SIZE_LIMIT // 1000} kB",
+        f"below {documents.LONG_LIMIT // 1000} kB",
         f"every heartbeat ({MqttSettings().heartbeat} s)",
         {12: "the last twelve shoes"}[MAX_PAST_SHOES],
     ],
@@ -102,16 +102,16 @@ def test_a_state_counts_for_as_long_as_the_display_lets_it() -> None:
 def test_ninety_rounds_fit() -> None:
     assert "Up to some ninety rounds nothing is left out" in section("Roads and history")
     chance = random.Random(1)
-    options = document_contents.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
+    options = documents.RoadOptions(leading_ties=LeadingTies.MERGE, tail=Tail.FLAT)
     for _ in range(20):
         outcomes = chance.choices(list(Outcome), [45, 45, 10], k=90)
         results = [Result(each, natural=chance.random() < 0.34) for each in outcomes]
-        told = document_contents.road_map(results, options, shoe=1, seq=10_000, session="9f2c41d0")
+        told = documents.road_map(results, options, shoe=1, seq=10_000, session="9f2c41d0")
         assert json.loads(told)["left_out"] == 0
 
 
 def test_every_form_of_a_round_is_shown_by_its_fields() -> None:
-    fields = set(document_contents.History.__struct_fields__) | {
+    fields = set(documents.History.__struct_fields__) | {
         "partial",
         "entered",
         "voided",
@@ -141,7 +141,7 @@ def test_the_configuration_is_one_and_shows_the_defaults() -> None:
         assert str(getattr(defaults, field)) == shown[field]
 
 
-@pytest.mark.parametrize("name", [*document_contents.DOCUMENTS, "event"])
+@pytest.mark.parametrize("name", [*schemas.TABLE_MESSAGES, "event"])
 def test_every_topic_is_in_the_readme(name: str) -> None:
     readme = Path(make_examples.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
     assert f"| `{name}" in readme

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from shoe_daemon.mqtt.embedded_broker import EmbeddedBroker
+from shoe_daemon.mqtt.broker import EmbeddedBroker
 from tests.brokers import PATIENCE, Listener, free_port
 from tests.mqtt.memory_journal import Journal, publishing
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from shoe_daemon.mqtt import json_schemas
-from shoe_daemon.mqtt.document_contents import SIZE_LIMIT
+from shoe_daemon.mqtt import schemas
+from shoe_daemon.mqtt.documents import SIZE_LIMIT
 from shoe_daemon.mqtt.home_assistant import MAX_STATE, discovery_document
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
 from tests.brokers import Listener, Mosquitto, mosquitto, wait_for
@@ -36,7 +36,7 @@ DEVICE_CLASSES = {"binary_sensor": {"connectivity", "problem", None}, "sensor": 
 
 def examples() -> dict[str, Any]:
     """Return a document of every topic."""
-    path = Path(json_schemas.__file__).with_name("examples.json")
+    path = Path(schemas.__file__).with_name("examples.json")
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 

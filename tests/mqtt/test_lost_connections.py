@@ -172,7 +172,7 @@ def is_back_without_a_will(
 
 DAEMON = """
 import sys, threading
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import TableIdentity
 from tests.mqtt.memory_journal import QUICK, Journal

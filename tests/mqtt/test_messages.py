@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe_daemon.mqtt import document_contents
-from shoe_daemon.mqtt.document_contents import (
+from shoe_daemon.mqtt import documents, schemas
+from shoe_daemon.mqtt.documents import (
     SIZE_LIMIT,
     Device,
     ResultLast,
@@ -36,9 +36,9 @@ SENTENCE = "The Banker drew although the Player's natural ended the round. Ãœ â€
 
 
 ADDING = {
-    document_contents.State,
-    document_contents.RoadsNow,
-    document_contents.History,
+    documents.State,
+    documents.RoadsNow,
+    documents.History,
 }
 """They add to what the table says; their encoder sorts."""
 
@@ -70,22 +70,22 @@ def table(alerts: tuple[Alert, ...] = ()) -> PublicTable:
 
 
 def state(alerts: tuple[Alert, ...] = ()) -> bytes:
-    return document_contents.state(
+    return documents.state(
         table(alerts), session="start-1", alarm=None, heartbeat=10, published="now"
     )
 
 
-@each_case("kind", [*document_contents.DOCUMENTS.values(), *EVENT_TYPES.values(), Event])
+@each_case("kind", [*schemas.TABLE_MESSAGES.values(), *EVENT_TYPES.values(), Event])
 def test_fields_are_sorted_and_hold_no_floats(kind: type[msgspec.Struct]) -> None:
     for struct in structs(kind):
         if struct not in ADDING:
             assert list(struct.__struct_fields__) == sorted(struct.__struct_fields__), struct
 
 
-@each_case("name", document_contents.DOCUMENTS)
+@each_case("name", schemas.TABLE_MESSAGES)
 @each_case("example", [least, most])
 def test_keys_are_sorted_on_the_wire(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    kind = document_contents.DOCUMENTS[name]
+    kind = schemas.TABLE_MESSAGES[name]
     payload = encode_message(msgspec.convert(example(kind), kind))
     assert payload == _sorted_and_dense(payload)
     assert {"schema", "seq", "session"} <= json.loads(payload).keys()
@@ -125,7 +125,7 @@ def test_however_many_alerts_there_are_the_limit_holds(count: int) -> None:
     for payload, omitted in (
         (state(alerts), "alerts_omitted"),
         (
-            document_contents.active_alerts(alerts, seq=9, session="start-1"),
+            documents.active_alerts(alerts, seq=9, session="start-1"),
             "omitted",
         ),
     ):
@@ -140,11 +140,11 @@ def test_however_many_alerts_there_are_the_limit_holds(count: int) -> None:
 
 def test_alerts_that_the_table_only_counts_are_omitted_too() -> None:
     counted = msgspec.structs.replace(table((alert(1),)), alerts_omitted=3)
-    payload = document_contents.state(
+    payload = documents.state(
         counted, session="start-1", alarm=None, heartbeat=10, published="now"
     )
     assert json.loads(payload)["alerts_omitted"] == 3
-    listed = document_contents.active_alerts((alert(1),) * 400, omitted=3, seq=9, session="s")
+    listed = documents.active_alerts((alert(1),) * 400, omitted=3, seq=9, session="s")
     told = json.loads(listed)
     assert told["omitted"] + len(told["alerts"]) == 403
 
@@ -182,14 +182,14 @@ def test_the_small_ones_are_what_the_documentation_shows() -> None:
         b'{"byte_age":12,"bytes":4096,"event_age":null,"frame_age":12,"frames":100,"noise":0,'
         b'"repeats":60,"schema":"1.0","seq":7,"session":"start-1","state":"connected"}'
     )
-    assert document_contents.active_alerts((), seq=7, session="start-1") == (
+    assert documents.active_alerts((), seq=7, session="start-1") == (
         b'{"alerts":[],"omitted":0,"schema":"1.0","seq":7,"session":"start-1"}'
     )
 
 
 def test_no_public_document_can_hold_what_is_for_staff() -> None:
     public = [
-        kind for name, kind in document_contents.DOCUMENTS.items() if not name.startswith("staff/")
+        kind for name, kind in schemas.TABLE_MESSAGES.items() if not name.startswith("staff/")
     ]
     for kind in public:
         for struct in structs(kind):

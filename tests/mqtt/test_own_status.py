@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shoe_daemon.mqtt.document_contents import Status, encode_message
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.documents import Status, encode_message
 from shoe_daemon.mqtt.own_status import OwnStatus
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import TableIdentity
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.connection import Connection
+from shoe_daemon.mqtt.connection import Connection, MessageReceived
+from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.mqtt.publisher_context import ChainHead
 from tests.brokers import Listener, Mosquitto, Refusing, wait_for
 from tests.mqtt.memory_journal import QUICK, ROOT, Journal, publishing
 
@@ -182,18 +181,21 @@ def test_the_heartbeat_sends_state_again_with_an_expiry(
 
 
 def test_orders_reach_the_daemon(mosquitto: Mosquitto, listener: Listener) -> None:
-    orders: list[IncomingCommand] = []
-    with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
+    orders: list[tuple[str, MessageReceived]] = []
+    options = {"on_command": lambda *command: orders.append(command)}
+    with publishing(mosquitto.port, Journal(), options=options):
         listener.wait("/status")
         listener.publish(f"{ROOT}/cmd/new_shoe", b'{"id":"1"}')
         wait_for(lambda: orders, "an order")
-        assert orders[0] == IncomingCommand("new_shoe", b'{"id":"1"}', retained=False)
+        message = MessageReceived(f"{ROOT}/cmd/new_shoe", b'{"id":"1"}')
+        assert orders == [("new_shoe", message)]
 
 
 def test_a_retained_order_is_told_as_such(mosquitto: Mosquitto, listener: Listener) -> None:
     listener.publish(f"{ROOT}/cmd/new_shoe", b"{}", retain=True)
-    orders: list[IncomingCommand] = []
-    with publishing(mosquitto.port, Journal(), options={"on_command": orders.append}):
+    orders: list[MessageReceived] = []
+    options = {"on_command": lambda _verb, message: orders.append(message)}
+    with publishing(mosquitto.port, Journal(), options=options):
         wait_for(lambda: orders, "an order")
         assert orders[0].retained
 

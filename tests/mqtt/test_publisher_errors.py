@@ -7,9 +7,8 @@ import random
 import pytest
 import structlog
 
-from shoe_daemon.mqtt import broker_session
-from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.connection import Acknowledged, Connection
+from shoe_daemon.mqtt import publication
+from shoe_daemon.mqtt.connection import Acknowledged, Connection, MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.mqtt.memory_journal import PATIENT, ROOT, Journal, Stored, publishing
@@ -24,8 +23,8 @@ def fail(*_: object) -> None:
 def test_an_order_that_cannot_be_handed_over(mosquitto: Mosquitto, listener: Listener) -> None:
     journal = Journal()
 
-    def refuse(order: IncomingCommand) -> None:
-        raise RuntimeError(order.verb)
+    def refuse(verb: str, _message: MessageReceived) -> None:
+        raise RuntimeError(verb)
 
     with publishing(mosquitto.port, journal, options={"on_command": refuse}) as publisher:
         listener.wait("/status")
@@ -153,14 +152,14 @@ def test_a_connection_that_raises_now_and_then(
 def test_a_broker_that_answers_pings_and_no_publish(
     mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = broker_session.BrokerSession._acknowledge  # noqa: SLF001 - the only way to be that broker
+    whole = publication.Publication._acknowledge  # noqa: SLF001 - the only way to be that broker
     deaf = True
 
-    def hear(self: broker_session.BrokerSession, answer: Acknowledged) -> None:
+    def hear(self: publication.Publication, answer: Acknowledged) -> None:
         if not deaf:
             whole(self, answer)
 
-    monkeypatch.setattr(broker_session.BrokerSession, "_acknowledge", hear)
+    monkeypatch.setattr(publication.Publication, "_acknowledge", hear)
     journal = Journal(3)
     with publishing(mosquitto.port, journal, keepalive=1) as publisher:
         wait_for(

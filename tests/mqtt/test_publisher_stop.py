@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import TableIdentity
 from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.mqtt.memory_journal import QUICK, Journal, Stored, publishing

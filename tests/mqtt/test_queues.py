@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from shoe_daemon.mqtt.document_and_reply_queues import QueuedMessage
-from shoe_daemon.mqtt.outgoing_queue import OutgoingMessage, OutgoingQueue
+from shoe_daemon.mqtt.outbox import Outbox
+from shoe_daemon.mqtt.queues import Message
 from shoe_daemon.mqtt.topics import Topics
 from tests.mqtt.memory_journal import QUICK, Journal, Stored
 from tests.volume import volume
@@ -20,15 +20,15 @@ OK, NOBODY, NOT_AUTHORIZED = 0, 16, 0x87
 
 
 class Bench:
-    """An outgoing queue with a clock of its own, and a broker made of a list."""
+    """An outbox with a clock of its own, and a broker made of a list."""
 
     def __init__(self, count: int = 0, cursor: int = 0) -> None:
         self.journal = Journal(count)
         self.now = 1000.0
         self.errors: list[str] = []
-        self.flight: dict[int, OutgoingMessage] = {}
+        self.flight: dict[int, Message] = {}
         self.mid = 0
-        self.outgoing = OutgoingQueue(
+        self.outbox = Outbox(
             Topics("house", "table-7"),
             self.journal,
             cursor,
@@ -36,30 +36,30 @@ class Bench:
             now_text=lambda: "now",
             on_error=self.note,
         )
-        self.events, self.documents = self.outgoing.events, self.outgoing.documents
-        self.replies, self.replay = self.outgoing.replies, self.outgoing.replay
+        self.events, self.documents = self.outbox.events, self.outbox.documents
+        self.replies, self.replay = self.outbox.replies, self.outbox.replay
         self.events.head = count
-        self.outgoing.restart(None)
+        self.outbox.restart(None)
 
     def note(self, event: str, error: Exception, **facts: str) -> None:
         self.errors.append(event)
 
-    def send(self) -> list[OutgoingMessage]:
+    def send(self) -> list[Message]:
         """Send all that may be sent."""
         sent = []
-        while (message := self.outgoing.next(self.now)) is not None:
+        while (message := self.outbox.next(self.now)) is not None:
             self.mid += 1
-            self.outgoing.mark_sent(message, self.mid)
+            self.outbox.mark_sent(message, self.mid)
             self.flight[self.mid] = message
             sent.append(message)
         return sent
 
-    def mid_of(self, message: OutgoingMessage) -> int:
+    def mid_of(self, message: Message) -> int:
         return next(mid for mid, other in self.flight.items() if other is message)
 
     def answer(self, mid: int, reason: int = OK) -> None:
         self.flight.pop(mid)
-        self.outgoing.acknowledge(mid, reason, self.now)
+        self.outbox.acknowledge(mid, reason, self.now)
 
     def answer_all(self, reason: int = OK) -> None:
         for mid in list(self.flight):
@@ -67,15 +67,15 @@ class Bench:
 
     def reconnect(self) -> None:
         self.flight.clear()
-        self.outgoing.restart(None)
+        self.outbox.restart(None)
 
 
-def seqs(messages: list[OutgoingMessage]) -> list[int]:
-    return [m.seq for m in messages if m.suffix is None and m.queued is None]
+def seqs(messages: list[Message]) -> list[int]:
+    return [m.seq for m in messages if m.is_event]
 
 
-def queued_of(messages: list[OutgoingMessage]) -> list[QueuedMessage]:
-    return [m.queued for m in messages if m.queued is not None]
+def answers_of(messages: list[Message]) -> list[Message]:
+    return [m for m in messages if m.is_answer]
 
 
 def test_the_cursor_waits_for_the_oldest_answer() -> None:
@@ -92,7 +92,7 @@ def test_nobody_listening_is_an_acknowledgement() -> None:
     bench = Bench(1)
     bench.send()
     bench.answer(1, NOBODY)
-    assert (bench.events.cursor, bench.outgoing.has_subscribers) == (1, False)
+    assert (bench.events.cursor, bench.outbox.has_subscribers) == (1, False)
 
 
 def test_after_a_refusal_events_begin_again_at_the_cursor_one_first() -> None:
@@ -118,7 +118,7 @@ def test_refusals_are_retried_ever_more_slowly() -> None:
         if bench.send():
             sent.append(round(bench.now - 1000, 3))
             bench.answer_all(NOT_AUTHORIZED)
-        bench.now = min(bench.now + 0.05, bench.outgoing.retry_at(bench.now))
+        bench.now = min(bench.now + 0.05, bench.outbox.retry_at(bench.now))
     assert sent == [0, 0.2, 0.6, 1.0, 1.4, 1.8]
 
 
@@ -132,7 +132,7 @@ def test_a_refused_document_is_retried_ever_more_slowly_and_alone() -> None:
             sent.append((round(bench.now - 1000, 3), message.suffix or "event"))
             reason = NOT_AUTHORIZED if message.suffix == "state" else OK
             bench.answer(bench.mid_of(message), reason)
-        bench.now = min(bench.now + 0.05, bench.outgoing.retry_at(bench.now))
+        bench.now = min(bench.now + 0.05, bench.outbox.retry_at(bench.now))
     assert sent == [(0, "event"), (0, "state"), (0, "device/shoe"), (0.2, "state"), (0.6, "state")]
 
 
@@ -180,12 +180,12 @@ def test_a_document_is_made_when_it_is_sent() -> None:
 
 def test_only_status_is_sent_at_the_end() -> None:
     bench = Bench(50)
-    bench.outgoing.status_first = True
+    bench.outbox.status_first = True
     bench.documents.put("state", b"{}", 0)
     bench.documents.put("status", b"stopping", 0)
     assert bench.send()[0].payload == b"stopping"
     bench.answer_all()
-    bench.outgoing.status_only = True
+    bench.outbox.status_only = True
     bench.documents.put("status", b"offline", 0)
     assert [message.payload for message in bench.send()] == [b"offline"]
 
@@ -195,13 +195,13 @@ def test_documents_do_not_wait_for_events_when_a_stop_is_in_haste() -> None:
     bench.send()
     bench.documents.put("state", b"{}", 50)
     bench.answer_all()
-    bench.outgoing.skip_events = True
+    bench.outbox.skip_events = True
     assert [message.suffix for message in bench.send()] == ["state"]
 
 
 def test_an_unknown_answer_is_ignored() -> None:
     bench = Bench(1)
-    assert bench.outgoing.acknowledge(77, OK, bench.now) is None
+    assert bench.outbox.acknowledge(77, OK, bench.now) is None
 
 
 class Chaos(RuleBasedStateMachine):
@@ -255,7 +255,7 @@ class Chaos(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Once the broker takes everything, everything arrives."""
         for _ in range(1000):
-            if self.bench.outgoing.is_drained and not self.bench.events.is_refused:
+            if self.bench.outbox.is_drained and not self.bench.events.is_refused:
                 break
             self.bench.now += 1
             self.send()
@@ -269,39 +269,37 @@ TestChaos.settings = settings(max_examples=volume(25, 100), stateful_step_count=
 
 def test_an_answer_goes_after_its_events_and_before_documents() -> None:
     bench = Bench(2)
-    bench.replies.put(QueuedMessage("reply/a", b"a", 3))
-    bench.replies.put(QueuedMessage("reply/b", b"b", 1))
+    bench.replies.put(Message("reply/a", b"a", 3, is_answer=True))
+    bench.replies.put(Message("reply/b", b"b", 1, is_answer=True))
     bench.documents.put("state", b"{}", 2)
-    assert [m.topic for m in bench.send() if m.suffix or m.queued] == [
-        "shoe/v1/house/table-7/state"
-    ]
+    assert [m.topic for m in bench.send() if not m.is_event] == ["shoe/v1/house/table-7/state"]
     bench.journal.add()
     bench.events.head = 3
     sent = bench.send()
     assert seqs(sent) == [3]
-    assert [each.payload for each in queued_of(sent)] == [b"a", b"b"]
+    assert [each.payload for each in answers_of(sent)] == [b"a", b"b"]
 
 
 def test_an_answer_does_not_wait_for_events_that_cannot_flow() -> None:
     bench = Bench(1)
     bench.send()
     bench.answer_all(NOT_AUTHORIZED)
-    bench.replies.put(QueuedMessage("reply/a", b"a", 9))
-    assert [each.payload for each in queued_of(bench.send())] == [b"a"]
+    bench.replies.put(Message("reply/a", b"a", 9, is_answer=True))
+    assert [each.payload for each in answers_of(bench.send())] == [b"a"]
 
 
 def test_an_answer_that_was_not_taken_is_sent_again() -> None:
     bench = Bench()
     for name in "abc":
-        bench.replies.put(QueuedMessage("reply", name.encode(), 0))
+        bench.replies.put(Message("reply", name.encode(), 0, is_answer=True))
     sent = bench.send()
     bench.answer(bench.mid_of(sent[1]))
     bench.reconnect()
-    assert [each.payload for each in queued_of(bench.send())] == [b"a", b"c"]
+    assert [each.payload for each in answers_of(bench.send())] == [b"a", b"c"]
     bench.answer_all(NOT_AUTHORIZED)
     bench.reconnect()
-    assert queued_of(bench.send()) == []
-    assert bench.outgoing.is_drained
+    assert answers_of(bench.send()) == []
+    assert bench.outbox.is_drained
 
 
 def test_numbers_that_a_restored_journal_skips_hold_up_no_document() -> None:
@@ -326,7 +324,7 @@ def test_a_replay_over_unused_numbers_goes_no_further() -> None:
     restored.all = [Stored(seq, "card_dealt", b"{}") for seq in (1, 2, *range(60, 90))]
     bench.replay._source = restored  # noqa: SLF001 - the journal of this test
     bench.replay.start(2, 61)
-    assert [each.seq for each in queued_of(bench.send())] == [2, 60, 61]
+    assert [each.seq for each in answers_of(bench.send())] == [2, 60, 61]
     assert not bench.replay.is_running
 
 
@@ -356,7 +354,7 @@ def test_what_is_new_overtakes_a_replay() -> None:
     sent = bench.send()
     # The line was lost: what was in flight comes again, in its order.
     assert seqs(sent) == [101]
-    assert [each.seq for each in queued_of(sent)] == [*range(2, 11)]
+    assert [each.seq for each in answers_of(sent)] == [*range(2, 11)]
 
 
 def test_a_replay_ends_where_the_journal_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.result_notation import parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Tail
-from shoe_daemon.mqtt import document_contents, json_schemas
-from shoe_daemon.mqtt.document_contents import LONG_LIMIT
+from shoe_daemon.mqtt import documents, schemas
+from shoe_daemon.mqtt.documents import LONG_LIMIT
 from shoe_daemon.table.public_document_types import PastRound, PastShoe, PublicHistory
 from tests.game.reference_roads import reference_roads
 from tests.mqtt.generated_messages import most
@@ -22,9 +22,7 @@ from tests.volume import sample
 
 ROADS = ("bead", "big", "big_eye", "cockroach", "small")
 OPTIONS = [
-    document_contents.RoadOptions(leading_ties=ties, tail=tail)
-    for ties in LeadingTies
-    for tail in Tail
+    documents.RoadOptions(leading_ties=ties, tail=tail) for ties in LeadingTies for tail in Tail
 ]
 LONG = 300
 SHOES = {
@@ -39,21 +37,21 @@ SHOES = {
 """Longer than any shoe, and as long as a table may have that shuffles after every hand."""
 
 
-def payload(sequence: str, options: document_contents.RoadOptions = OPTIONS[0]) -> bytes:
-    return document_contents.road_map(
+def payload(sequence: str, options: documents.RoadOptions = OPTIONS[0]) -> bytes:
+    return documents.road_map(
         parse_sequence(sequence), options, shoe=10**6, seq=10**9, session="0123abcd"
     )
 
 
-def read(sequence: str, options: document_contents.RoadOptions = OPTIONS[0]) -> dict[str, Any]:
+def read(sequence: str, options: documents.RoadOptions = OPTIONS[0]) -> dict[str, Any]:
     told: dict[str, Any] = json.loads(payload(sequence, options))
-    Draft202012Validator(json_schemas.schema_of("roads")).validate(told)
+    Draft202012Validator(schemas.schema_of("roads")).validate(told)
     return told
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda each: f"{each.leading_ties}-{each.tail}")
 def test_roads_are_what_the_contract_shows_and_who_says_it(
-    options: document_contents.RoadOptions,
+    options: documents.RoadOptions,
 ) -> None:
     sequence = "TTBBBBBBBBBPPPPPPPPPPTBpPbnBPBn"
     expected = reference_roads(sequence, leading_ties=options.leading_ties, tail=options.tail)
@@ -68,7 +66,7 @@ def test_roads_are_what_the_contract_shows_and_who_says_it(
 
 
 def test_before_the_first_shoe_there_are_empty_roads() -> None:
-    told = json.loads(document_contents.road_map([], OPTIONS[0], shoe=None, seq=0, session="s"))
+    told = json.loads(documents.road_map([], OPTIONS[0], shoe=None, seq=0, session="s"))
     assert told["shoe"] is None
     assert all(told[road] == [] for road in ROADS)
     assert told["ask"]["banker"] == {
@@ -79,9 +77,7 @@ def test_before_the_first_shoe_there_are_empty_roads() -> None:
 
 @pytest.mark.parametrize("kind", SHOES)
 @pytest.mark.parametrize("options", OPTIONS[::3], ids=["defaults", "others"])
-def test_however_long_a_shoe_is_the_limit_holds(
-    kind: str, options: document_contents.RoadOptions
-) -> None:
+def test_however_long_a_shoe_is_the_limit_holds(kind: str, options: documents.RoadOptions) -> None:
     sequence = SHOES[kind]
     for length in sample([LONG, 200, 120, 90, 60], 3):
         rounds = "".join(sequence_of(sequence)[:length])
@@ -152,9 +148,9 @@ def past_rounds(count: int) -> tuple[PastRound, ...]:
 
 def history(rounds: int, shoes: int) -> tuple[bytes, dict[str, Any]]:
     told = PublicHistory(past_rounds(rounds), 13, past_shoes(shoes))
-    wire = document_contents.history(told, seq=10**9, session="0123abcd")
+    wire = documents.history(told, seq=10**9, session="0123abcd")
     read: dict[str, Any] = json.loads(wire)
-    Draft202012Validator(json_schemas.schema_of("history")).validate(read)
+    Draft202012Validator(schemas.schema_of("history")).validate(read)
     return wire, read
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.mqtt.commands import IncomingCommand
-from shoe_daemon.mqtt.mqtt_settings import TlsSettings
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import TlsSettings
 from tests.brokers import Listener, wait_for
 from tests.mqtt.memory_journal import ROOT, Journal, publishing
 from tests.mqtt.sample_broker import OLDER_RIGHTS, SampleBroker
@@ -30,9 +30,11 @@ def broker(tmp_path: Path) -> Iterator[SampleBroker]:
 def test_everybody_may_do_what_they_must_and_no_more(broker: SampleBroker) -> None:
     journal = Journal(1)
     journal.add("staff_card_dealt")
-    orders: list[IncomingCommand] = []
+    orders: list[MessageReceived] = []
     with broker.listen("board") as board, broker.listen("pit") as pit:
-        with broker.publish(journal, on_command=orders.append) as publisher:
+        with broker.publish(
+            journal, on_command=lambda _, order: orders.append(order)
+        ) as publisher:
             board.wait("/status")
             pit.wait("/status")
             assert publisher.health.last_error is None
@@ -52,7 +54,7 @@ def test_everybody_may_do_what_they_must_and_no_more(broker: SampleBroker) -> No
 
 
 def test_the_rights_of_an_earlier_version_keep_working(tmp_path: Path) -> None:
-    broker, orders = SampleBroker(tmp_path), list[IncomingCommand]()
+    broker, orders = SampleBroker(tmp_path), list[MessageReceived]()
     (tmp_path / "shoe.acl").write_text(OLDER_RIGHTS)
     broker.add_account("table-8")
     with (
@@ -60,7 +62,7 @@ def test_the_rights_of_an_earlier_version_keep_working(tmp_path: Path) -> None:
         broker.listen("board") as board,
         broker.listen("pit") as pit,
         broker.listen("table-8") as other,
-        broker.publish(Journal(1), on_command=orders.append),
+        broker.publish(Journal(1), on_command=lambda _, order: orders.append(order)),
     ):
         board.wait("/event/card_dealt")
         pit.publish(f"{ROOT}/cmd/new_shoe", b"{}")

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt import document_contents, json_schemas
+from shoe_daemon.mqtt import documents, schemas
 from shoe_daemon.table import EVENT_TYPES, Event, encode_event, is_staff
 from shoe_daemon.table.observations import AnyObservation, decode_observation, encode_observation
 from shoe_daemon.table.table import Table
@@ -33,7 +33,7 @@ def event_schema(event_type: str) -> str:
 
 @cache
 def validator(name: str) -> Draft202012Validator:
-    schema = json_schemas.schema_of(name)
+    schema = schemas.schema_of(name)
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -42,17 +42,17 @@ def check(name: str, payload: bytes) -> None:
     validator(name).validate(json.loads(payload))
 
 
-@each_case("name", json_schemas.names())
+@each_case("name", schemas.names())
 def test_what_is_checked_in_is_what_the_types_say(name: str) -> None:
     text = (CHECKED_IN / f"{name}.json").read_text(encoding="utf-8")
-    assert json.loads(text) == json_schemas.schema_of(name), (
+    assert json.loads(text) == schemas.schema_of(name), (
         "the types have changed: shoe-daemon schema --out docs/schema"
     )
 
 
 def test_nothing_else_is_checked_in() -> None:
     files = CHECKED_IN.rglob("*.json")
-    assert sorted(str(file.relative_to(CHECKED_IN))[:-5] for file in files) == json_schemas.names()
+    assert sorted(str(file.relative_to(CHECKED_IN))[:-5] for file in files) == schemas.names()
 
 
 @each_case("event_type", EVENT_TYPES)
@@ -63,15 +63,13 @@ def test_every_event_passes(event_type: str, example: Any) -> None:  # noqa: ANN
     check(event_schema(event_type), encode_event(event))
 
 
-@each_case("name", document_contents.DOCUMENTS)
+@each_case("name", schemas.TABLE_MESSAGES)
 @each_case("example", [least, most])
 def test_every_document_passes(name: str, example: Any) -> None:  # noqa: ANN401 - a function
-    document = {**example(document_contents.DOCUMENTS[name]), "schema": "1.0"}
+    document = {**example(schemas.TABLE_MESSAGES[name]), "schema": "1.0"}
     check(
         name,
-        document_contents.encode_message(
-            msgspec.convert(document, document_contents.DOCUMENTS[name])
-        ),
+        documents.encode_message(msgspec.convert(document, schemas.TABLE_MESSAGES[name])),
     )
 
 
@@ -93,7 +91,7 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
             seen.add(event.type)
             check(event_schema(event.type), encode_event(event))
         if number % 10 == 0:
-            payload = document_contents.state(
+            payload = documents.state(
                 table.public(),
                 session="s",
                 alarm=None,
@@ -117,8 +115,8 @@ def test_what_a_shoe_says_passes(capture: str) -> None:
     ],
 )
 def test_what_is_wrong_does_not_pass(name: str, change: dict[str, Any]) -> None:
-    if name in document_contents.DOCUMENTS:
-        right = {**most(document_contents.DOCUMENTS[name]), "schema": "1.0"}
+    if name in schemas.TABLE_MESSAGES:
+        right = {**most(schemas.TABLE_MESSAGES[name]), "schema": "1.0"}
     else:
         data = most(EVENT_TYPES[name.removeprefix("event/")])
         right = {**least(Event), "data": data, "schema": "1.0", "type": "card_dealt"}
@@ -134,17 +132,17 @@ def run(*arguments: str) -> tuple[int, str]:
 
 
 def test_the_command_lists_and_prints() -> None:
-    assert run() == (0, "\n".join(json_schemas.names()) + "\n")
+    assert run() == (0, "\n".join(schemas.names()) + "\n")
     status, text = run("event/card_dealt")
-    assert (status, json.loads(text)) == (0, json_schemas.schema_of("event/card_dealt"))
+    assert (status, json.loads(text)) == (0, schemas.schema_of("event/card_dealt"))
     status, text = run("--all")
-    assert sorted(json.loads(text)) == json_schemas.names()
+    assert sorted(json.loads(text)) == schemas.names()
 
 
 def test_the_command_writes_what_is_checked_in(tmp_path: Path) -> None:
     assert run("--out", str(tmp_path)) == (
         0,
-        f"{len(json_schemas.names())} schemas below {tmp_path}\n",
+        f"{len(schemas.names())} schemas below {tmp_path}\n",
     )
     for file in tmp_path.rglob("*.json"):
         assert file.read_bytes() == (CHECKED_IN / file.relative_to(tmp_path)).read_bytes()

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.mqtt.json_schemas import load_examples
+from shoe_daemon.mqtt.schemas import load_examples
 from tests.brokers import Listener, wait_for
 from tests.mqtt.example_boards import (
     EXAMPLES,

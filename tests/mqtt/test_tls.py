@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.mqtt.mqtt_settings import TlsSettings
+from shoe_daemon.mqtt.settings import TlsSettings
 from tests.brokers import Mosquitto, wait_for
 from tests.mqtt.memory_journal import Journal, publishing
 

@@ -18,13 +18,13 @@ from shoe_daemon.display.languages import languages
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
 from shoe_daemon.floor.table import Link, Message
-from shoe_daemon.mqtt.document_contents import (
+from shoe_daemon.mqtt.documents import (
     SIZE_LIMIT,
     NotifierStatus,
     RecipientStatus,
     notifier_status,
 )
-from shoe_daemon.mqtt.json_schemas import schema_of
+from shoe_daemon.mqtt.schemas import schema_of
 from shoe_daemon.mqtt.topics import notifiers
 from shoe_daemon.notify.decisions import FAILED, RecipientState
 from shoe_daemon.notify.notify_config import load_notify

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
 from shoe_daemon.loader import has_section
-from shoe_daemon.mqtt.document_contents import ActiveAlerts, Status, encode_message
+from shoe_daemon.mqtt.documents import ActiveAlerts, Status, encode_message
 from shoe_daemon.notify.notify_config import load_notify
 from shoe_daemon.notify.notify_service import topic_filters
 from tests.brokers import PATIENCE, Listener, Mosquitto, mosquitto, wait_for

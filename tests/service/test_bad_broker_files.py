@@ -24,9 +24,9 @@ from cryptography.x509.oid import NameOID
 from shoe_daemon.cli import main
 from shoe_daemon.installation import certificates
 from shoe_daemon.installation.certificates import KeyPair, make_authority, make_server_certificate
-from shoe_daemon.mqtt.certificate_alerts import certificate_alerts, not_after
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings, TlsSettings
+from shoe_daemon.mqtt.certificates import certificate_alerts, not_after
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
 from shoe_daemon.service.parts.certificates import CertificateWatch
 from tests.brokers import Mosquitto, wait_for
 from tests.chaos import journal_checks

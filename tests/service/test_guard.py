@@ -23,7 +23,8 @@ from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.journal.refold_check import refold
 from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.service import guard
-from shoe_daemon.service.command_handler import CommandHandler
+from shoe_daemon.service.commands import Commands
+from shoe_daemon.service.refusals import Refusals
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table import table as table_module
 from shoe_daemon.table.commands import dispatch
@@ -262,9 +263,7 @@ def test_a_command_that_raises_is_refused(
     assert fold_table(orders.core.reader).checkpoint() == orders.core.table.checkpoint()
 
 
-@pytest.mark.parametrize(
-    ("owner", "name"), [(CommandHandler, "_refusal"), (CommandHandler, "_reply")]
-)
+@pytest.mark.parametrize(("owner", "name"), [(Refusals, "before_judging"), (Commands, "_reply")])
 def test_the_next_command_is_answered(
     orders: Orders, monkeypatch: pytest.MonkeyPatch, owner: type, name: str
 ) -> None:

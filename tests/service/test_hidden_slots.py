@@ -35,7 +35,7 @@ from shoe_daemon.config import load_config
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.mqtt.commands import IncomingCommand
+from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.topics import STATUS
 from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon
@@ -235,7 +235,7 @@ class Stage:
         self.daemon = Daemon(setup, environment=environment)
         self.daemon.core.clock = Clock("", wall=self.wall, monotonic=lambda: self.now)
         assert self.daemon.publisher is not None
-        self._context = self.daemon.publisher._context  # noqa: SLF001 - as a session of it
+        self._state = self.daemon.publisher._state  # noqa: SLF001 - as a session of it
         self.journal = setup.journal
 
     def wall(self) -> int:
@@ -250,7 +250,7 @@ class Stage:
         self.connect()
         self.daemon.readers[0].run()
         self.settle()
-        self.said.append(Said("status of the end", self._context.status("offline")))
+        self.said.append(Said("status of the end", self._state.status("offline")))
         self.daemon.core.close()
         return self.said
 
@@ -262,21 +262,21 @@ class Stage:
             self.settle()
 
     def connect(self) -> None:
-        """Connect to the broker, as `BrokerSession` does: everything again, then `online`."""
-        outgoing = self._context.outgoing
-        self.said.append(Said("last will", self._context.will()))
-        outgoing.restart(None)
-        outgoing.documents.requeue()
-        outgoing.documents.remove(STATUS)
+        """Connect to the broker, as `Publication` does: everything again, then `online`."""
+        outbox = self._state.outbox
+        self.said.append(Said("last will", self._state.will()))
+        outbox.restart(None)
+        outbox.documents.requeue()
+        outbox.documents.remove(STATUS)
         self._send()
-        outgoing.documents.put(STATUS, self._context.online, 0)
+        outbox.documents.put(STATUS, self._state.online, 0)
         self._send()
 
     def order(self, verb: str, number: int, **fields: object) -> None:
         """Give an operator's order."""
         order = {"id": f"order-{number}", "operator": "maria", "reason": "a test", **fields}
-        command = IncomingCommand(verb, json.dumps(order).encode(), retained=False)
-        self.daemon._commands.receive(command)  # noqa: SLF001
+        message = MessageReceived(verb, json.dumps(order).encode())
+        self.daemon._commands.receive(verb, message)  # noqa: SLF001
         self.settle()
 
     def settle(self) -> None:
@@ -288,11 +288,11 @@ class Stage:
         self._send()
 
     def _send(self) -> None:
-        outgoing = self._context.outgoing
-        while (message := outgoing.next(self.now)) is not None:
+        outbox = self._state.outbox
+        while (message := outbox.next(self.now)) is not None:
             self._mid += 1
-            outgoing.mark_sent(message, self._mid)
-            outgoing.acknowledge(self._mid, 0, self.now)
+            outbox.mark_sent(message, self._mid)
+            outbox.acknowledge(self._mid, 0, self.now)
             self.said.append(Said(message.topic, message.payload))
 
     # The line.

@@ -16,7 +16,7 @@ from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
 from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.signatures import Signer, make_signature
-from shoe_daemon.mqtt.document_contents import SignatureLast, Status, encode_message
+from shoe_daemon.mqtt.documents import SignatureLast, Status, encode_message
 from shoe_daemon.service.processing_core import CURSOR, Core
 from shoe_daemon.service.rollback import MAX_JUMP, UNSIGNED, Rollback
 from shoe_daemon.table.observations import CardDrawn, Gap

@@ -38,7 +38,7 @@ from shoe_daemon.display.terminal.text_layout import (
 )
 from shoe_daemon.floor.table import Freshness, Link
 from shoe_daemon.game import card_text
-from shoe_daemon.mqtt.document_contents import History, RoadsNow, State
+from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.table import CardView, PublicTable, RoundFinished, RoundView
 
 _TIGHT_FELT: Final = 8

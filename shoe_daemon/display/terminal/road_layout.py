@@ -32,7 +32,7 @@ from shoe_daemon.game import (
     Roads,
     card_text,
 )
-from shoe_daemon.mqtt.document_contents import History, RoadsNow
+from shoe_daemon.mqtt.documents import History, RoadsNow
 from shoe_daemon.table import Counts, PastRound
 
 COUNTS_WIDTH: Final = 26

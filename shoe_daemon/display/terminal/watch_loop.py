@@ -21,8 +21,8 @@ from shoe_daemon.floor.feed import Feed
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.messages import Document, topic_filters
 from shoe_daemon.floor.table import Table
-from shoe_daemon.mqtt.document_contents import History, RoadsNow
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.documents import History, RoadsNow
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import HISTORY, ROADS, STATE, STATUS
 from shoe_daemon.shutdown_signals import stop_on_signals
 from shoe_daemon.table import to_microseconds

@@ -8,9 +8,9 @@ from typing import Final
 
 import structlog
 
-from shoe_daemon.mqtt.certificate_alerts import certificate_alerts
-from shoe_daemon.mqtt.mqtt_settings import MqttSettings
+from shoe_daemon.mqtt.certificates import certificate_alerts
 from shoe_daemon.mqtt.publisher import Publisher
+from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.service.parts.part import Part, Surroundings
 
 _log = structlog.get_logger(__name__)

@@ -1,27 +1,26 @@
 """
-Events from the journal, and the order of all messages; for the publisher's thread only.
+The outbox: the order of all messages; for the publisher's thread only.
 
 No thread, no socket, no clock: times are arguments.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
-from shoe_daemon.mqtt.document_and_reply_queues import (
-    BATCH_SIZE,
+from shoe_daemon.mqtt.queues import (
     ErrorHandler,
+    EventQueue,
     EventReplay,
     EventSource,
-    QueuedMessage,
+    Message,
     ReplyQueue,
     RetainedQueue,
-    StoredEvent,
+    SentEvent,
 )
-from shoe_daemon.mqtt.mqtt_settings import Timeouts
+from shoe_daemon.mqtt.settings import Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
 from shoe_daemon.retry_and_log_limits import RetryDelay
 
@@ -35,167 +34,9 @@ _MAX_UNSENT_EVENTS: Final = 1000
 """With more events than this to send, documents are sent first."""
 
 _NO_RETRY_S: Final = 60.0
-_JOURNAL_RETRY_S: Final = 1.0
 
 
-class SentEvent:
-    """An event that was sent, in the window of unacknowledged ones."""
-
-    __slots__ = ("acknowledged", "seq")
-
-    def __init__(self, seq: int) -> None:
-        self.seq = seq
-        self.acknowledged = False
-
-
-class EventQueue:
-    """
-    Events on their way from the journal to the broker: in order, with a cursor that moves on
-    acknowledgement and skips none; restarts at the cursor after a loss or a refusal.
-
-    Attributes:
-        cursor: All events up to this one are acknowledged.
-        head: The last event known to be in the journal; set by any thread.
-        last_sent: The last event that was sent.
-    """
-
-    def __init__(
-        self, source: EventSource, cursor: int, timeouts: Timeouts, on_error: ErrorHandler
-    ) -> None:
-        self.cursor = cursor
-        self.head = cursor
-        self._source = source
-        self._on_error = on_error
-        self._refusals = timeouts.refusal_delay()
-        self.restart()
-
-    def skip_to(self, seq: int) -> None:
-        """Never send the events up to `seq`, which are on disk."""
-        self.cursor = max(self.cursor, seq)
-        self.head = max(self.head, seq)
-        self.restart()
-
-    def restart(self) -> None:
-        """Restart at the cursor: unacknowledged events count as not sent."""
-        self.last_sent = self.cursor
-        self._last_read = self.cursor
-        self._ready: deque[StoredEvent] = deque()
-        self._window: deque[SentEvent] = deque()
-        self._in_flight = 0
-        self._more = True
-        self._journal_failed = False
-        self._read_again_at = 0.0
-        self._held = False
-        # After a refusal a single event tests whether the broker accepts again.
-        self._probing = self._refusals.failures > 0
-
-    @property
-    def unacknowledged(self) -> int:
-        """Number of events that the broker has not acknowledged, sent or not."""
-        return max(self.head, self._last_read) - self.cursor
-
-    @property
-    def unsent(self) -> int:
-        """Number of events that were not sent."""
-        return self.head - self.last_sent
-
-    @property
-    def is_refused(self) -> bool:
-        """True if the broker has refused an event and accepted none since."""
-        return self._refusals.failures > 0
-
-    @property
-    def is_blocked(self) -> bool:
-        """True if no event can be sent at present: the journal fails, or the broker refuses."""
-        return self._journal_failed or self.is_refused
-
-    @property
-    def retry_at(self) -> float:
-        """When to call `next` again without any other cause (monotonic)."""
-        return max(self._read_again_at, self._refusals.retry_at if self._held else 0.0)
-
-    def next(self, now: float) -> StoredEvent | None:
-        """Return the event to send now, or None."""
-        if self._held and not self._retry(now):
-            return None
-        if self._probing and self._window:
-            return None
-        if not self._ready and not self._read(now):
-            return None
-        return self._ready.popleft()
-
-    def mark_sent(self, seq: int) -> SentEvent:
-        """Note that an event was sent; return its entry for `acknowledge`."""
-        entry = SentEvent(seq)
-        self._window.append(entry)
-        self._in_flight += 1
-        self.last_sent = seq
-        return entry
-
-    def acknowledge(self, entry: SentEvent) -> None:
-        """Note that the broker has accepted an event."""
-        self._in_flight -= 1
-        entry.acknowledged = True
-        while self._window and self._window[0].acknowledged:
-            self.cursor = self._window.popleft().seq
-        # An event that was sent after a refused one proves nothing.
-        if not self._held:
-            self._refusals.reset()
-            self._probing = False
-
-    def refuse(self, now: float) -> None:
-        """Note that the broker has refused an event: restart at the cursor after a wait."""
-        self._in_flight -= 1
-        if not self._held:
-            self._held = True
-            self._refusals.failed(now)
-
-    def _retry(self, now: float) -> bool:
-        """Restart once the wait is over and all events are answered."""
-        if now < self._refusals.retry_at or self._in_flight:
-            return False
-        self.restart()
-        return True
-
-    def _read(self, now: float) -> bool:
-        if now < self._read_again_at or not (self._more or self.head > self._last_read):
-            return False
-        # A journal that fails, or lacks an announced event, is read again later.
-        self._read_again_at = now + _JOURNAL_RETRY_S
-        self._journal_failed = True
-        try:
-            batch = self._source.events(self._last_read, BATCH_SIZE)
-        except Exception as error:  # noqa: BLE001 - displays are served in any case
-            self._on_error("journal_not_readable", error)
-            return False
-        # After a restore, the numbers up to the announced one may be unused.
-        self._journal_failed = not batch and self.head > self._last_read
-        if batch:
-            self._ready.extend(batch)
-            self._last_read = batch[-1].seq
-        if batch or self.head <= self._last_read:
-            self._read_again_at = 0.0
-        self._more = len(batch) >= BATCH_SIZE
-        return bool(batch)
-
-
-class OutgoingMessage(NamedTuple):
-    """
-    A message to send.
-
-    Attributes:
-        suffix: The document's name; None for events and replies.
-        queued: The reply or replayed event; None for events and documents.
-    """
-
-    topic: str
-    payload: bytes
-    seq: int
-    suffix: str | None
-    queued: QueuedMessage | None = None
-
-
-class OutgoingQueue:
+class Outbox:
     """
     Chooses the next message.
 
@@ -238,14 +79,14 @@ class OutgoingQueue:
         self._now_text = now_text
         self._on_error = on_error
         self._window = _WINDOW
-        self._in_flight: dict[int, tuple[OutgoingMessage, SentEvent | None]] = {}
+        self._in_flight: dict[int, tuple[Message, SentEvent | None]] = {}
         self._refusals: dict[str, RetryDelay] = {}
 
     def restart(self, receive_maximum: int | None) -> None:
         """Begin a session: unacknowledged messages of the last one count as not sent."""
         self._window = min(_WINDOW, receive_maximum or _WINDOW)
         messages = [message for message, _ in self._in_flight.values()]
-        self.replies.requeue_first(each.queued for each in messages if each.queued is not None)
+        self.replies.requeue_first(each for each in messages if each.is_answer)
         self._in_flight.clear()
         self._refusals.clear()
         self.events.restart()
@@ -256,7 +97,7 @@ class OutgoingQueue:
         return len(self._in_flight)
 
     @property
-    def largest_in_flight(self) -> OutgoingMessage | None:
+    def largest_in_flight(self) -> Message | None:
         """The largest message that was sent and is not acknowledged; None without one."""
         messages = (message for message, _ in self._in_flight.values())
         return max(messages, key=lambda each: len(each.payload), default=None)
@@ -281,7 +122,7 @@ class OutgoingQueue:
         """True if every document was sent that the broker accepts."""
         return not any(self._may_send(suffix, now) for suffix, _ in self.documents.unsent())
 
-    def next(self, now: float) -> OutgoingMessage | None:
+    def next(self, now: float) -> Message | None:
         """Return the message to send now, or None."""
         if len(self._in_flight) >= self._window:
             return None
@@ -300,13 +141,12 @@ class OutgoingQueue:
         times = [self.events.retry_at, *(each.retry_at for each in self._refusals.values())]
         return min((each for each in times if each > now), default=now + _NO_RETRY_S)
 
-    def mark_sent(self, message: OutgoingMessage, mid: int) -> None:
+    def mark_sent(self, message: Message, mid: int) -> None:
         """Note that a message was sent with this packet identifier."""
-        is_event = message.suffix is None and message.queued is None
-        entry = self.events.mark_sent(message.seq) if is_event else None
+        entry = self.events.mark_sent(message.seq) if message.is_event else None
         self._in_flight[mid] = (message, entry)
 
-    def acknowledge(self, mid: int, reason: int, now: float) -> OutgoingMessage | None:
+    def acknowledge(self, mid: int, reason: int, now: float) -> Message | None:
         """Note the broker's answer; return the message that was answered."""
         message, entry = self._in_flight.pop(mid, (None, None))
         if message is None:
@@ -331,28 +171,28 @@ class OutgoingQueue:
         else:
             self._refusals.pop(suffix, None)
 
-    def _next_event(self, now: float) -> OutgoingMessage | None:
+    def _next_event(self, now: float) -> Message | None:
         event = self.events.next(now)
         if event is None:
             return None
-        return OutgoingMessage(self._topics.event(event.type), event.body, event.seq, None)
+        return Message(self._topics.event(event.type), event.body, event.seq)
 
     @property
     def _documents_first(self) -> bool:
         """True if replies and documents would wait too long for the queued events."""
         return self.skip_events or self.events.unsent > _MAX_UNSENT_EVENTS
 
-    def _next_reply_or_document(self, now: float) -> OutgoingMessage | None:
+    def _next_reply_or_document(self, now: float) -> Message | None:
         at_once = self.events.is_blocked or self._documents_first
         reply = self.replies.next(self.events.last_sent, at_once=at_once)
-        return _outgoing(reply) or self._next_document(now, at_once=at_once)
+        return reply or self._next_document(now, at_once=at_once)
 
-    def _next_replayed(self) -> OutgoingMessage | None:
+    def _next_replayed(self) -> Message | None:
         if len(self._in_flight) >= min(_REPLAY_WINDOW, self._window) or self.status_first:
             return None
-        return _outgoing(self.replay.next())
+        return self.replay.next()
 
-    def _next_document(self, now: float, *, at_once: bool) -> OutgoingMessage | None:
+    def _next_document(self, now: float, *, at_once: bool) -> Message | None:
         if not len(self.documents):
             return None
         for suffix, seq in self.documents.unsent():
@@ -366,7 +206,7 @@ class OutgoingQueue:
         refusals = self._refusals.get(suffix)
         return refusals is None or refusals.retry_at <= now
 
-    def _take(self, suffix: str) -> OutgoingMessage | None:
+    def _take(self, suffix: str) -> Message | None:
         entry = self.documents.take(suffix)
         if entry is None:
             return None
@@ -376,10 +216,4 @@ class OutgoingQueue:
         except Exception as error:  # noqa: BLE001 - other documents are sent in any case
             self._on_error("document_not_built", error, document=suffix)
             return None
-        return OutgoingMessage(self._topics.retained(suffix), payload, seq, suffix)
-
-
-def _outgoing(queued: QueuedMessage | None) -> OutgoingMessage | None:
-    if queued is None:
-        return None
-    return OutgoingMessage(queued.topic, queued.payload, queued.seq, None, queued)
+        return Message(self._topics.retained(suffix), payload, seq, suffix)

@@ -1,6 +1,5 @@
 """
-The retained documents, which are what a display needs after any loss, and the
-answers to orders.
+The retained documents, which are what a display needs after any loss.
 
 Every one carries `schema`, `seq` (it shows the table after this event) and
 `session` (new per start of the daemon). The fields of every struct stand in
@@ -10,10 +9,8 @@ alphabetical order, as they do on the wire. Whole numbers and words only.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -21,18 +18,12 @@ from msgspec.structs import asdict, replace
 
 from shoe_daemon.game import LeadingTies, Result, Roads, Tail, build_roads
 from shoe_daemon.table import (
-    EVENT_TYPES,
     SCHEMA,
     Alert,
     Detail,
-    DetailValue,
-    Event,
-    EventData,
     LastResult,
     PublicHistory,
     PublicTable,
-    RoundDocuments,
-    is_staff,
 )
 
 SIZE_LIMIT: Final = 10_000
@@ -259,120 +250,10 @@ class NotifierStatus(Struct, frozen=True, kw_only=True):
     state: Literal["online", "offline"]
 
 
-class Earlier(Struct, frozen=True, kw_only=True):
-    """
-    Outcome of the first order with an id that was given again.
-
-    Attributes:
-        detail_code: As in a reply; None also where the daemon was restarted since.
-        detail_values: What stands in the sentence, by name.
-    """
-
-    at: str
-    detail_code: str | None = None
-    detail_values: dict[str, DetailValue] = {}
-    name: str
-    ok: bool
-    refused: str | None
-
-
-def _previewed_event_type(kind: type[EventData]) -> type[Struct]:
-    return msgspec.defstruct(
-        f"Previewed{kind.__name__}",
-        [("data", kind), ("round", int | None), ("shoe", int | None)],
-        tag=kind.type,
-        frozen=True,
-        namespace={"__doc__": "An event that is not published."},
-    )
-
-
-_PREVIEWED_EVENT_TYPES: Final = {
-    name: _previewed_event_type(kind) for name, kind in EVENT_TYPES.items() if not is_staff(name)
-}
-
-if TYPE_CHECKING:
-    PreviewedEvent = Any
-else:
-    # The types of all public events: what only staff may know cannot be in a preview.
-    PreviewedEvent = reduce(or_, _PREVIEWED_EVENT_TYPES.values())
-
-
-class Preview(Struct, frozen=True, kw_only=True):
-    """
-    Effects that an order would have; nothing has changed.
-
-    Attributes:
-        after: The round of `before`, as it would be; None where no document would show it.
-        before: The round that the order would change, as it is; None where it would change none.
-        events: The events that would be published, as on `event/<type>`; those for staff alone
-            are not among them. `head` of `shoe_finished` is that of this moment.
-        faces_hidden: The order may turn over cards that lie face down: what it would do is not
-            told before it is done. Such a card may also decide whether `undo` is refused.
-        left_out: The last events that did not fit into this message.
-        needs_pin: The order takes a supervisor with PIN, at this moment; false without an
-            operators file.
-        needs_reason: The order takes a reason; likewise.
-        seq: The last event before the order; give it as `expects_seq`.
-    """
-
-    after: RoundDocuments | None
-    before: RoundDocuments | None
-    events: tuple[PreviewedEvent, ...]
-    faces_hidden: bool
-    left_out: int = 0
-    needs_pin: bool = False
-    needs_reason: bool = False
-    seq: int
-
-
-class Reply(Struct, frozen=True, kw_only=True):
-    """
-    The answer to an order: whether it was carried out, and what it caused.
-
-    Attributes:
-        detail_code: Which sentence `refused` is, for displays in other languages; None where it
-            was accepted, where its id was given before, for a refused `replay`, and for a faulty
-            message.
-        detail_values: What stands in it, by name.
-        earlier: Where the id was given before: what became of that order.
-        events: The numbers of the events that it caused; none for a preview.
-        id: The order's; None where it had none that can be used.
-        name: The verb, with underscores.
-        ok: It was carried out; for a preview: it would be.
-        preview: What the order would do, where it had `dry_run`; None where it would be refused,
-            and for other orders.
-        refused: Why it was not, in a sentence; None where it was.
-        replayed: So many events are published again, or for a preview would be; None for other
-            orders.
-        replayed_public: So many of them are not for staff only.
-        seq: The last event when it was judged.
-        session: The start of the daemon that says so.
-    """
-
-    detail_code: str | None = None
-    detail_values: dict[str, DetailValue] = {}
-    earlier: Earlier | None = None
-    events: tuple[int, ...] = ()
-    id: str | None
-    name: str
-    ok: bool
-    preview: Preview | None = None
-    refused: str | None
-    replayed: int | None = None
-    replayed_public: int | None = None
-    schema: str = SCHEMA
-    seq: int
-    session: str
-
-
-decode_reply = msgspec.json.Decoder(Reply).decode
-"""Decode a reply; made on the thread that imports, as `EVENT_DECODERS`."""
-
 DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "alert/active": ActiveAlerts,
     "device": Device,
     "history": History,
-    "reply": Reply,
     "result/last": ResultLast,
     "roads": RoadsNow,
     "signature": SignatureLast,
@@ -380,7 +261,7 @@ DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "state": State,
     "status": Status,
 }
-"""Every type of document by its topic (`device` and `reply` by their first level)."""
+"""Every type of document by its topic (`device` by its first level)."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -388,27 +269,6 @@ _encoder = msgspec.json.Encoder(order="sorted")
 def encode_message(message: Struct) -> bytes:
     """Return a document's JSON: sorted keys, no spaces, UTF-8."""
     return _encoder.encode(message)
-
-
-def previewed_events(events: Iterable[Event]) -> tuple[PreviewedEvent, ...]:
-    """Return public events in the form of a preview."""
-    return tuple(
-        _PREVIEWED_EVENT_TYPES[event.type](event.data, event.round, event.shoe) for event in events
-    )
-
-
-def reply(message: Reply) -> bytes:
-    """Return the payload of ``reply/<id>``, below the limit of size in any case."""
-    preview = message.preview
-    if preview is None:
-        return _encoder.encode(message)
-    events = preview.events
-
-    def without(count: int) -> bytes:
-        first = replace(preview, events=events[: len(events) - count], left_out=count)
-        return _encoder.encode(replace(message, preview=first))
-
-    return _shortest_cut(without, len(events), SIZE_LIMIT)
 
 
 def state(
@@ -446,7 +306,7 @@ def notifier_status(status: NotifierStatus) -> bytes:
         left = recipients[: len(recipients) - count]
         return _encoder.encode(replace(status, recipients=left, omitted=count))
 
-    return _shortest_cut(without, len(recipients), SIZE_LIMIT)
+    return shortest_cut(without, len(recipients), SIZE_LIMIT)
 
 
 def road_map(
@@ -467,7 +327,7 @@ def road_map(
         }
         return _encoder.encode(replace(whole, left_out=beads, **later))
 
-    return _shortest_cut(without, most)
+    return shortest_cut(without, most)
 
 
 def history(table: PublicHistory, *, seq: int, session: str) -> bytes:
@@ -480,13 +340,13 @@ def history(table: PublicHistory, *, seq: int, session: str) -> bytes:
         shorter = {"shoes": whole.shoes[shoes:], "rounds": whole.rounds[rounds:]}
         return _encoder.encode(replace(whole, left_out=rounds, **shorter))
 
-    return _shortest_cut(without, len(whole.shoes) + len(whole.rounds))
+    return shortest_cut(without, len(whole.shoes) + len(whole.rounds))
 
 
 _ROADS: Final = ("bead", "big", "big_eye", "cockroach", "small")
 
 
-def _shortest_cut(without: Callable[[int], bytes], most: int, limit: int = LONG_LIMIT) -> bytes:
+def shortest_cut(without: Callable[[int], bytes], most: int, limit: int = LONG_LIMIT) -> bytes:
     """Return the longest payload below the limit: leave out as little as possible."""
     whole = without(0)
     if len(whole) < limit:
@@ -508,4 +368,4 @@ def _within_limit(message: State | ActiveAlerts, omitted: str) -> bytes:
         shorter = {"alerts": alerts[dropped:], omitted: dropped + getattr(message, omitted)}
         return _encoder.encode(replace(message, **shorter))
 
-    return _shortest_cut(without, len(alerts), SIZE_LIMIT)
+    return shortest_cut(without, len(alerts), SIZE_LIMIT)

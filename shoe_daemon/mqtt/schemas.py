@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.mqtt.commands import OrderMessage
-from shoe_daemon.mqtt.document_contents import DOCUMENTS, NotifierStatus
+from shoe_daemon.mqtt.commands import OrderMessage, Reply
+from shoe_daemon.mqtt.documents import DOCUMENTS, NotifierStatus
 from shoe_daemon.mqtt.topics import staff
 from shoe_daemon.table import EVENT_TYPES, SCHEMA, AnyObservation, Event, EventData, is_staff
 
@@ -41,7 +41,10 @@ _FIELD_FACTS: Final[dict[str, dict[str, Any]]] = {
     "seq": {"minimum": 0},
 }
 
-_OTHERS: Final[dict[str, Any]] = {**DOCUMENTS, **_RECEIVED, "notifier": NotifierStatus}
+TABLE_MESSAGES: Final = dict(sorted({**DOCUMENTS, "reply": Reply}.items()))
+"""Every message of a table that is not an event, by its topic."""
+
+_OTHERS: Final[dict[str, Any]] = {**TABLE_MESSAGES, **_RECEIVED, "notifier": NotifierStatus}
 """Every message that is no event, by the name of its schema."""
 
 EVENTS: Final[dict[str, type[EventData]]] = {
