@@ -29,17 +29,17 @@ from shoe_daemon.display.history_store import (
     event_id,
 )
 from shoe_daemon.errors import UserError
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.fold_shift_events import fold_table_events, report_on_shift
-from shoe_daemon.report.shift_html import shift_page, style_of
-from shoe_daemon.report.shift_period import (
+from shoe_daemon.report.cards import CausedEvent, received
+from shoe_daemon.report.figures import ShiftReport, TableEvents
+from shoe_daemon.report.period import (
     Period,
     computers_time_zone,
     first_event_at,
     parse_period,
 )
-from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
-from shoe_daemon.report.shift_text_and_csv import shift_csv
+from shoe_daemon.report.shift import fold_table_events, report_on_shift
+from shoe_daemon.report.shift_page import shift_page, style_of
+from shoe_daemon.report.shift_text import shift_csv
 from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds
 
 DEFAULT_S: Final = 8 * 3600
@@ -211,12 +211,8 @@ class _TableLog:
             except (KeyError, msgspec.DecodeError):
                 continue
             number = None if round_key is None else round_key & _NUMBER
-            event = Event(
-                from_microseconds(at), found, number, "", key & MAX_SEQ, shoe, "", "", kind
-            )
-            # The log knows no observations: events of one time are those of one.
-            reported = getattr(found, "detail_code", "") == "excess_by_reader"
-            yield CausedEvent(event, at, "device_error" if reported else "", None)
+            time = from_microseconds(at)
+            yield received(Event(time, found, number, "", key & MAX_SEQ, shoe, "", "", kind))
 
     def silences(self) -> list[tuple[int, int]]:
         """

@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import Final
 
 from shoe_daemon.report import wording
-from shoe_daemon.report.shift_report_model import (
+from shoe_daemon.report.figures import (
     CHARTED_BY_HOUR_S,
     Availability,
     CommandCounts,

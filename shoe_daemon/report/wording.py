@@ -7,20 +7,10 @@ from typing import Final
 from unicodedata import normalize
 
 from shoe_daemon.game import Kind, Outcome, card_text
-from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.report_model import (
-    Change,
-    Incident,
-    Person,
-    Proof,
-    ProofSignature,
-    RoundCounts,
-    RoundLine,
-    ShoeReport,
-    Tempo,
-)
-from shoe_daemon.report.shift_report_model import Figures
-from shoe_daemon.report.shoe_composition import Composition
+from shoe_daemon.report.figures import Figures
+from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.rounds import Change, Incident, Person, RoundCounts, RoundLine
+from shoe_daemon.report.shoe import Composition, Proof, ProofSignature, ShoeReport, Tempo
 from shoe_daemon.table import HandResult, to_microseconds
 
 SIGNERS: Final = ("Dealer", "Supervisor", "Auditor")

@@ -15,8 +15,8 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.exact_odds import count_odds
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.report.expected_counts import chance_text, expectation, odds_of, two_sided
-from shoe_daemon.report.shoe_report import read_shoe
+from shoe_daemon.report.journal import read_shoe
+from shoe_daemon.report.odds import chance_text, expectation, odds_of, two_sided
 from shoe_daemon.table import decode_event
 from shoe_daemon.table.observations import CardDrawn, Unreadable
 from shoe_daemon.table.options import RoundEnd

@@ -1,31 +1,166 @@
-"""The rounds, irregularities and operators' changes of a shoe, collected from its events."""
+"""
+The read model of a table: each fact in its events, folded once. The reports and the demo read
+rounds, irregularities and changes from here.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from fractions import Fraction
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Final, TypedDict
+from typing import Final, Literal, TypedDict
 
-from shoe_daemon.game import DEALING_ORDER, IrregularityKind, Kind, Outcome
-from shoe_daemon.report.cards_in_drawn_order import DrawnCard
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.expected_counts import Expectation, expectation, odds_of
-from shoe_daemon.report.report_model import (
-    Change,
-    Incident,
-    IncidentOrder,
-    Person,
-    RoundCounts,
-    RoundLine,
-)
+from msgspec import Struct
+
+from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Kind, Outcome, Slot
+from shoe_daemon.report.cards import CardFold, CausedEvent, DrawnCard
 from shoe_daemon.table import Event, HandResult, RoundFinished, events, to_microseconds
 
 _NO_HAND: Final = HandResult((), None, None, None)
 
+RoundStatus = Literal["finished", "aborted", "void", "held", "withdrawn", "open"]
 
-class RoundFold:
+
+class Person(Struct, frozen=True):
+    """
+    The operator who gave a command.
+
+    Attributes:
+        operator: None without a name.
+        claimed: The name was not authenticated.
+        reason: As given by the operator.
+    """
+
+    operator: str | None
+    claimed: bool
+    reason: str | None
+
+
+class RoundLine(Struct):
+    """
+    One round after all corrections.
+
+    Attributes:
+        started_at: Time of the first card, or of entry by hand.
+        ended_at: Time of the first published result, or of the abort.
+        status:
+            ``finished``, ``aborted``, ``void``, ``held`` (until an operator decides),
+            ``withdrawn`` (result revoked), ``open`` (in progress).
+        cause: The cause of an abort.
+        counts: Included in the shoe's counts and roads.
+        entered: The operator who entered the result; None if it follows from the cards.
+        corrected: Number of cards corrected or entered.
+        revised: The result was changed after publication.
+        excess: Cards drawn during or after the round that belong to neither hand.
+        irregularities: Ids.
+    """
+
+    number: int
+    started_at: str
+    ended_at: str | None
+    status: RoundStatus
+    player: HandResult
+    banker: HandResult
+    outcome: Outcome | None = None
+    kind: Kind = Kind.NORMAL
+    partial: bool = False
+    cause: str | None = None
+    counts: bool = False
+    entered: Person | None = None
+    corrected: int = 0
+    revised: bool = False
+    excess: list[Card | None] = []
+    irregularities: list[int] = []
+
+
+class IncidentOrder(Struct, frozen=True):
+    """
+    A ruling that waited until it was carried out.
+
+    Attributes:
+        seconds: From opening to the ruling.
+    """
+
+    action: str
+    seconds: float
+    by: Person
+
+
+class Incident(Struct):
+    """
+    An irregularity and its ruling.
+
+    Attributes:
+        seconds: From opening to closing; None while open.
+        orders: The rulings that waited until they were carried out.
+        action: The ruling; None while open.
+        by: The operator; None while open, or if equipment or game closed it.
+    """
+
+    id: int
+    at: str
+    round: int | None
+    kind: str
+    severity: int
+    slot: Slot | None
+    card: Card | None
+    detail: str
+    orders: list[IncidentOrder] = []
+    action: str | None = None
+    closed_at: str | None = None
+    seconds: float | None = None
+    why: str | None = None
+    by: Person | None = None
+
+
+class Change(Struct, frozen=True):
+    """
+    A change of published data by an operator.
+
+    Attributes:
+        what: ``void``, ``restored``, ``card``, ``result``, ``entered``.
+        before: In words; None if there was no value.
+        after: Likewise.
+    """
+
+    seq: int
+    at: str
+    round: int | None
+    what: Literal["void", "restored", "card", "result", "entered"]
+    slot: Slot | None
+    before: str | None
+    after: str | None
+    by: Person
+
+
+class RoundCounts(Struct, frozen=True):
+    """
+    The rounds of a shoe, by how they ended.
+
+    Attributes:
+        begun: All rounds.
+        counted: Rounds in the shoe's counts: finished, not void, with wagers.
+        partial: Finished, with missing data.
+        void: Declared void and not restored.
+        aborted: Without a result.
+        entered: With a result entered by hand.
+        corrected: With cards corrected or entered.
+        revised: With a changed result.
+        without_wagers: Free and dummy hands.
+    """
+
+    begun: int
+    counted: int
+    partial: int
+    void: int
+    aborted: int
+    entered: int
+    corrected: int
+    revised: int
+    without_wagers: int
+
+
+class _RoundFold:
     """Collects `rounds` from the events of one shoe, in order."""
 
     def __init__(self) -> None:
@@ -78,7 +213,7 @@ class RoundFold:
             if line.player is _NO_HAND:
                 mine = [c for c in cards if c.round == line.number and c.role == "play"]
                 line.player, line.banker = _hand(mine, "P"), _hand(mine, "B")
-            line.excess += [
+            line.excess = [
                 card.face for card in cards if card.role == "excess" and card.after == line.number
             ]
             line.counts = line.status == "finished" and line.kind is Kind.NORMAL
@@ -155,54 +290,7 @@ def _hand(cards: list[DrawnCard], side: str) -> HandResult:
     return HandResult(tuple(card.face for card in mine), None, None, None)
 
 
-def count_rounds(lines: list[RoundLine]) -> RoundCounts:
-    """Count the rounds by how they ended."""
-    done = [line for line in lines if line.status == "finished"]
-    return RoundCounts(
-        begun=len(lines),
-        counted=sum(line.counts for line in lines),
-        partial=sum(line.partial for line in done),
-        void=sum(line.status == "void" for line in lines),
-        aborted=sum(line.status == "aborted" for line in lines),
-        entered=sum(line.entered is not None for line in done),
-        corrected=sum(line.corrected > 0 for line in lines),
-        revised=sum(line.revised for line in lines),
-        without_wagers=sum(line.kind is not Kind.NORMAL for line in done),
-    )
-
-
-def compare_with_odds(
-    rounds: Sequence[tuple[RoundLine, int]], decks: int, thing: str = "shoe"
-) -> Iterator[Expectation]:
-    """
-    Compare outcomes, naturals and pairs with the exact odds.
-
-    Args:
-        rounds: Counted rounds, each with the decks of its shoe.
-        decks: The decks to compare with where there are no rounds.
-        thing: What the rounds are from, for `Expectation.words`.
-    """
-    for name in odds_of(decks):
-        known = [(found, of) for line, of in rounds if (found := _has(line, name)) is not None]
-        by_decks = Counter(of for _, of in known) or Counter({decks: 1})
-        share = sum((odds_of(of)[name] * many for of, many in by_decks.items()), Fraction())
-        count = sum(found for found, _ in known)
-        yield expectation(name, count, len(known), share / by_decks.total(), thing)
-
-
-def _has(line: RoundLine, name: str) -> bool | None:
-    """Return whether a round has an outcome, a natural or a pair; None if unknown."""
-    if name == "natural":
-        either = {line.player.natural, line.banker.natural}
-        return True if True in either else None if None in either else False
-    if name == "player_pair":
-        return line.player.pair
-    if name == "banker_pair":
-        return line.banker.pair
-    return None if line.outcome is None else line.outcome is Outcome(name)
-
-
-class IncidentFold:
+class _IncidentFold:
     """Collects `incidents` from the events of one shoe, in order."""
 
     def __init__(self) -> None:
@@ -249,33 +337,7 @@ def _seconds(incident: Incident, event: Event) -> float:
     return (to_microseconds(event.at) - to_microseconds(incident.at)) / 1_000_000
 
 
-class _DecisionTimes(TypedDict):
-    decided_by_people: int
-    median_decision: float | None
-    longest_decision: float | None
-
-
-def decision_time(incident: Incident) -> float | None:
-    """
-    Return the seconds in which a person closed an irregularity; None if no person did.
-
-    A round that a person voids without an irregularity is one that did not wait.
-    """
-    is_own = incident.kind == IrregularityKind.MANUAL_VOID
-    return None if incident.by is None or is_own else incident.seconds
-
-
-def decision_times(incidents: Sequence[Incident]) -> _DecisionTimes:
-    """Count the irregularities that operators closed, and the seconds that they took."""
-    waits = [wait for each in incidents if (wait := decision_time(each)) is not None]
-    return {
-        "decided_by_people": len(waits),
-        "median_decision": round(median(waits), 3) if waits else None,
-        "longest_decision": max(waits, default=None),
-    }
-
-
-class ChangeFold:
+class _ChangeFold:
     """Collects `changes` from the events of one shoe, in order."""
 
     def __init__(self) -> None:
@@ -323,3 +385,114 @@ def _result(data: RoundFinished | None) -> str | None:
     outcome = "no outcome" if data.outcome is None else data.outcome.value
     totals = (data.player.total, data.banker.total)
     return outcome if None in totals else f"{outcome} {totals[0]}:{totals[1]}"
+
+
+class Shoe:
+    """
+    What happened in one shoe.
+
+    Attributes:
+        started: Its first event; None if the shoe began before the events.
+        finished: Its last permitted round has ended.
+        composition: The table's own count at the end, unless a card was corrected after it.
+        cards: All cards, in drawing order, after `finish`.
+        rounds: By number; complete after `finish`.
+    """
+
+    def __init__(self) -> None:
+        self.started: events.ShoeStarted | None = None
+        self.finished = False
+        self.composition: events.StaffComposition | None = None
+        self._cards, self._rounds = CardFold(), _RoundFold()
+        self.rounds = self._rounds.rounds
+        self.cards: list[DrawnCard] = []
+
+    def take(self, caused: CausedEvent) -> None:
+        """Process the next event."""
+        self._cards.take(caused)
+        self._rounds.take(caused)
+        match caused.event.data:
+            case events.ShoeStarted() as started:
+                self.started = started
+            case events.ShoeFinished():
+                self.finished = True
+            case events.StaffComposition() as counted:
+                self.composition = counted
+            case events.CardCorrected():
+                self.composition = None
+
+    def finish(self) -> list[RoundLine]:
+        """Return all rounds, once, after the last event."""
+        self.cards = self._cards.finish()
+        return self._rounds.finish(self.cards)
+
+
+class TableFold:
+    """
+    Collects what happened at a table from its events, in order.
+
+    Attributes:
+        shoes: By number; None for events before the first shoe.
+        incidents: Irregularities, in the order in which they were raised.
+        shoe_of: The shoe of each irregularity.
+        changes: Changes of published data by operators.
+    """
+
+    def __init__(self, caused: Iterable[CausedEvent] = ()) -> None:
+        self.shoes: defaultdict[int | None, Shoe] = defaultdict(Shoe)
+        self._incidents, self._changes = _IncidentFold(), _ChangeFold()
+        self.incidents, self.changes = self._incidents.incidents, self._changes.changes
+        self.shoe_of: dict[int, int | None] = {}
+        for each in caused:
+            self.take(each)
+
+    def take(self, caused: CausedEvent) -> None:
+        """Process the next event."""
+        event = caused.event
+        self.shoes[event.shoe].take(caused)
+        self._incidents.take(caused)
+        self._changes.take(caused)
+        if isinstance(event.data, events.IrregularityData):
+            self.shoe_of.setdefault(event.data.id, event.shoe)
+
+
+def count_rounds(lines: list[RoundLine]) -> RoundCounts:
+    """Count the rounds by how they ended."""
+    done = [line for line in lines if line.status == "finished"]
+    return RoundCounts(
+        begun=len(lines),
+        counted=sum(line.counts for line in lines),
+        partial=sum(line.partial for line in done),
+        void=sum(line.status == "void" for line in lines),
+        aborted=sum(line.status == "aborted" for line in lines),
+        entered=sum(line.entered is not None for line in done),
+        corrected=sum(line.corrected > 0 for line in lines),
+        revised=sum(line.revised for line in lines),
+        without_wagers=sum(line.kind is not Kind.NORMAL for line in done),
+    )
+
+
+class _DecisionTimes(TypedDict):
+    decided_by_people: int
+    median_decision: float | None
+    longest_decision: float | None
+
+
+def decision_time(incident: Incident) -> float | None:
+    """
+    Return the seconds in which a person closed an irregularity; None if no person did.
+
+    A round that a person voids without an irregularity is one that did not wait.
+    """
+    is_own = incident.kind == IrregularityKind.MANUAL_VOID
+    return None if incident.by is None or is_own else incident.seconds
+
+
+def decision_times(incidents: Sequence[Incident]) -> _DecisionTimes:
+    """Count the irregularities that operators closed, and the seconds that they took."""
+    waits = [wait for each in incidents if (wait := decision_time(each)) is not None]
+    return {
+        "decided_by_people": len(waits),
+        "median_decision": round(median(waits), 3) if waits else None,
+        "longest_decision": max(waits, default=None),
+    }
