@@ -137,19 +137,20 @@ def _authority(found: Irregularity) -> Text:
 
 
 def _closed(past: ClosedIrregularity, width: int, room: int) -> Notice:
-    found, closed = past.found, past.closed
+    found = past.incident
+    operator = None if found.by is None else found.by.operator
     rows = _wrapped(found.detail, width)
-    text = closed.reason or "somebody closed it"
+    text = found.why or "somebody closed it"
     reason = _wrapped(text[:1].upper() + text[1:].rstrip(".") + ".", width)
-    decision = past.order or f"{closed.operator}: {action_text(closed.action)}"
-    if closed.operator is None:
+    decision = past.order or f"{operator}: {action_text(found.action or '')}"
+    if operator is None:
         rows += reason
     elif len(rows) + 1 + len(reason) <= room:
         rows += [_row(decision), *reason]
     else:
-        rows.append(_row(decision, f"  {closed.reason or ''}"))
+        rows.append(_row(decision, f"  {found.why or ''}"))
     title = f"✓ {name_of(found.kind).capitalize()}: dealt with"
-    badge = f"after {past.seconds:.1f} s"
+    badge = f"after {found.seconds or 0:.1f} s"
     return Notice(rows, appearance.SETTLED, appearance.SETTLED_EDGE, title, badge)
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.demo.view_model import Health, name_of, seconds_between
+from shoe_daemon.demo.view_model import Health, name_of
 from shoe_daemon.event_text import action_text
 from shoe_daemon.game import Outcome
-from shoe_daemon.game.exact_odds import count_odds
+from shoe_daemon.report.cards import received
+from shoe_daemon.report.odds import odds_of
+from shoe_daemon.report.rounds import TableFold
 from shoe_daemon.table import (
     Event,
-    Irregularity,
-    IrregularityClosed,
     ResultRevised,
     RoundAborted,
     RoundFinished,
     RoundVoided,
+    is_staff,
 )
 
 _DECISIONS: Final = {
@@ -161,40 +162,27 @@ class Summary:
     """Counts of the published events."""
 
     def __init__(self) -> None:
-        self._outcomes: dict[tuple[int | None, int | None], Outcome | None] = {}
-        self._open: dict[int, tuple[str, str]] = {}
-        self._closed: dict[tuple[str, str], list[float]] = {}
+        self._table = TableFold()
         self._happened: Counter[str] = Counter()
 
     def note(self, event: Event) -> None:
         """Count an event."""
-        number = (event.shoe, event.round)
         self._happened[event.type] += 1
-        match event.data:
-            case (
-                (RoundFinished() as after) | ResultRevised(after=after) | RoundVoided(after=after)
-            ):
-                self._outcomes.pop(number, None)
-                if after is not None:
-                    self._outcomes[number] = after.outcome
-            case Irregularity() as found:
-                self._open[found.id] = (found.kind, event.at)
-            case IrregularityClosed() as closed if closed.id in self._open:
-                kind, since = self._open.pop(closed.id)
-                how = f"{action_text(closed.action)}, {closed.operator or 'by itself'}"
-                seconds = seconds_between(since, event.at)
-                self._closed.setdefault((kind, how), []).append(seconds)
+        if not is_staff(event.type):
+            self._table.take(received(event))
 
     def lines(
         self, decks: int, health: Health, documents: int, check: ResultCheck
     ) -> Iterator[str]:
         """Write the summary."""
+        rounds = [each for shoe in self._table.shoes.values() for each in shoe.rounds.values()]
+        outcomes = [each.outcome for each in rounds if each.status == "finished"]
         yield (
             f"{_many(check.dealt, 'round')} dealt from {_many(check.shoes, 'shoe')}, "
-            f"{len(self._outcomes)} of them shown with a result"
+            f"{len(outcomes)} of them shown with a result"
         )
-        if self._outcomes:
-            yield from self._compared(decks)
+        if outcomes:
+            yield from _compared(outcomes, decks)
         yield from self._irregular()
         yield (
             f"events: {health.published + health.queued} published, "
@@ -205,15 +193,21 @@ class Summary:
 
     def _irregular(self) -> Iterator[str]:
         """Write irregularities, their closing actions, and how long they were open."""
-        closed = sum(len(each) for each in self._closed.values())
-        still = f", {len(self._open)} still open" if self._open else ", all dealt with"
-        caught = closed + len(self._open)
-        yield f"irregularities caught: {caught}{still if caught else ''}"
-        for (kind, how), seconds in sorted(self._closed.items()):
+        caught = self._table.incidents
+        still_open = Counter(each.kind for each in caught if each.action is None)
+        closed: dict[tuple[str, str], list[float]] = {}
+        for each in caught:
+            if each.action is not None and each.seconds is not None:
+                who = each.by.operator if each.by else "by itself"
+                how = f"{action_text(each.action)}, {who}"
+                closed.setdefault((each.kind, how), []).append(each.seconds)
+        still = f", {still_open.total()} still open" if still_open else ", all dealt with"
+        yield f"irregularities caught: {len(caught)}{still if caught else ''}"
+        for (kind, how), seconds in sorted(closed.items()):
             mean = sum(seconds) / len(seconds)
             often = f" on average, {max(seconds):.1f} s at most" if len(seconds) > 1 else ""
             yield f"  {len(seconds)} {name_of(kind)}: {how}, after {mean:.1f} s{often}"
-        for kind, count in sorted(Counter(kind for kind, _ in self._open.values()).items()):
+        for kind, count in sorted(still_open.items()):
             yield f"  {count} {name_of(kind)}: still open"
         did = ", ".join(
             f"{words} {self._happened[kind]}"
@@ -223,18 +217,16 @@ class Summary:
         if did:
             yield f"decisions: {did}"
 
-    def _compared(self, decks: int) -> Iterator[str]:
-        odds = count_odds((), decks)
-        shown = Counter(self._outcomes.values())
-        ways = {Outcome.PLAYER: odds.player, Outcome.BANKER: odds.banker, Outcome.TIE: odds.tie}
-        rounds = len(self._outcomes)
-        rows: list[tuple[str, Iterable[str]]] = [
-            ("", (outcome.value for outcome in ways)),
-            ("shown", (str(shown[outcome]) for outcome in ways)),
-            ("expected", (f"{rounds * way / odds.total:.1f}" for way in ways.values())),
-        ]
-        for name, figures in rows:
-            yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
+
+def _compared(outcomes: Sequence[Outcome | None], decks: int) -> Iterator[str]:
+    odds, shown = odds_of(decks), Counter(outcomes)
+    rows: list[tuple[str, Iterable[str]]] = [
+        ("", (outcome.value for outcome in Outcome)),
+        ("shown", (str(shown[outcome]) for outcome in Outcome)),
+        ("expected", (f"{float(len(outcomes) * odds[each.value]):.1f}" for each in Outcome)),
+    ]
+    for name, figures in rows:
+        yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
 
 
 def _judgement(check: ResultCheck) -> str:
