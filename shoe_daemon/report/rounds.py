@@ -197,12 +197,14 @@ class _RoundFold:
             case events.RoundAborted(cause=cause):
                 self._end(event, "aborted").cause = cause
             case events.RoundHeld():
-                self._line(event).status = "held"
+                _take_back(self._line(event), "held")
                 self._note_entry(caused)
             case events.RoundReleased():
                 self._release(caused)
-            case events.RoundVoided():
-                self._end(event, "void")
+            case events.RoundVoided() as data:
+                line = self._end(event, "void")
+                if data.before is not None:
+                    _put(line, data.before)
             case events.ResultRevised() as data:
                 self._revise(caused, data)
 
@@ -259,7 +261,7 @@ class _RoundFold:
             known = reversed(self._results[line.number])
             line.entered = next((entered for told, entered in known if told == data.after), None)
         if data.after is None:
-            line.status = "withdrawn"
+            _take_back(line, "withdrawn")
         else:
             _put(line, data.after)
             self._note_result(event, data.after)
@@ -271,12 +273,17 @@ class _RoundFold:
         number = event.round
         if number is None and data.kind == IrregularityKind.EXCESS_CARD:
             number = self._latest
-        if number in self.rounds:
+        if number in self.rounds and data.id not in self.rounds[number].irregularities:
             self.rounds[number].irregularities.append(data.id)
 
 
 def _is_undo(caused: CausedEvent) -> bool:
     return caused.order is not None and caused.order.name == "undo"
+
+
+def _take_back(line: RoundLine, status: Literal["held", "withdrawn"]) -> None:
+    line.player = line.banker = _NO_HAND
+    line.status, line.outcome, line.kind, line.partial = status, None, Kind.NORMAL, False
 
 
 def _put(line: RoundLine, data: RoundFinished) -> None:
@@ -306,7 +313,7 @@ class _IncidentFold:
             self._claimed.add(order.operator)
         match event.data:
             case events.Irregularity() as data if data.id in self._known:
-                self._known[data.id].detail = data.detail  # known to staff before it became public
+                self._open_again(self._known[data.id], data)
             case events.IrregularityData() as data:
                 self._open_incident(event, data)
             case events.StaffRulingGiven() as data if data.id in self._open:
@@ -322,6 +329,12 @@ class _IncidentFold:
         incident = Incident(data.id, event.at, *place, data.detail)
         self.incidents.append(incident)
         self._open[data.id] = self._known[data.id] = incident
+
+    def _open_again(self, incident: Incident, data: events.Irregularity) -> None:
+        """Process an irregularity that staff knew before, or that an undo raises again."""
+        incident.detail = data.detail
+        incident.action = incident.why = incident.closed_at = incident.seconds = incident.by = None
+        self._open[data.id] = incident
 
     def _close(self, incident: Incident, caused: CausedEvent, data: events.ClosedData) -> None:
         incident.action, incident.why = data.action, data.reason
