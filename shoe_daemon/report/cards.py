@@ -33,10 +33,15 @@ class CausedEvent(NamedTuple):
     order: Command | None
 
 
-def received(event: Event) -> CausedEvent:
-    """Return an event whose observation is not known: events of one time are those of one."""
+def received(event: Event, at: int | None = None) -> CausedEvent:
+    """
+    Return an event whose observation is not known: events of one time are those of one.
+
+    `at` is that time in microseconds, where the caller has it.
+    """
     by_reader = getattr(event.data, "detail_code", "") == "excess_by_reader"
-    return CausedEvent(event, to_microseconds(event.at), "device_error" if by_reader else "", None)
+    at = to_microseconds(event.at) if at is None else at
+    return CausedEvent(event, at, "device_error" if by_reader else "", None)
 
 
 Role = Literal["burn", "play", "excess"]

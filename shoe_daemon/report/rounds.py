@@ -1,6 +1,6 @@
 """
-The read model of a table: each fact in its events, folded once. The reports and the demo read
-rounds, irregularities and changes from here.
+The read model of a table: each fact in its events, folded once. The reports, the log of the pit
+and the demo read rounds, irregularities and changes from here.
 """
 
 from __future__ import annotations
