@@ -12,10 +12,10 @@ from rich.style import Style
 from rich.text import Text
 
 from shoe_daemon.demo.supervisor_decisions import OPERATOR
-from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, name_of
+from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.text_layout import line, line_with_end
-from shoe_daemon.event_text import action_text
+from shoe_daemon.event_text import action_text, kind_text
 from shoe_daemon.game import IRREGULARITIES, SEVERITY, IrregularityKind
 from shoe_daemon.table import Irregularity
 
@@ -98,7 +98,7 @@ def _open(view: DemoView, width: int, room: int) -> Notice:
         rows,
         appearance.ALARM,
         appearance.ALARM_EDGE,
-        title=f"⚠  {name_of(newest.kind).upper()}",
+        title=f"⚠  {kind_text(newest.kind).upper()}",
         badge=f"{older} more open, {badge}" if older else badge,
         authority=_authority(newest),
         decision=view.orders.get(newest.id, waiting),
@@ -149,7 +149,7 @@ def _closed(past: ClosedIrregularity, width: int, room: int) -> Notice:
         rows += [_row(decision), *reason]
     else:
         rows.append(_row(decision, f"  {found.why or ''}"))
-    title = f"✓ {name_of(found.kind).capitalize()}: dealt with"
+    title = f"✓ {kind_text(found.kind).capitalize()}: dealt with"
     badge = f"after {found.seconds or 0:.1f} s"
     return Notice(rows, appearance.SETTLED, appearance.SETTLED_EDGE, title, badge)
 

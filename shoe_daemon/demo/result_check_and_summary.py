@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.demo.view_model import Health, name_of
-from shoe_daemon.event_text import action_text
+from shoe_daemon.demo.view_model import Health
+from shoe_daemon.event_text import action_text, kind_text
 from shoe_daemon.game import Outcome
 from shoe_daemon.report.cards import received
 from shoe_daemon.report.odds import odds_of
@@ -206,9 +206,9 @@ class Summary:
         for (kind, how), seconds in sorted(closed.items()):
             mean = sum(seconds) / len(seconds)
             often = f" on average, {max(seconds):.1f} s at most" if len(seconds) > 1 else ""
-            yield f"  {len(seconds)} {name_of(kind)}: {how}, after {mean:.1f} s{often}"
+            yield f"  {len(seconds)} {kind_text(kind)}: {how}, after {mean:.1f} s{often}"
         for kind, count in sorted(still_open.items()):
-            yield f"  {count} {name_of(kind)}: still open"
+            yield f"  {count} {kind_text(kind)}: still open"
         did = ", ".join(
             f"{words} {self._happened[kind]}"
             for kind, words in _DECISIONS.items()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder
 from shoe_daemon.demo.supervisor_decisions import OPERATOR
 from shoe_daemon.event_text import event_line
-from shoe_daemon.game import Card, IrregularityKind, Kind, Result
+from shoe_daemon.game import Card, Kind, Result
 from shoe_daemon.report.cards import received
 from shoe_daemon.report.rounds import Incident, RoundLine, TableFold
 from shoe_daemon.table import (
@@ -240,8 +240,3 @@ def order_line(said: AnsweredOrder) -> str | None:
     if said.refused is None:
         return None
     return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
-
-
-def name_of(kind: str) -> str:
-    """Write the name of a kind of irregularity."""
-    return IrregularityKind(kind).value.replace("_", " ")
