@@ -178,8 +178,10 @@ class _RoundFold:
         match event.data:
             case events.RoundStarted():
                 self._line(event)
-            case events.CardDealt() if self._line(event).status == "void":
-                self._line(event).status = "open"  # an undo took the void back
+            case events.CardDealt():
+                line = self._line(event)
+                if line.status in {"void", "aborted"}:  # an undo took that back
+                    line.status, line.cause = "open", None
             case events.CardCorrected():
                 self._line(event).corrected += 1
             case events.Irregularity() as data:
@@ -350,46 +352,27 @@ def _seconds(incident: Incident, event: Event) -> float:
     return (to_microseconds(event.at) - to_microseconds(incident.at)) / 1_000_000
 
 
-class _ChangeFold:
-    """Collects `changes` from the events of one shoe, in order."""
-
-    def __init__(self) -> None:
-        self.changes: list[Change] = []
-
-    def take(self, caused: CausedEvent) -> None:
-        """Process the next event."""
-        match caused.event.data:
-            case events.RoundVoided() as data:
-                self._add(caused, "void", data, _result(data.before), None)
-            case events.ResultRevised(before=None) as data:
-                self._add(caused, "restored", data, None, _result(data.after))
-            case events.ResultRevised() as data:
-                self._add(caused, "result", data, _result(data.before), _result(data.after))
-            case events.CardCorrected() as data:
-                self._add(caused, "card", data, data.before, data.after)
-            case events.RoundFinished() as data:
-                if caused.order is not None and caused.order.name == "enter_result":
-                    self._add(caused, "entered", None, None, _result(data))
-
-    def _add(
-        self,
-        caused: CausedEvent,
-        what: str,
-        data: events.RoundVoided | events.ResultRevised | events.CardCorrected | None,
-        before: str | None,
-        after: str | None,
-    ) -> None:
-        event, order = caused.event, caused.order
-        slot = data.slot if isinstance(data, events.CardCorrected) else None
-        operator = None if data is None else data.operator
-        reason = None if data is None else data.reason
-        claimed = False
-        if order is not None:
-            operator, reason = operator or order.operator, reason or order.reason
-            claimed = order.claimed
-        person = Person(operator, claimed, reason)
-        change = Change(event.seq, event.at, event.round, what, slot, before, after, person)  # type: ignore[arg-type]  # one of its words
-        self.changes.append(change)
+def _change(caused: CausedEvent) -> Change | None:
+    """Return the change of published data that an event reports, if any."""
+    event, order, data, slot = caused.event, caused.order, caused.event.data, None
+    what: Literal["void", "restored", "card", "result", "entered"]
+    match data:
+        case events.RoundVoided():
+            what, before, after = "void", _result(data.before), None
+        case events.ResultRevised():
+            what = "restored" if data.before is None else "result"
+            before, after = _result(data.before), _result(data.after)
+        case events.CardCorrected():
+            what, slot, before, after = "card", data.slot, data.before, data.after
+        case events.RoundFinished() if order is not None and order.name == "enter_result":
+            what, before, after = "entered", None, _result(data)
+        case _:
+            return None
+    operator, reason = getattr(data, "operator", None), getattr(data, "reason", None)
+    if order is not None:
+        operator, reason = operator or order.operator, reason or order.reason
+    person = Person(operator, order is not None and order.claimed, reason)
+    return Change(event.seq, event.at, event.round, what, slot, before, after, person)
 
 
 def _result(data: RoundFinished | None) -> str | None:
@@ -453,8 +436,9 @@ class TableFold:
 
     def __init__(self, caused: Iterable[CausedEvent] = ()) -> None:
         self.shoes: defaultdict[int | None, Shoe] = defaultdict(Shoe)
-        self._incidents, self._changes = _IncidentFold(), _ChangeFold()
-        self.incidents, self.changes = self._incidents.incidents, self._changes.changes
+        self._incidents = _IncidentFold()
+        self.incidents = self._incidents.incidents
+        self.changes: list[Change] = []
         self.shoe_of: dict[int, int | None] = {}
         for each in caused:
             self.take(each)
@@ -464,7 +448,8 @@ class TableFold:
         event = caused.event
         self.shoes[event.shoe].take(caused)
         self._incidents.take(caused)
-        self._changes.take(caused)
+        if (change := _change(caused)) is not None:
+            self.changes.append(change)
         if isinstance(event.data, events.IrregularityData):
             self.shoe_of.setdefault(event.data.id, event.shoe)
 
