@@ -29,7 +29,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from shoe_daemon.game import DEALING_ORDER, DECK, Card, Coup, IrregularityKind, Slot
-from shoe_daemon.report.shoe_composition import compose
+from shoe_daemon.report.shoe import compose
 from shoe_daemon.table import (
     Event,
     Irregularity,

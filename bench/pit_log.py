@@ -17,6 +17,7 @@ import sqlite3
 import statistics
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -40,6 +41,7 @@ from shoe_daemon.display.history_store import (
     event_id,
     round_id,
     round_row,
+    stored_events,
 )
 from shoe_daemon.display.history_summaries import (
     DECISIONS,
@@ -53,7 +55,15 @@ from shoe_daemon.display.history_summaries import (
 )
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
 from shoe_daemon.game.irregularity_rulings import load_policy, policy_to_mapping
-from shoe_daemon.table import Table, encode_event, is_staff, to_microseconds
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.table import (
+    Irregularity,
+    IrregularityClosed,
+    Table,
+    encode_event,
+    is_staff,
+    to_microseconds,
+)
 from shoe_daemon.table.observations import Command, Session
 from shoe_daemon.table.timestamp_conversion import from_microseconds
 
@@ -174,7 +184,7 @@ def shoe_rows(template: Template, place: _Place, chance: random.Random) -> _Rows
     changed = f'{{"before":null,"dealer":"{dealer}","operator":"{operator}","reason":null}}'
     rows.events.append((duty, start, shoe, None, None, "dealer_changed", changed))
     seq += 1
-    moved: list[LoggedEvent] = []
+    moved: list[CausedEvent] = []
     for event, published in zip(template.events, template.data, strict=True):
         data, text = event.data, published
         ref = None
@@ -189,18 +199,23 @@ def shoe_rows(template: Template, place: _Place, chance: random.Random) -> _Rows
         number = None if event.round is None else round_id(journal, shoe, event.round)
         key, at = event_id(journal, seq + event.seq), start + event.at
         rows.events.append((key, at, shoe, number, ref, event.type, text))
-        moved.append(LoggedEvent(seq + event.seq, at, shoe, event.round, event.type, data))
+        if event.type in DECISIONS:
+            decided = summarise_decision(
+                event._replace(seq=seq + event.seq, at=at, shoe=shoe, data=data)
+            )
+            rows.entries.append(entry_row(key, decided, dealer))
+        moved += stored_events([(key, at, shoe, number, event.type, text)])
     _add_rounds(rows, journal, moved)
     _add_entries(rows, journal, moved, dealer)
     return rows
 
 
-def _by_round(event: LoggedEvent) -> tuple[int, int]:
-    return event.shoe or 0, event.round or 0
+def _by_round(caused: CausedEvent) -> tuple[int, int]:
+    return caused.event.shoe or 0, caused.event.round or 0
 
 
-def _add_rounds(rows: _Rows, journal: int, events: list[LoggedEvent]) -> None:
-    inside = sorted((each for each in events if each.round is not None), key=_by_round)
+def _add_rounds(rows: _Rows, journal: int, events: list[CausedEvent]) -> None:
+    inside = sorted((each for each in events if each.event.round is not None), key=_by_round)
     for (shoe, number), found in groupby(inside, _by_round):
         summary = summarise_round(found)
         assert summary is not None  # noqa: S101 - groupby gives no empty group
@@ -209,18 +224,15 @@ def _add_rounds(rows: _Rows, journal: int, events: list[LoggedEvent]) -> None:
         rows.cards.extend(card_rows(key, summary))
 
 
-def _add_entries(rows: _Rows, journal: int, events: list[LoggedEvent], dealer: str) -> None:
-    irregular = [each for each in events if each.type in IRREGULARITY]
-    irregular.sort(key=lambda each: (each.data["id"], each.seq))
-    for number, found in groupby(irregular, lambda each: int(each.data["id"])):
+def _add_entries(rows: _Rows, journal: int, events: list[CausedEvent], dealer: str) -> None:
+    by_number: defaultdict[int, list[CausedEvent]] = defaultdict(list)
+    for each in events:
+        if isinstance(each.event.data, Irregularity | IrregularityClosed):
+            by_number[each.event.data.id].append(each)
+    for number, found in by_number.items():
         entry = summarise_irregularity(found)
         if entry is not None:
             rows.entries.append(entry_row(event_id(journal, number), entry, dealer))
-    for each in events:
-        if each.type in DECISIONS:
-            rows.entries.append(
-                entry_row(event_id(journal, each.seq), summarise_decision(each), dealer)
-            )
 
 
 def build(path: Path, tables: int, days: int, shoes_a_day: float) -> None:

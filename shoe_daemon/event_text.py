@@ -1,4 +1,4 @@
-"""Text of events in English, one line each, for terminals."""
+"""What events, and the facts in them, are called in English: in terminals and in reports."""
 
 from __future__ import annotations
 
@@ -55,20 +55,26 @@ def hand_text(hand: HandResult) -> str:
     return f"{cards} = {'?' if hand.total is None else hand.total}"
 
 
+def hand_notes(player: HandResult, banker: HandResult) -> list[str]:
+    """Return the naturals and pairs of two hands: ``natural``, ``Player pair``."""
+    notes = (
+        ("natural", player.natural or banker.natural),
+        ("Player pair", player.pair),
+        ("Banker pair", banker.pair),
+    )
+    return [text for text, holds in notes if holds]
+
+
 def result_notes(data: RoundFinished) -> str:
-    """Return the naturals and pairs of a result: ``natural, Player pair``."""
-    natural = data.player.natural or data.banker.natural
-    found = [
-        text
-        for text, holds in (
-            ("natural", natural),
-            ("Player pair", data.player.pair),
-            ("Banker pair", data.banker.pair),
-            ("partial", data.partial),
-        )
-        if holds
-    ]
-    return ", ".join(found)
+    """Return naturals and pairs of a result, and whether it is partial."""
+    return ", ".join(
+        [*hand_notes(data.player, data.banker), *(["partial"] if data.partial else [])]
+    )
+
+
+def kind_text(kind: str) -> str:
+    """Return the name of a kind of irregularity."""
+    return kind.replace("_", " ")
 
 
 def action_text(action: str) -> str:
@@ -169,7 +175,7 @@ def _minor_event_line(event: Event) -> str | None:  # noqa: PLR0911 - one for ea
     data = event.data
     match data:
         case Irregularity():
-            return f"   !  {data.kind.replace('_', ' ')}: {data.detail}"
+            return f"   !  {kind_text(data.kind)}: {data.detail}"
         case IrregularityClosed(operator=str() as operator) | RulingGiven(operator=operator):
             waits = ", ordered" if isinstance(data, RulingGiven) else ""
             by = operator or "a ruling"

@@ -26,9 +26,9 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.display.languages import languages
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.operators import hash_pin
-from shoe_daemon.report.shift_html import shift_page
-from shoe_daemon.report.shift_period import Period
-from shoe_daemon.report.shift_report import read_shift
+from shoe_daemon.report.journal import read_shift
+from shoe_daemon.report.period import Period
+from shoe_daemon.report.shift_page import shift_page
 from shoe_daemon.table import make_detail
 from shoe_daemon.table.observations import Command, Link
 from tests.brokers import Listener, free_port, wait_for

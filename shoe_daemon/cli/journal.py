@@ -162,20 +162,20 @@ def shoe(  # noqa: PLR0913 - as many as there are options
     For staff only: a report names faces that the players may not have seen. Ends with 1
     where the journal's chain is broken.
     """
-    from shoe_daemon.report.shoe_report import read_shoe
+    from shoe_daemon.report.journal import read_shoe
 
     number = _shoe_number(shoe)
     with progress_display("verifying the chain") as progress:
         found = read_shoe(file, number, progress=None if no_verify else progress)
     if html is not None:
-        from shoe_daemon.report.html_report import shoe_page
+        from shoe_daemon.report.page import shoe_page
 
         write_page(html, shoe_page(found))
         click.echo(f"{html}: the report on shoe {found.shoe}", err=as_json)
     if as_json:
         click.echo(msgspec.json.encode(found, order="sorted"))
     elif html is None:
-        from shoe_daemon.report.text_report import shoe_text
+        from shoe_daemon.report.text import shoe_text
 
         # click removes the colour if stdout is not a terminal.
         click.echo(_RED_CARD.sub(_red, shoe_text(found)))
@@ -233,8 +233,7 @@ def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     Ends with 1 where something was found that chance hardly gives. A shoe that
     is still under way is never looked at.
     """
-    from shoe_daemon.report.past_shoe_search_report import integrity_text
-    from shoe_daemon.report.search_past_shoes import read_integrity
+    from shoe_daemon.report.integrity import integrity_text, read_integrity
 
     found = read_integrity(file)
     if as_json:

@@ -78,8 +78,8 @@ def shift(  # noqa: PLR0913 - as many as there are options
     For staff only. Ends with 1 where the chain of a journal is broken, or a journal
     cannot be read; the report then has the other tables.
     """
-    from shoe_daemon.report.shift_period import parse_period
-    from shoe_daemon.report.shift_report import read_shift
+    from shoe_daemon.report.journal import read_shift
+    from shoe_daemon.report.period import parse_period
 
     if as_csv and as_json:
         raise UserError("--csv and --json: give one of them")
@@ -91,14 +91,14 @@ def shift(  # noqa: PLR0913 - as many as there are options
         click.echo(f"shoe-daemon: not included: {fault}", err=True)
     if html is not None:
         from shoe_daemon.cli.journal import write_page
-        from shoe_daemon.report.shift_html import shift_page
+        from shoe_daemon.report.shift_page import shift_page
 
         write_page(html, shift_page(report, period.zone))
         click.echo(f"{html}: the report on the shift", err=as_json or as_csv)
     if as_json:
         click.echo(msgspec.json.encode(report, order="sorted"))
     elif as_csv or html is None:
-        from shoe_daemon.report.shift_text_and_csv import shift_csv, shift_text
+        from shoe_daemon.report.shift_text import shift_csv, shift_text
 
         text = shift_csv(report) if as_csv else shift_text(report, period.zone)
         click.echo(text, nl=not as_csv)
@@ -121,7 +121,7 @@ def _journals(journals: Sequence[Path], configs: Sequence[Path]) -> list[Path]:
 
 def _zone(name: str | None) -> tzinfo:
     """Return a time zone by its name; that of this computer for None."""
-    from shoe_daemon.report.shift_period import computers_time_zone
+    from shoe_daemon.report.period import computers_time_zone
 
     if name is None:
         return computers_time_zone()

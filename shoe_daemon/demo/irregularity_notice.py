@@ -12,10 +12,10 @@ from rich.style import Style
 from rich.text import Text
 
 from shoe_daemon.demo.supervisor_decisions import OPERATOR
-from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, name_of
+from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.text_layout import line, line_with_end
-from shoe_daemon.event_text import action_text
+from shoe_daemon.event_text import action_text, kind_text
 from shoe_daemon.game import IRREGULARITIES, SEVERITY, IrregularityKind
 from shoe_daemon.table import Irregularity
 
@@ -98,7 +98,7 @@ def _open(view: DemoView, width: int, room: int) -> Notice:
         rows,
         appearance.ALARM,
         appearance.ALARM_EDGE,
-        title=f"⚠  {name_of(newest.kind).upper()}",
+        title=f"⚠  {kind_text(newest.kind).upper()}",
         badge=f"{older} more open, {badge}" if older else badge,
         authority=_authority(newest),
         decision=view.orders.get(newest.id, waiting),
@@ -137,19 +137,20 @@ def _authority(found: Irregularity) -> Text:
 
 
 def _closed(past: ClosedIrregularity, width: int, room: int) -> Notice:
-    found, closed = past.found, past.closed
+    found = past.incident
+    operator = None if found.by is None else found.by.operator
     rows = _wrapped(found.detail, width)
-    text = closed.reason or "somebody closed it"
+    text = found.why or "somebody closed it"
     reason = _wrapped(text[:1].upper() + text[1:].rstrip(".") + ".", width)
-    decision = past.order or f"{closed.operator}: {action_text(closed.action)}"
-    if closed.operator is None:
+    decision = past.order or f"{operator}: {action_text(found.action or '')}"
+    if operator is None:
         rows += reason
     elif len(rows) + 1 + len(reason) <= room:
         rows += [_row(decision), *reason]
     else:
-        rows.append(_row(decision, f"  {closed.reason or ''}"))
-    title = f"✓ {name_of(found.kind).capitalize()}: dealt with"
-    badge = f"after {past.seconds:.1f} s"
+        rows.append(_row(decision, f"  {found.why or ''}"))
+    title = f"✓ {kind_text(found.kind).capitalize()}: dealt with"
+    badge = f"after {found.seconds or 0:.1f} s"
     return Notice(rows, appearance.SETTLED, appearance.SETTLED_EDGE, title, badge)
 
 

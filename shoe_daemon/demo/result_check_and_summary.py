@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.demo.view_model import Health, name_of, seconds_between
-from shoe_daemon.event_text import action_text
+from shoe_daemon.demo.view_model import Health
+from shoe_daemon.event_text import action_text, kind_text
 from shoe_daemon.game import Outcome
-from shoe_daemon.game.exact_odds import count_odds
+from shoe_daemon.report.cards import received
+from shoe_daemon.report.odds import odds_of
+from shoe_daemon.report.rounds import RoundCounts, RoundLine, TableFold, count_rounds
 from shoe_daemon.table import (
     Event,
-    Irregularity,
-    IrregularityClosed,
     ResultRevised,
-    RoundAborted,
     RoundFinished,
-    RoundVoided,
+    is_staff,
 )
 
 _DECISIONS: Final = {
@@ -51,21 +50,23 @@ class ResultCheck:
         shoes: Shoes that they came from.
         same: Rounds published exactly as dealt.
         partial: Rounds published as partial.
-        aborted: Rounds published as aborted.
         misread: Rounds in which the shoe misread a card, unnoticed.
         wrong: Rounds published but never dealt.
         missed: Rounds dealt to their end but never published.
+        table: What the published events come to.
+        happened: Published events by type.
         joins_late: The first round may be missing: it began before the daemon was sure of it.
     """
 
     def __init__(self) -> None:
         self.joins_late = False
         self._waiting: deque[DealtRound] = deque()
-        self._shown: dict[_Shown, RoundFinished] = {}
+        self._shown: dict[_Shown, RoundLine] = {}
+        self.table = TableFold()
+        self.happened: Counter[str] = Counter()
         self.dealt = self.shoes = 0
         self._blind = False
-        self._voided: set[_Shown] = set()
-        self.same = self.partial = self.aborted = self.misread = 0
+        self.same = self.partial = self.misread = 0
         self.wrong = self.missed = 0
 
     @property
@@ -74,9 +75,14 @@ class ResultCheck:
         return not self.wrong and not self.missed
 
     @property
-    def voided(self) -> int:
-        """Rounds voided by a person."""
-        return len(self._voided)
+    def rounds(self) -> list[RoundLine]:
+        """All published rounds."""
+        return [line for shoe in self.table.shoes.values() for line in shoe.rounds.values()]
+
+    @property
+    def counts(self) -> RoundCounts:
+        """The published rounds by how they ended."""
+        return count_rounds(self.rounds)
 
     def deal(self, dealt: DealtRound) -> None:
         """Add a round that is going to be dealt; from any one thread."""
@@ -85,20 +91,19 @@ class ResultCheck:
 
     def show(self, event: Event) -> None:
         """Add a published event."""
+        self.happened[event.type] += 1
+        if is_staff(event.type):
+            return
+        self.table.take(received(event))
+        if event.round is None:
+            return
         number = (event.shoe, event.round)
-        match event.data:
-            case RoundAborted():
-                self.aborted += 1
-            case RoundVoided():
-                self._voided.add(number)
-                self._shown.pop(number, None)
-            case RoundFinished() as finished:
-                self.wrong += number in self._shown  # published twice
-                self._shown[number] = finished
-            case ResultRevised(after=after):
-                self._shown.pop(number, None)
-                if after is not None:
-                    self._shown[number] = after
+        self.wrong += isinstance(event.data, RoundFinished) and number in self._shown
+        line = self.table.shoes[event.shoe].rounds.get(event.round)
+        if line is None or line.status != "finished":
+            self._shown.pop(number, None)
+        elif isinstance(event.data, RoundFinished | ResultRevised):
+            self._shown[number] = line
         while len(self._shown) > _CORRECTABLE_ROUNDS:
             self._compare_oldest()
 
@@ -113,7 +118,7 @@ class ResultCheck:
         oldest = min(self._shown, key=lambda number: (number[0] or 0, number[1] or 0))
         self._compare(oldest[0], self._shown.pop(oldest))
 
-    def _compare(self, shoe: int | None, finished: RoundFinished) -> None:
+    def _compare(self, shoe: int | None, finished: RoundLine) -> None:
         if finished.partial:
             self.partial += 1
             return
@@ -130,12 +135,13 @@ class ResultCheck:
     def _pass_over(self, dealt: DealtRound, *, last: bool = False) -> None:
         self._blind = self._blind or dealt.fault in _MISSING_REPORTS
         whole = dealt.fault in _COMPLETE or dealt.made_good
-        whole = whole and (dealt.shoe, dealt.number) not in self._voided
+        shown = self.table.shoes[dealt.shoe].rounds.get(dealt.number)
+        whole = whole and (shown is None or shown.status != "void")
         is_first = self.joins_late and (dealt.shoe, dealt.number) == (1, 1)
         self.missed += whole and not self._blind and not last and not is_first
 
 
-def _equal(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool:
+def _equal(dealt: DealtRound, shoe: int | None, finished: RoundLine) -> bool:
     if dealt.shoe != shoe or dealt.aborted:
         return False
     hands = tuple(
@@ -144,7 +150,7 @@ def _equal(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool
     return hands == (finished.player.cards, finished.banker.cards)
 
 
-def _is_misread(dealt: DealtRound, shoe: int | None, finished: RoundFinished) -> bool:
+def _is_misread(dealt: DealtRound, shoe: int | None, finished: RoundLine) -> bool:
     """
     Tell whether a published round may be a dealt round with one misread card.
 
@@ -157,93 +163,69 @@ def _is_misread(dealt: DealtRound, shoe: int | None, finished: RoundFinished) ->
     return sum(count for count in strange.values() if count > 0) <= 1
 
 
-class Summary:
-    """Counts of the published events."""
+def summary(check: ResultCheck, decks: int, health: Health, documents: int) -> Iterator[str]:
+    """Write the summary."""
+    outcomes = [each.outcome for each in check.rounds if each.status == "finished"]
+    yield (
+        f"{_many(check.dealt, 'round')} dealt from {_many(check.shoes, 'shoe')}, "
+        f"{len(outcomes)} of them shown with a result"
+    )
+    if outcomes:
+        yield from _compared(outcomes, decks)
+    yield from _irregular(check)
+    yield (
+        f"events: {health.published + health.queued} published, "
+        f"{health.published} acknowledged by the broker; "
+        f"a subscriber saw {health.seen}, and {documents} other messages"
+    )
+    yield _judgement(check)
 
-    def __init__(self) -> None:
-        self._outcomes: dict[tuple[int | None, int | None], Outcome | None] = {}
-        self._open: dict[int, tuple[str, str]] = {}
-        self._closed: dict[tuple[str, str], list[float]] = {}
-        self._happened: Counter[str] = Counter()
 
-    def note(self, event: Event) -> None:
-        """Count an event."""
-        number = (event.shoe, event.round)
-        self._happened[event.type] += 1
-        match event.data:
-            case (
-                (RoundFinished() as after) | ResultRevised(after=after) | RoundVoided(after=after)
-            ):
-                self._outcomes.pop(number, None)
-                if after is not None:
-                    self._outcomes[number] = after.outcome
-            case Irregularity() as found:
-                self._open[found.id] = (found.kind, event.at)
-            case IrregularityClosed() as closed if closed.id in self._open:
-                kind, since = self._open.pop(closed.id)
-                how = f"{action_text(closed.action)}, {closed.operator or 'by itself'}"
-                seconds = seconds_between(since, event.at)
-                self._closed.setdefault((kind, how), []).append(seconds)
+def _irregular(check: ResultCheck) -> Iterator[str]:
+    """Write irregularities, their closing actions, and how long they were open."""
+    caught = check.table.incidents
+    still_open = Counter(each.kind for each in caught if each.action is None)
+    closed: dict[tuple[str, str], list[float]] = {}
+    for each in caught:
+        if each.action is not None and each.seconds is not None:
+            who = each.by.operator if each.by else "by itself"
+            how = f"{action_text(each.action)}, {who}"
+            closed.setdefault((each.kind, how), []).append(each.seconds)
+    still = f", {still_open.total()} still open" if still_open else ", all dealt with"
+    yield f"irregularities caught: {len(caught)}{still if caught else ''}"
+    for (kind, how), seconds in sorted(closed.items()):
+        mean = sum(seconds) / len(seconds)
+        often = f" on average, {max(seconds):.1f} s at most" if len(seconds) > 1 else ""
+        yield f"  {len(seconds)} {kind_text(kind)}: {how}, after {mean:.1f} s{often}"
+    for kind, count in sorted(still_open.items()):
+        yield f"  {count} {kind_text(kind)}: still open"
+    did = ", ".join(
+        f"{words} {check.happened[kind]}"
+        for kind, words in _DECISIONS.items()
+        if check.happened[kind]
+    )
+    if did:
+        yield f"decisions: {did}"
 
-    def lines(
-        self, decks: int, health: Health, documents: int, check: ResultCheck
-    ) -> Iterator[str]:
-        """Write the summary."""
-        yield (
-            f"{_many(check.dealt, 'round')} dealt from {_many(check.shoes, 'shoe')}, "
-            f"{len(self._outcomes)} of them shown with a result"
-        )
-        if self._outcomes:
-            yield from self._compared(decks)
-        yield from self._irregular()
-        yield (
-            f"events: {health.published + health.queued} published, "
-            f"{health.published} acknowledged by the broker; "
-            f"a subscriber saw {health.seen}, and {documents} other messages"
-        )
-        yield _judgement(check)
 
-    def _irregular(self) -> Iterator[str]:
-        """Write irregularities, their closing actions, and how long they were open."""
-        closed = sum(len(each) for each in self._closed.values())
-        still = f", {len(self._open)} still open" if self._open else ", all dealt with"
-        caught = closed + len(self._open)
-        yield f"irregularities caught: {caught}{still if caught else ''}"
-        for (kind, how), seconds in sorted(self._closed.items()):
-            mean = sum(seconds) / len(seconds)
-            often = f" on average, {max(seconds):.1f} s at most" if len(seconds) > 1 else ""
-            yield f"  {len(seconds)} {name_of(kind)}: {how}, after {mean:.1f} s{often}"
-        for kind, count in sorted(Counter(kind for kind, _ in self._open.values()).items()):
-            yield f"  {count} {name_of(kind)}: still open"
-        did = ", ".join(
-            f"{words} {self._happened[kind]}"
-            for kind, words in _DECISIONS.items()
-            if self._happened[kind]
-        )
-        if did:
-            yield f"decisions: {did}"
-
-    def _compared(self, decks: int) -> Iterator[str]:
-        odds = count_odds((), decks)
-        shown = Counter(self._outcomes.values())
-        ways = {Outcome.PLAYER: odds.player, Outcome.BANKER: odds.banker, Outcome.TIE: odds.tie}
-        rounds = len(self._outcomes)
-        rows: list[tuple[str, Iterable[str]]] = [
-            ("", (outcome.value for outcome in ways)),
-            ("shown", (str(shown[outcome]) for outcome in ways)),
-            ("expected", (f"{rounds * way / odds.total:.1f}" for way in ways.values())),
-        ]
-        for name, figures in rows:
-            yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
+def _compared(outcomes: Sequence[Outcome | None], decks: int) -> Iterator[str]:
+    odds, shown = odds_of(decks), Counter(outcomes)
+    rows: list[tuple[str, Iterable[str]]] = [
+        ("", (outcome.value for outcome in Outcome)),
+        ("shown", (str(shown[outcome]) for outcome in Outcome)),
+        ("expected", (f"{float(len(outcomes) * odds[each.value]):.1f}" for each in Outcome)),
+    ]
+    for name, figures in rows:
+        yield f"  {name:<9}{''.join(f'{figure:>9}' for figure in figures)}".rstrip()
 
 
 def _judgement(check: ResultCheck) -> str:
     apart = ", ".join(
         f"{count} {what}"
         for count, what in (
-            (check.aborted, "came to nothing"),
+            (check.counts.aborted, "came to nothing"),
             (check.partial, "shown as partial"),
-            (check.voided, "void"),
+            (check.counts.void, "void"),
             (check.misread, "misread by the shoe and unnoticed"),
             (check.wrong, "SHOWN BUT NEVER DEALT"),
             (check.missed, "DEALT BUT NEVER SHOWN"),

@@ -17,7 +17,7 @@ import structlog
 
 from shoe_daemon.demo.demo_parts import DemoRunner, News
 from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, simulator_of
-from shoe_daemon.demo.result_check_and_summary import Summary
+from shoe_daemon.demo.result_check_and_summary import summary
 from shoe_daemon.demo.view import BROKER_LIMITS, draw
 from shoe_daemon.demo.view_model import Health, RecentEvents, order_line
 from shoe_daemon.display.terminal.screen import Screen
@@ -94,7 +94,6 @@ def run_demo(settings: DemoSettings) -> int:
     Raises:
         UserError: The house, the folder or the broker cannot be used.
     """
-    summary = Summary()
     with stop_on_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, _log(folder):
         house = house_of(settings)
         with DemoRunner(settings, house, folder) as runner:
@@ -102,10 +101,10 @@ def run_demo(settings: DemoSettings) -> int:
             as_text = settings.plain or not Screen.is_supported()
             with contextlib.nullcontext() if as_text else Screen() as screen:
                 output = Output() if screen is None else ScreenOutput(runner, screen)
-                _show(runner, output, summary, stopping)
+                _show(runner, output, stopping)
             health = runner.health
         runner.check.finish(interrupted=runner.dealer.interrupted)
-        for line in summary.lines(house.decks, health, runner.subscriber.documents, runner.check):
+        for line in summary(runner.check, house.decks, health, runner.subscriber.documents):
             click.echo(line)
         if settings.keep is not None:
             click.echo(f"journal kept: {runner.addresses.journal}")
@@ -135,14 +134,13 @@ def _introduce(runner: DemoRunner, settings: DemoSettings) -> None:
     click.echo("Ctrl-C ends it")
 
 
-def _show(runner: DemoRunner, output: Output, summary: Summary, stopping: Event) -> None:
+def _show(runner: DemoRunner, output: Output, stopping: Event) -> None:
     """Show events until the demo has ended and all of them are published."""
     until: float | None = None
     while True:
         for news in runner.news(_REFRESH_S):
             output.add(news)
             for event in news.events:
-                summary.note(event)
                 runner.check.show(event)
         output.show(runner.health)
         now = time.monotonic()

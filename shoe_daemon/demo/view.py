@@ -14,7 +14,7 @@ from rich.style import Style
 from rich.text import Text
 
 from shoe_daemon.demo.irregularity_notice import irregularity_notice
-from shoe_daemon.demo.view_model import BurnedCards, DemoView, name_of
+from shoe_daemon.demo.view_model import BurnedCards, DemoView
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Theme
 from shoe_daemon.display.terminal.board import hand_lines, headline
@@ -30,7 +30,7 @@ from shoe_daemon.display.terminal.text_layout import (
     line,
     line_with_end,
 )
-from shoe_daemon.event_text import WINNERS, action_text
+from shoe_daemon.event_text import WINNERS, action_text, kind_text
 from shoe_daemon.game import LeadingTies, build_roads, card_text
 from shoe_daemon.table import Irregularity, RoundView
 
@@ -196,7 +196,7 @@ def _facts(view: DemoView) -> list[tuple[str, Style]]:
 
 
 def _alert(found: Irregularity, view: DemoView) -> list[tuple[str, Style]]:
-    lines = [(f"{name_of(found.kind).upper()}: {found.detail}", appearance.BAD)]
+    lines = [(f"{kind_text(found.kind).upper()}: {found.detail}", appearance.BAD)]
     proposed = ", or ".join(action_text(each.action) for each in found.proposals)
     if proposed:
         mark = "" if all(each.verified for each in found.proposals) else " (NOT VERIFIED)"

@@ -12,20 +12,18 @@ from msgspec.structs import replace
 from shoe_daemon.demo.mqtt_clients import AnsweredOrder
 from shoe_daemon.demo.supervisor_decisions import OPERATOR
 from shoe_daemon.event_text import event_line
-from shoe_daemon.game import Card, IrregularityKind, Kind, Result
+from shoe_daemon.game import Card, Kind, Result
+from shoe_daemon.report.cards import received
+from shoe_daemon.report.rounds import Incident, RoundLine, TableFold
 from shoe_daemon.table import (
     CardBurned,
     Event,
-    Irregularity,
     IrregularityClosed,
     PublicTable,
-    ResultRevised,
     RoundAborted,
-    RoundFinished,
     RoundStarted,
-    RoundVoided,
     ShoeStarted,
-    to_microseconds,
+    is_staff,
 )
 
 _CLOSED_SHOWN_S: Final = 8.0
@@ -48,15 +46,11 @@ class ClosedIrregularity(Struct, frozen=True):
     An irregularity that was closed a moment ago.
 
     Attributes:
-        found: The irregularity.
-        closed: Action taken, reason and person.
-        seconds: Time for which it was open.
+        incident: The irregularity, with its decision.
         order: Command that corrected the round, and who gave it.
     """
 
-    found: Irregularity
-    closed: IrregularityClosed
-    seconds: float
+    incident: Incident
     order: str | None = None
 
 
@@ -160,28 +154,23 @@ class RecentEvents:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._beads: dict[int, Result] = {}
+        self._table = TableFold()
         self._lines: deque[str] = deque(maxlen=_MAX_LINES)
-        self._open: dict[int, tuple[str, Irregularity]] = {}
         self._orders: dict[int, str] = {}
         self._closed: deque[tuple[float, ClosedIrregularity]] = deque(maxlen=_MAX_LINES)
         self._burned: BurnedCards | None = None
         self._aborted = False
-        self._caught = 0
 
     def note(self, event: Event) -> None:
         """Process the next event."""
         line = event_line(event)
         if line is not None:
             self._lines.append(line)
+        if is_staff(event.type):
+            return
+        self._table.take(received(event))
         match event.data:
-            # A result may be voided or entered long after its round.
-            case (
-                (RoundFinished() as after) | RoundVoided(after=after) | ResultRevised(after=after)
-            ):
-                self._note_result(event.round or 0, after)
             case ShoeStarted():
-                self._beads.clear()
                 self._burned, self._aborted = None, False
             case CardBurned() as burned:
                 first = self._burned.first if self._burned else burned.card
@@ -190,11 +179,8 @@ class RecentEvents:
                 self._burned, self._aborted = None, False
             case RoundAborted():
                 self._aborted = True
-            case Irregularity() as found:
-                self._caught += 1
-                self._open[found.id] = (event.at, found)
-            case IrregularityClosed() as closed:
-                self._close(event.at, closed)
+            case IrregularityClosed(id=identifier):
+                self._close(identifier)
 
     def note_order(self, said: AnsweredOrder) -> None:
         """Process an answered command of the supervisor."""
@@ -203,54 +189,49 @@ class RecentEvents:
         if said.refused is not None:
             return
         words = f"{OPERATOR}: {said.order.words}"
-        if said.about in self._open:
+        if any(each.id == said.about and each.action is None for each in self._table.incidents):
             self._orders[said.about] = words
         for number, (at, closed) in enumerate(self._closed):
             # A correction may close it before the answer to the order arrives.
-            if closed.found.id == said.about and closed.order is None:
+            if closed.incident.id == said.about and closed.order is None:
                 self._closed[number] = at, replace(closed, order=words)
 
-    def _note_result(self, number: int, after: RoundFinished | None) -> None:
-        self._beads.pop(number, None)
-        bead = None if after is None else _bead(after)
-        if bead is not None:
-            self._beads = dict(sorted({**self._beads, number: bead}.items()))
-
-    def _close(self, at: str, closed: IrregularityClosed) -> None:
-        since, found = self._open.pop(closed.id, (at, None))
-        order = self._orders.pop(closed.id, None)
-        if found is not None:
-            irregularity = ClosedIrregularity(found, closed, seconds_between(since, at), order)
-            self._closed.append((self._clock(), irregularity))
+    def _close(self, identifier: int) -> None:
+        order = self._orders.pop(identifier, None)
+        for each in self._table.incidents:
+            if each.id == identifier:
+                self._closed.append((self._clock(), ClosedIrregularity(each, order)))
 
     def view(
         self, table: PublicTable, house: str, health: Health, addresses: Addresses
     ) -> DemoView:
         """Return the content of the view now."""
         now = self._clock()
+        shoe = self._table.shoes[None if table.shoe is None else table.shoe.number]
+        rounds = [line for _, line in sorted(shoe.rounds.items())]
         return DemoView(
             table=table,
             house=house,
             health=health,
             addresses=addresses,
-            beads=tuple(self._beads.values()),
+            beads=tuple(filter(None, map(_bead, rounds))),
             burned=self._burned,
             aborted=self._aborted,
             orders=dict(self._orders),
             closed=tuple(each for at, each in self._closed if now - at < _CLOSED_SHOWN_S),
-            caught=self._caught,
+            caught=len(self._table.incidents),
             lines=tuple(self._lines),
         )
 
 
-def _bead(finished: RoundFinished) -> Result | None:
-    if finished.outcome is None or finished.kind is not Kind.NORMAL:
+def _bead(line: RoundLine) -> Result | None:
+    if line.status != "finished" or line.outcome is None or line.kind is not Kind.NORMAL:
         return None
     return Result(
-        finished.outcome,
-        player_pair=bool(finished.player.pair),
-        banker_pair=bool(finished.banker.pair),
-        natural=bool(finished.player.natural or finished.banker.natural),
+        line.outcome,
+        player_pair=bool(line.player.pair),
+        banker_pair=bool(line.banker.pair),
+        natural=bool(line.player.natural or line.banker.natural),
     )
 
 
@@ -259,13 +240,3 @@ def order_line(said: AnsweredOrder) -> str | None:
     if said.refused is None:
         return None
     return f"   ·  {OPERATOR}: {said.order.words}; refused: {said.refused}"
-
-
-def seconds_between(since: str, until: str) -> float:
-    """Count the seconds between two moments of events."""
-    return (to_microseconds(until) - to_microseconds(since)) / 1_000_000
-
-
-def name_of(kind: str) -> str:
-    """Write the name of a kind of irregularity."""
-    return IrregularityKind(kind).value.replace("_", " ")

@@ -34,7 +34,8 @@ from shoe_daemon.display.history_summaries import (
     summarise_round,
 )
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.table import to_microseconds
+from shoe_daemon.report.cards import CausedEvent, received
+from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds, to_microseconds
 
 SCHEMA_VERSION: Final = 1
 SEQ_BITS: Final = 40
@@ -51,7 +52,6 @@ NEW_JOURNAL_MARGIN: Final = 1000
 DAMAGED_SUFFIX: Final = ".damaged"
 
 _encode = msgspec.json.Encoder(order="sorted").encode
-_decode = msgspec.json.Decoder().decode
 
 _SCHEMA: Final = f"""
 CREATE TABLE journal (
@@ -435,9 +435,9 @@ class HistoryStore:
             [(latest, journal) for journal, latest in changes.latest.items()],
         )
 
-    def _events(self, column: str, key: int) -> list[LoggedEvent]:
+    def _events(self, column: str, key: int) -> Iterator[CausedEvent]:
         query = f"SELECT id, at, shoe, round, type, data FROM event WHERE {column} = ?"  # noqa: S608 - our own name
-        return [_logged(row) for row in self._db.execute(query, (key,))]
+        return stored_events(self._db.execute(query, (key,)))
 
     def _derive_round(self, key: int) -> None:
         summary = summarise_round(self._events("round", key))
@@ -530,10 +530,22 @@ class HistoryStore:
         return more or len(rounds) == limit
 
 
-def _logged(row: tuple[Any, ...]) -> LoggedEvent:
-    key, at, shoe, round_key, event_type, data = row
-    number = None if round_key is None else round_key & ((1 << ROUND_BITS) - 1)
-    return LoggedEvent(key & MAX_SEQ, at, shoe, number, event_type, _decode(data))
+def stored_events(rows: Iterable[tuple[Any, ...]]) -> Iterator[CausedEvent]:
+    """
+    Yield stored events; those of another version of the program are left out.
+
+    Args:
+        rows: Key, time, shoe, key of the round, type and data of each.
+    """
+    for key, at, shoe, round_key, kind, data in rows:
+        try:
+            found = EVENT_DECODERS[kind].decode(data)
+        except (KeyError, msgspec.DecodeError):
+            continue
+        number = None if round_key is None else round_key & ((1 << ROUND_BITS) - 1)
+        moment = from_microseconds(at)
+        event = Event(moment, found, number, "", key & MAX_SEQ, shoe, "", "", kind)
+        yield received(event, at)
 
 
 def now_us() -> int:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntFlag
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 from shoe_daemon.game import DECK
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.report.rounds import Shoe, TableFold
+from shoe_daemon.table import HandResult, Irregularity, to_microseconds
 
 DECISIONS: Final = (
     "card_corrected",
@@ -27,12 +29,11 @@ DECISIONS: Final = (
 IRREGULARITY: Final = ("irregularity", "irregularity_closed")
 """Types of events that are part of the entry of an irregularity."""
 
-_SLOTS: Final = ("P1", "P2", "P3", "B1", "B2", "B3")
 CARD_NUMBERS: Final = {str(card): card.index for card in DECK}
 """A number from 0 to 51 for each card."""
 
-MODULUS: Final = 10
-MAX_SEVERITY: Final = 5
+_MAX_SEVERITY: Final = 5
+_TOTALS: Final = range(10)
 UNREAD: Final = "?"
 """An unread or hidden card, in the cards of a hand."""
 
@@ -143,128 +144,79 @@ _MARKS: Final = {
     "card_corrected": RoundMark.CORRECTED,
     "irregularity": RoundMark.IRREGULAR,
     "result_revised": RoundMark.REVISED,
-    "round_aborted": RoundMark.ABORTED,
     "round_held": RoundMark.HELD,
-    "round_voided": RoundMark.VOID,
 }
-_WITHOUT_RESULT: Final = RoundMark.VOID | RoundMark.ABORTED
-_ENDS: Final = ("round_finished", "round_voided", "round_aborted")
+"""Marks that stay when a round goes on."""
+
+_ENDS: Final = {"void": RoundMark.VOID, "aborted": RoundMark.ABORTED}
 
 
-class _RoundFold:
-    def __init__(self, at: int) -> None:
-        self.summary = RoundSummary(at)
-        self._dealt: dict[str, str] = {}
-        self._corrected: dict[str, str] = {}
-        self._result: dict[str, Any] | None = None
-
-    def apply(self, event: LoggedEvent) -> None:
-        data = event.data
-        self.summary.marks |= _MARKS.get(event.type, RoundMark(0))
-        if event.type in _ENDS and self.summary.ended is None:
-            self.summary.ended = event.at
-        match event.type:
-            case "card_dealt":
-                # A void or an abortion is over as soon as the round goes on: an undo took it back.
-                self.summary.marks &= ~_WITHOUT_RESULT
-                self._set_card(data.get("slot"), data.get("card"))
-            case "card_disclosed":
-                self._set_card(data.get("slot"), data.get("card"))
-            case "card_corrected":
-                self._set_card(data.get("slot"), data.get("after"))
-                if data.get("slot") in _SLOTS and data.get("after"):
-                    self._corrected[data["slot"]] = data["after"]
-            case "round_finished":
-                self._set_result(data)
-            case "result_revised":
-                self._set_result(data.get("after"))
-            case "round_voided":
-                self._result = data.get("before") or self._result
-            case "round_held":
-                # What was published is taken back; the result follows again.
-                self.summary.marks &= ~_WITHOUT_RESULT
-                self._result = None
-
-    def finish(self) -> RoundSummary:
-        found, result = self.summary, self._result
-        found.player, found.banker = self._hand("P", result), self._hand("B", result)
-        if result is not None:
-            if not found.marks & _WITHOUT_RESULT:
-                found.outcome = result.get("outcome")
-            found.player_total = _total(result.get("player"))
-            found.banker_total = _total(result.get("banker"))
-            found.kind = str(result.get("kind") or "normal")
-            if result.get("partial"):
-                found.marks |= RoundMark.PARTIAL
-        return found
-
-    def _set_card(self, slot: str | None, card: str | None) -> None:
-        if slot in _SLOTS:
-            self._dealt[slot] = card or self._dealt.get(slot, UNREAD)
-
-    def _set_result(self, result: dict[str, Any] | None) -> None:
-        # A result after a void or an abortion is the undo of what led to it.
-        if result is not None:
-            self.summary.marks &= ~_WITHOUT_RESULT
-        self._result = result
-        self._corrected.clear()
-
-    def _hand(self, letter: str, result: dict[str, Any] | None) -> str:
-        hand = None if result is None else result.get("player" if letter == "P" else "banker")
-        slots = [slot for slot in _SLOTS if slot.startswith(letter)]
-        if isinstance(hand, dict) and hand.get("cards"):
-            cards = [card or UNREAD for card in hand["cards"]]
-            for slot, card in zip(slots, cards, strict=False):
-                cards[slots.index(slot)] = self._corrected.get(slot, card)
-            return " ".join(cards)
-        return " ".join(self._dealt[slot] for slot in slots if slot in self._dealt)
-
-
-def _total(hand: object) -> int | None:
-    total = hand.get("total") if isinstance(hand, dict) else None
-    return total if isinstance(total, int) and 0 <= total < MODULUS else None
-
-
-def summarise_round(events: Iterable[LoggedEvent]) -> RoundSummary | None:
+def summarise_round(events: Iterable[CausedEvent]) -> RoundSummary | None:
     """Return the summary of a round from all its events; None without any."""
-    ordered = sorted(events, key=attrgetter("seq"))
+    ordered = sorted(events, key=_seq)
     if not ordered:
         return None
-    fold = _RoundFold(ordered[0].at)
-    for event in ordered:
-        fold.apply(event)
-    return fold.finish()
+    shoe, found = Shoe(), RoundSummary(to_microseconds(ordered[0].event.at))
+    for each in ordered:
+        shoe.take(each)
+        if each.event.type in _MARKS:
+            found.marks |= _MARKS[each.event.type]
+    for line in shoe.finish():
+        found.ended = None if line.ended_at is None else to_microseconds(line.ended_at)
+        found.marks |= _ENDS.get(line.status, RoundMark(0))
+        found.marks |= RoundMark.PARTIAL if line.partial else RoundMark(0)
+        if line.status == "finished" and line.outcome is not None:
+            found.outcome = line.outcome.value
+        found.player, found.banker = _cards(line.player), _cards(line.banker)
+        found.player_total, found.banker_total = _total(line.player), _total(line.banker)
+        found.kind = line.kind.value
+    return found
 
 
-def summarise_irregularity(events: Iterable[LoggedEvent]) -> LogEntry | None:
+def _seq(caused: CausedEvent) -> int:
+    return caused.event.seq
+
+
+def _cards(hand: HandResult) -> str:
+    return " ".join(UNREAD if card is None else str(card) for card in hand.cards)
+
+
+def _total(hand: HandResult) -> int | None:
+    return hand.total if hand.total in _TOTALS else None
+
+
+def summarise_irregularity(events: Iterable[CausedEvent]) -> LogEntry | None:
     """
     Return the entry of an irregularity from its `irregularity` and `irregularity_closed` events;
     None as long as only its end is known.
     """
-    ordered = sorted(events, key=attrgetter("seq"))
-    opened = [event for event in ordered if event.type == "irregularity"]
-    if not opened:
+    ordered = sorted(events, key=_seq)
+    raised = [
+        (each.event, each.event.data)
+        for each in ordered
+        if isinstance(each.event.data, Irregularity)
+    ]
+    if not raised:
         return None
-    first, last = opened[0], opened[-1]
+    last, data = raised[-1]
+    (incident,) = TableFold(ordered).incidents
     entry = LogEntry(
-        at=first.at,
+        at=to_microseconds(incident.at),
         shoe=last.shoe,
         round=last.round,
-        kind=last.data["kind"],
-        severity=min(max(last.data["severity"], 0), MAX_SEVERITY),
+        kind=data.kind,
+        severity=min(max(data.severity, 0), _MAX_SEVERITY),
         source=last.seq,
+        closed=None if incident.closed_at is None else to_microseconds(incident.closed_at),
+        action=incident.action,
+        operator=None if incident.by is None else incident.by.operator,
+        reason=incident.why,
     )
-    # An undo raises an irregularity again: only an end after that counts.
-    closing = [each for each in ordered if each.type != "irregularity" and each.seq > last.seq]
-    if closing:
-        end = closing[-1]
-        entry.closed, entry.action = end.at, end.data["action"]
-        entry.operator, entry.reason = end.data.get("operator"), end.data.get("reason")
-        for proposal in last.data.get("proposals") or []:
-            if proposal["action"] == entry.action:
-                entry.authority, entry.section = proposal["authority"], proposal["section"]
-                entry.verified = proposal["verified"]
-                break
+    for proposal in data.proposals:
+        if proposal.action == entry.action:
+            entry.authority, entry.section = proposal.authority, proposal.section
+            entry.verified = proposal.verified
+            break
     return entry
 
 

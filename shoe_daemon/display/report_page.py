@@ -10,7 +10,7 @@ import base64
 import hashlib
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from datetime import tzinfo
 from pathlib import Path
@@ -27,20 +27,20 @@ from shoe_daemon.display.history_store import (
     ROUND_BITS,
     connect_read_only,
     event_id,
+    stored_events,
 )
 from shoe_daemon.errors import UserError
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.fold_shift_events import fold_table_events, report_on_shift
-from shoe_daemon.report.shift_html import shift_page, style_of
-from shoe_daemon.report.shift_period import (
+from shoe_daemon.report.figures import ShiftReport, TableEvents
+from shoe_daemon.report.period import (
     Period,
     computers_time_zone,
     first_event_at,
     parse_period,
 )
-from shoe_daemon.report.shift_report_model import ShiftReport, TableEvents
-from shoe_daemon.report.shift_text_and_csv import shift_csv
-from shoe_daemon.table import EVENT_DECODERS, Event, from_microseconds
+from shoe_daemon.report.shift import fold_table_events, report_on_shift
+from shoe_daemon.report.shift_page import shift_page, style_of
+from shoe_daemon.report.shift_text import shift_csv
+from shoe_daemon.table import from_microseconds
 
 DEFAULT_S: Final = 8 * 3600
 """The report without times is on the last eight hours."""
@@ -144,7 +144,7 @@ def read_shift_from_log(path: Path, period: Period, wanted: Sequence[str] = ()) 
                 gaps.append(f"{missing:,} events of {site}/{table} that the log lacks")
             if earlier := _in_earlier_journals(connection, journal, (site, table), period):
                 gaps.append(f"{earlier:,} events of {site}/{table} in a journal before its newest")
-            events = TableEvents(site, table, log.events(), log.silences())
+            events = TableEvents(site, table, stored_events(log.rows), log.silences())
             tables.append(fold_table_events(events, period))
         if unknown := [each for each in wanted if each not in known]:
             raise UserError(f"table {unknown[0]}: the log has no such table")
@@ -175,7 +175,12 @@ def _span(connection: sqlite3.Connection, journal: int, period: Period) -> tuple
 
 
 class _TableLog:
-    """The events of one journal in the log that concern a shift."""
+    """
+    The events of one journal in the log that concern a shift.
+
+    Attributes:
+        rows: For `stored_events`.
+    """
 
     def __init__(self, connection: sqlite3.Connection, journal: int, period: Period) -> None:
         self._execute, self._connection = connection.execute, connection
@@ -185,7 +190,7 @@ class _TableLog:
         back = max(self._low, self._first - _SHOE_EVENTS)
         (start,) = self._execute(_SHOE_START, (back, self._first)).fetchone()
         self._start = start or self._first
-        self._rows = [*self._states(back), *self._execute(_EVENTS, (self._start, self._end))]
+        self.rows = [*self._states(back), *self._execute(_EVENTS, (self._start, self._end))]
 
     def _event_from(self, key: int) -> tuple[int, int] | None:
         row: tuple[int, int] | None = self._execute(_EVENT_FROM, (key, self._high)).fetchone()
@@ -203,21 +208,6 @@ class _TableLog:
             for row in self._execute(_EVENTS, (key, key + 1))
         ]
 
-    def events(self) -> Iterator[CausedEvent]:
-        """Yield the events; those of another version of the program are left out."""
-        for key, at, shoe, round_key, kind, data in self._rows:
-            try:
-                found = EVENT_DECODERS[kind].decode(data)
-            except (KeyError, msgspec.DecodeError):
-                continue
-            number = None if round_key is None else round_key & _NUMBER
-            event = Event(
-                from_microseconds(at), found, number, "", key & MAX_SEQ, shoe, "", "", kind
-            )
-            # The log knows no observations: events of one time are those of one.
-            reported = getattr(found, "detail_code", "") == "excess_by_reader"
-            yield CausedEvent(event, at, "device_error" if reported else "", None)
-
     def silences(self) -> list[tuple[int, int]]:
         """
         Return the times in which the daemon may have been off.
@@ -225,7 +215,7 @@ class _TableLog:
         After a start the table reports that it knows nothing of its readers.
         """
         found, before = [], 0
-        for _, at, _, _, kind, data in self._rows:
+        for _, at, _, _, kind, data in self.rows:
             if kind == "reader_status" and msgspec.json.decode(data)["link"] == "unknown":
                 found.append((before, at))
             before = at

@@ -15,10 +15,8 @@ from functools import cache
 from statistics import median
 from typing import Final, NamedTuple
 
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.rounds_and_incidents import decision_time
-from shoe_daemon.report.shift_period import Period
-from shoe_daemon.report.shift_report_model import (
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.report.figures import (
     CommandCounts,
     JournaledCommand,
     PersonShift,
@@ -26,6 +24,8 @@ from shoe_daemon.report.shift_report_model import (
     Reversal,
     ShiftIncident,
 )
+from shoe_daemon.report.period import Period
+from shoe_daemon.report.rounds import decision_time
 from shoe_daemon.table import COMMANDS, DETAIL_TEMPLATES, Command, to_microseconds
 
 WRONG_PIN: Final = "refused_wrong_pin"

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from datetime import datetime, tzinfo
 from typing import Final
 
+from shoe_daemon.event_text import kind_text
 from shoe_daemon.report import wording
-from shoe_daemon.report.shift_report_model import (
+from shoe_daemon.report.figures import (
     CHARTED_BY_HOUR_S,
     Availability,
     CommandCounts,
@@ -157,7 +158,7 @@ def _decisions(report: ShiftReport) -> str:
     if slowest is None or slowest.incident.by is None:
         return ""
     place, _ = incident_place(report, slowest)
-    what = slowest.incident.kind.replace("_", " ")
+    what = kind_text(slowest.incident.kind)
     by = wording.person(slowest.incident.by)
     return f"{wording.decisions(report.all)}: {what}, {place}, by {by}"
 
@@ -322,7 +323,7 @@ def kinds(report: ShiftReport) -> list[tuple[str, int, int, str, str]]:
         tables = _counted([called[each.site, each.table] for each in mine])
         dealers = _counted([dealer(each) for each in mine]) if report.dealers else ""
         severity = max(each.incident.severity for each in mine)
-        rows.append((kind.replace("_", " "), severity, count, tables, dealers))
+        rows.append((kind_text(kind), severity, count, tables, dealers))
     return rows
 
 

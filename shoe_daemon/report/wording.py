@@ -6,21 +6,12 @@ from datetime import datetime
 from typing import Final
 from unicodedata import normalize
 
+from shoe_daemon.event_text import aborted_text, hand_notes, kind_text
 from shoe_daemon.game import Kind, Outcome, card_text
-from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.report_model import (
-    Change,
-    Incident,
-    Person,
-    Proof,
-    ProofSignature,
-    RoundCounts,
-    RoundLine,
-    ShoeReport,
-    Tempo,
-)
-from shoe_daemon.report.shift_report_model import Figures
-from shoe_daemon.report.shoe_composition import Composition
+from shoe_daemon.report.figures import Figures
+from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.rounds import Change, Incident, Person, RoundCounts, RoundLine
+from shoe_daemon.report.shoe import Composition, Proof, ProofSignature, ShoeReport, Tempo
 from shoe_daemon.table import HandResult, to_microseconds
 
 SIGNERS: Final = ("Dealer", "Supervisor", "Auditor")
@@ -55,12 +46,6 @@ _NO_RESULT: Final = {
     "held": "held",
     "withdrawn": "withdrawn",
     "open": "under way",
-}
-_CAUSES: Final = {
-    "reset": "the reader was reset",
-    "restart": "the daemon was away",
-    "forced": "ended by force",
-    "new_round": "another round began",
 }
 _CHANGES: Final = {
     "void": "declared void",
@@ -164,21 +149,18 @@ def result(line: RoundLine) -> str:
 
 def remarks(line: RoundLine) -> str:
     """Format remarks on a round, other than its cards."""
-    natural = line.player.natural or line.banker.natural
     found = [
-        ("natural", natural),
-        ("Player pair", line.player.pair),
-        ("Banker pair", line.banker.pair),
         ("partial", line.partial and line.entered is None),
         (f"{line.kind} hand", line.kind is not Kind.NORMAL),
-        (_CAUSES.get(line.cause or "", line.cause or ""), line.cause),
+        (aborted_text(line.cause or ""), line.cause),
         (f"entered by {person(line.entered)}", line.entered),
         ("card corrected", line.corrected),
         ("result changed", line.revised and line.status == "finished"),
         (f"one too many: {' '.join(map(card_text, line.excess))}", line.excess),
         (", ".join(f"#{each}" for each in line.irregularities), line.irregularities),
     ]
-    return ", ".join(text for text, holds in found if holds)
+    notes = [text for text, holds in found if holds]
+    return ", ".join([*hand_notes(line.player, line.banker), *notes])
 
 
 def person(who: Person | None) -> str:
@@ -190,11 +172,10 @@ def person(who: Person | None) -> str:
 
 def incident_title(incident: Incident) -> str:
     """Format the title of an irregularity."""
-    kind = incident.kind.replace("_", " ")
     where = "outside a round" if incident.round is None else f"round {incident.round}"
     place = "" if incident.slot is None else f", {incident.slot}"
     face = "" if incident.card is None else f" {card_text(incident.card)}"
-    return f"{kind}{face}, {where}{place}"
+    return f"{kind_text(incident.kind)}{face}, {where}{place}"
 
 
 def decision(incident: Incident) -> str:

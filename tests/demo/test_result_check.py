@@ -50,7 +50,7 @@ def test_every_fault_is_accounted_for(fault: Fault, mode: Mode) -> None:
     referee = judge(played, shown(played))
     assert referee.passed
     faulty = sum(each.fault is not None for each in played.rounds)
-    apart = referee.aborted + referee.partial + referee.misread
+    apart = referee.counts.aborted + referee.partial + referee.misread
     assert faulty >= 5
     assert referee.same >= ROUNDS - faulty
     assert referee.same + apart >= ROUNDS - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drivers.simulators.angel_eye_with_mistakes import Mode
 from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.result_check_and_summary import ResultCheck, Summary
+from shoe_daemon.demo.result_check_and_summary import ResultCheck, summary
 from shoe_daemon.demo.view_model import Health
 from shoe_daemon.table import Irregularity
 from tests.demo.test_auto_supervisor import ROUNDS, performed, settings
@@ -12,10 +12,7 @@ from tests.demo.test_auto_supervisor import ROUNDS, performed, settings
 
 def test_what_was_irregular_and_what_became_of_it() -> None:
     sample, referee = performed(settings(Fault.OVERDRAW, Fault.MISSED_DRAW, mode=Mode.HIDDEN))
-    tally = Summary()
-    for event in sample.events:
-        tally.note(event)
-    lines = list(tally.lines(8, Health(), 0, referee))
+    lines = list(summary(referee, 8, Health(), 0))
     caught = sum(isinstance(event.data, Irregularity) for event in sample.events)
     assert lines[0] == f"{ROUNDS} rounds dealt from 1 shoe, {ROUNDS} of them shown with a result"
     assert f"irregularities caught: {caught}, all dealt with" in lines
@@ -30,16 +27,16 @@ def test_what_was_irregular_and_what_became_of_it() -> None:
 
 def test_what_is_still_open() -> None:
     sample, _ = performed(settings(Fault.MISSED_DRAW))
-    tally = Summary()
+    referee = ResultCheck()
     place = next(n for n, event in enumerate(sample.events) if event.type == "irregularity")
     for event in sample.events[: place + 1]:
-        tally.note(event)
-    lines = list(tally.lines(8, Health(), 0, ResultCheck()))
+        referee.show(event)
+    lines = list(summary(referee, 8, Health(), 0))
     assert "irregularities caught: 1, 1 still open" in lines
     assert "  1 missing draw: still open" in lines
 
 
 def test_nothing_at_all() -> None:
-    lines = list(Summary().lines(8, Health(), 0, ResultCheck()))
+    lines = list(summary(ResultCheck(), 8, Health(), 0))
     assert "irregularities caught: 0" in lines
     assert not any(line.startswith("decisions") for line in lines)

@@ -17,7 +17,7 @@ from rich.segment import Segment
 from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
 from drivers.simulators.simulated_shoe import Excess, Fault
 from shoe_daemon.demo.view import draw
-from shoe_daemon.demo.view_model import ClosedIrregularity, DemoView, RecentEvents
+from shoe_daemon.demo.view_model import DemoView, RecentEvents
 from shoe_daemon.display.terminal.hand_drawing import is_unread
 from shoe_daemon.display.terminal.screen import Rows, Screen, render_rows, text_of
 from shoe_daemon.game import SUIT_SIGNS, card_text
@@ -41,6 +41,7 @@ from tools.make_terminal_pictures import to_svg
 SIZES = [SMALL, LARGE] = [(80, 24), (120, 40)]
 ALL_FAULTS = tuple(Fault)
 EXCESS = "A card was drawn and is no part of this round."
+EVENT = Event("1970-01-01T00:00:00Z", RoundStarted(), 1, "1.0", 1, 1, "demo", "table-1", "")
 
 
 @cache
@@ -390,13 +391,12 @@ def test_a_person_may_take_a_result_back_or_change_it() -> None:
         RecentEvents(lambda: 0.0),
         list(boards(Settings(mode=Mode.OPEN, rounds=3, seed=3))),
     )
-    event = Event("", RoundStarted(), 1, "1.0", 1, 1, "demo", "table-1", "round_started")
     results = []
     for board in told:
         last = board.table.last_result
         if last is not None and last not in results:
             results.append(last)
-            keeper.note(replace(event, round=last.round, data=last.data))
+            keeper.note(replace(EVENT, round=last.round, data=last.data))
 
     def letters() -> str:
         board = told[-1]
@@ -404,10 +404,10 @@ def test_a_person_may_take_a_result_back_or_change_it() -> None:
         return "".join(_letter(bead.outcome) for bead in shown)
 
     first, second, third = list(letters())
-    keeper.note(replace(event, round=2, data=RoundVoided(None, results[1].data, "anna", None)))
+    keeper.note(replace(EVENT, round=2, data=RoundVoided(None, results[1].data, "anna", None)))
     assert letters() == first + third
     other = replace(results[1].data, outcome=Outcome.TIE)
-    keeper.note(replace(event, round=2, data=ResultRevised(other, None, "anna", None)))
+    keeper.note(replace(EVENT, round=2, data=ResultRevised(other, None, "anna", None)))
     assert letters() == first + "T" + third != first + second + third
 
 
@@ -449,9 +449,10 @@ def test_what_was_dealt_with_stays_for_some_seconds() -> None:
     keeper = RecentEvents(lambda: now)
     settings = Settings(mode=Mode.OPEN, rounds=1, seed=1, faults=(Fault.OVERDRAW,), fault_rate=1)
     board = list(boards(settings))[-1]
+    raised = replace(EVENT, data=_alert(1, "One too many.").data)
     closed = IrregularityClosed(action="continue", id=1, operator=None, reason=None)
-    settled = ClosedIrregularity(_alert(1, "One too many.").data, closed, 1.0)
-    keeper._closed.append((now, settled))  # noqa: SLF001
+    for event in (raised, replace(raised, data=closed)):
+        keeper.note(event)
     view = (board.table, board.house, board.health, board.addresses)
     assert keeper.view(*view).closed
     now = 60.0

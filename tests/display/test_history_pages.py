@@ -274,8 +274,8 @@ BEGIN = 1_795_291_200_000_000
 SHORT, LONG = "/pit/round/casino.short/1/1", "/pit/round/casino.long/1/1"
 
 
-def event(seq: int, seconds: int, number: int, kind: str, **data: object) -> LoggedEvent:
-    return LoggedEvent(seq, BEGIN + seconds * 1_000_000, 1, number, kind, data)
+def event(seq: int, seconds: int, number: int, type_: str, **data: object) -> LoggedEvent:
+    return LoggedEvent(seq, BEGIN + seconds * 1_000_000, 1, number, type_, data)
 
 
 def clip_name(seconds: float, length: int, content: bytes, witness: str = "ceiling") -> str:
@@ -325,14 +325,17 @@ class EvidenceDisplay(NamedTuple):
 @pytest.fixture(scope="module")
 def evidence_display(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EvidenceDisplay]:
     folder = tmp_path_factory.mktemp("evidence")
+    hand = {"natural": False, "pair": False}
     result = {
-        "outcome": "player", "player": {"cards": ["9C", "KD"], "total": 9},
-        "banker": {"cards": ["2H", "3S"], "total": 5},
+        "outcome": "player", "player": {"cards": ["9C", "KD"], "total": 9, **hand},
+        "banker": {"cards": ["2H", "3S"], "total": 5, **hand},
+        "kind": "normal", "partial": False, "wagers": [],
     }  # fmt: skip
+    correction = {"slot": "P1", "before": "8C", "after": "9C", "operator": "ann", "reason": None}
     round_events = [
         event(1, 0, 1, "round_started"),
         event(2, 20, 1, "round_finished", **result),
-        event(3, 600, 1, "card_corrected", slot="P1", before="8C", after="9C"),
+        event(3, 600, 1, "card_corrected", **correction),
     ]
     with HistoryStore(folder / "history.db") as store:
         for number, (table, more) in enumerate(

@@ -23,10 +23,10 @@ from shoe_daemon.display.history_store import HistoryStore
 from shoe_daemon.display.report_page import MAX_DAYS, read_shift_from_log
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.report.shift_period import Period
-from shoe_daemon.report.shift_report import read_shift
-from shoe_daemon.report.shift_report_model import ShiftReport
-from shoe_daemon.report.shift_text_and_csv import shift_csv
+from shoe_daemon.report.figures import ShiftReport
+from shoe_daemon.report.journal import read_shift
+from shoe_daemon.report.period import Period
+from shoe_daemon.report.shift_text import shift_csv
 from shoe_daemon.table.observations import Gap, GapDetail, Link
 from tests.brokers import free_port
 from tests.browser.chrome import browse, watch

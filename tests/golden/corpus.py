@@ -31,8 +31,8 @@ from shoe_daemon.game import POLICY_IDS
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import fold_table
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.shoe_report import report_on
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.report.shoe import report_on
 from shoe_daemon.service.state_publisher import StatePublisher
 from shoe_daemon.table import Event, encode_event
 from shoe_daemon.table.observations import (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.game.cards import DECK, RANKS, Card
-from shoe_daemon.report.find_repeats_and_factory_runs import Place, Repeat, Run, repeats, runs_in
+from shoe_daemon.report.repeats import Place, Repeat, Run, repeats, runs_in
 
 TEXTS = st.lists(st.lists(st.sampled_from([0, 1, 2, None]), max_size=14), max_size=4)
 

@@ -8,8 +8,7 @@ import pytest
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.house_rules import DealingStyle
-from shoe_daemon.report.cards_in_drawn_order import CardFold
-from shoe_daemon.report.caused_event import CausedEvent
+from shoe_daemon.report.cards import CardFold, CausedEvent
 from shoe_daemon.table import fold
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import RoundEnd

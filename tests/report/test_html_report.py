@@ -16,9 +16,9 @@ from drivers.simulators.simulated_shoe import Fault
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.report.html_report import shoe_page
-from shoe_daemon.report.shoe_report import read_shoe
-from shoe_daemon.report.text_report import COLUMNS, shoe_text
+from shoe_daemon.report.journal import read_shoe
+from shoe_daemon.report.page import shoe_page
+from shoe_daemon.report.text import COLUMNS, shoe_text
 from shoe_daemon.table.observations import CardDrawn, Cause, DeviceError
 from shoe_daemon.table.options import RoundEnd
 from tests.report.report_shoes import Writer, shoe

@@ -18,9 +18,16 @@ from click.testing import CliRunner
 from drivers.simulators.angel_eye_with_mistakes import Settings
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, RANKS, Card
-from shoe_daemon.report.cards_in_drawn_order import DrawnCard
-from shoe_daemon.report.past_shoe_search_report import Integrity, chance, integrity_text
-from shoe_daemon.report.search_past_shoes import MAX_CHANCE, PastShoe, read_integrity, search
+from shoe_daemon.report.cards import DrawnCard
+from shoe_daemon.report.integrity import (
+    MAX_CHANCE,
+    Integrity,
+    PastShoe,
+    chance,
+    integrity_text,
+    read_integrity,
+    search,
+)
 from shoe_daemon.table.observations import CardDrawn, Command
 from tests.report.report_shoes import Writer, shoe
 

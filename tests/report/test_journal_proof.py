@@ -17,9 +17,8 @@ from drivers.simulators.angel_eye_with_mistakes import Settings
 from shoe_daemon import __version__
 from shoe_daemon.cli import main
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.report.html_report import shoe_page
-from shoe_daemon.report.journal_events_and_commands import shoe_spans
-from shoe_daemon.report.shoe_report import read_shoe
+from shoe_daemon.report.journal import read_shoe, shoe_spans
+from shoe_daemon.report.page import shoe_page
 from shoe_daemon.table import events
 from shoe_daemon.table.observations import Session
 from tests.journal.signing_keys import signing_key

@@ -17,9 +17,9 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.report.people import refusal_code
-from shoe_daemon.report.shift_html import shift_page
-from shoe_daemon.report.shift_text_and_csv import shift_csv, shift_text
-from shoe_daemon.report.text_report import COLUMNS
+from shoe_daemon.report.shift_page import shift_page
+from shoe_daemon.report.shift_text import shift_csv, shift_text
+from shoe_daemon.report.text import COLUMNS
 from shoe_daemon.table import DETAIL_TEMPLATES, DETAIL_VALUES, make_detail
 from shoe_daemon.table.observations import CardDrawn, Command
 from shoe_daemon.table.options import RoundEnd

@@ -24,13 +24,13 @@ from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.report.expected_counts import confidence_interval
-from shoe_daemon.report.shift_html import shift_page
-from shoe_daemon.report.shift_period import Period
-from shoe_daemon.report.shift_report import read_shift
-from shoe_daemon.report.shift_report_model import PAUSE_S, ShiftReport
-from shoe_daemon.report.shift_text_and_csv import shift_csv, shift_text
-from shoe_daemon.report.text_report import COLUMNS
+from shoe_daemon.report.figures import PAUSE_S, ShiftReport
+from shoe_daemon.report.journal import read_shift
+from shoe_daemon.report.odds import confidence_interval
+from shoe_daemon.report.period import Period
+from shoe_daemon.report.shift_page import shift_page
+from shoe_daemon.report.shift_text import shift_csv, shift_text
+from shoe_daemon.report.text import COLUMNS
 from shoe_daemon.report.wording import csv_cell
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Lock
 from shoe_daemon.table.options import RoundEnd

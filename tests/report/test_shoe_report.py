@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
@@ -15,11 +16,15 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.game.exact_odds import count_odds
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.report.expected_counts import chance_text, expectation, odds_of, two_sided
-from shoe_daemon.report.shoe_report import read_shoe
+from shoe_daemon.report.cards import received
+from shoe_daemon.report.journal import read_shoe
+from shoe_daemon.report.odds import chance_text, expectation, odds_of, two_sided
+from shoe_daemon.report.rounds import TableFold
 from shoe_daemon.table import decode_event
 from shoe_daemon.table.observations import CardDrawn, Unreadable
 from shoe_daemon.table.options import RoundEnd
+from shoe_daemon.table.table import Table, was_applied
+from tests.golden.corpus import log_files, read_logs
 from tests.report.report_shoes import DECISION, Writer, shoe
 
 FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
@@ -244,3 +249,15 @@ def test_how_unusual_a_count_is() -> None:
     assert chance_text(0.0041) == "rare, 1 shoe in 240"
     assert chance_text(1e-12) == "very rare, 1 shoe in a billion or more"
     assert expectation("tie", 0, 0, odds_of(8)["tie"]).words == "no rounds"
+
+
+def test_an_irregularity_is_open_exactly_while_the_table_has_it_open() -> None:
+    for log in (log for path in log_files() for log in read_logs(path)):
+        table, fold = Table(), TableFold()
+        for observation, following in zip_longest(log.observations, log.observations[1:]):
+            for event in table.apply(observation) if was_applied(following) else ():
+                fold.take(received(event))
+            known = sorted(each.data.id for each in table.state.alerts)
+            still_open = sorted(each.id for each in fold.incidents if each.action is None)
+            if not table.state.alerts_omitted:  # it publishes those that it cannot keep, too
+                assert known == still_open, (log.title, observation)

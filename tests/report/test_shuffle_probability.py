@@ -11,8 +11,7 @@ from random import Random
 import pytest
 
 from shoe_daemon.game.cards import DECK, RANKS, SUITS, Card
-from shoe_daemon.report.find_repeats_and_factory_runs import repeats, runs_in
-from shoe_daemon.report.shuffle_probability import (
+from shoe_daemon.report.chance import (
     FACES,
     RANKS_ONLY,
     CardAlphabet,
@@ -24,6 +23,7 @@ from shoe_daemon.report.shuffle_probability import (
     expected_within,
     runs,
 )
+from shoe_daemon.report.repeats import repeats, runs_in
 
 SHOE = ShoeSize(8, 400)
 

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from shoe_daemon.game import RANKS, SUIT_SIGNS, SUITS, Outcome, card_text
 from shoe_daemon.report import wording
-from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.report_model import ShoeReport
+from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.shoe import ShoeReport
 
 _LETTERS: Final = {Outcome.BANKER: "B", Outcome.PLAYER: "P", Outcome.TIE: "T", None: "?"}
 _FULL: Final = 0.6
@@ -32,7 +32,7 @@ Keys = list[tuple[str, object, str]]
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

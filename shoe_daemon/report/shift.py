@@ -5,13 +5,13 @@ A round belongs to the shift in which it ended, a card to the shift in which it 
 irregularity to the shift in which it was raised. Events after the end of the shift change nothing,
 so that the report on a shift is always the same.
 
-This module knows events only: `shift_report` reads them from journals, the pit from its log.
+This module knows events only: `journal` reads them from journals, the pit from its log.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -21,26 +21,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from shoe_daemon import __version__
-from shoe_daemon.report.cards_in_drawn_order import CardFold
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.expected_counts import confidence_interval
-from shoe_daemon.report.people import (
-    PeopleFold,
-    count_commands,
-    people,
-    refused_command,
-    within,
-)
-from shoe_daemon.report.report_model import Incident, RoundLine
-from shoe_daemon.report.rounds_and_incidents import (
-    IncidentFold,
-    RoundFold,
-    compare_with_odds,
-    count_rounds,
-    decision_times,
-)
-from shoe_daemon.report.shift_period import Period
-from shoe_daemon.report.shift_report_model import (
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.report.figures import (
     CHARTED_BY_HOUR_S,
     PAUSE_S,
     Availability,
@@ -56,6 +38,23 @@ from shoe_daemon.report.shift_report_model import (
     Source,
     TableEvents,
     TableShift,
+)
+from shoe_daemon.report.odds import compare_with_odds, confidence_interval
+from shoe_daemon.report.people import (
+    PeopleFold,
+    count_commands,
+    people,
+    refused_command,
+    within,
+)
+from shoe_daemon.report.period import Period
+from shoe_daemon.report.rounds import (
+    Incident,
+    RoundLine,
+    Shoe,
+    TableFold,
+    count_rounds,
+    decision_times,
 )
 from shoe_daemon.table import Event, events, from_microseconds, to_microseconds
 
@@ -152,7 +151,7 @@ class _Dealers:
 
 def fold_table_events(table: TableEvents, period: Period) -> FoldedTable:
     """Fold the events of a table up to the end of the shift, and divide them by dealer."""
-    fold = _TableFold(table, period)
+    fold = _ShiftFold(table, period)
     for caused in table.events:
         at = to_microseconds(caused.event.at)
         if at >= period.end:
@@ -161,48 +160,34 @@ def fold_table_events(table: TableEvents, period: Period) -> FoldedTable:
     return fold.finish()
 
 
-class _Shoe:
-    def __init__(self) -> None:
-        self.cards, self.rounds = CardFold(), RoundFold()
-        self.decks: int | None = None
-
-
-class _TableFold:
+class _ShiftFold:
     """Collects what happened at a table, and divides it by dealer at the end."""
 
     def __init__(self, table: TableEvents, period: Period) -> None:
         self._table, self._period = table, period
-        self._shoes: defaultdict[int | None, _Shoe] = defaultdict(_Shoe)
-        self._incidents, self._dealers, self._readers = IncidentFold(), _Dealers(), _Readers()
-        self._people = PeopleFold()
+        self._fold, self._people = TableFold(), PeopleFold()
+        self._dealers, self._readers = _Dealers(), _Readers()
         self._held: dict[tuple[int | None, int | None], int] = {}
-        self._shoe_of: dict[int, int | None] = {}
         self._shares: dict[str | None, _Share] = {}
 
     def take(self, caused: CausedEvent, at: int) -> None:
         """Process the next event; `at` is its time in microseconds."""
         event = caused.event
-        shoe = self._shoes[event.shoe]
-        shoe.cards.take(caused)
-        shoe.rounds.take(caused)
-        self._incidents.take(caused)
+        self._fold.take(caused)
         self._people.take(caused)
         self._readers.take(event, at)
         match event.data:
-            case events.ShoeStarted(decks=decks):
-                shoe.decks = decks
             case events.DealerChanged(before=before, dealer=dealer):
                 self._dealers.change(at, before, dealer)
             case events.RoundHeld():
                 self._held.setdefault((event.shoe, event.round), at)
-            case events.IrregularityData(id=identifier):
-                self._shoe_of.setdefault(identifier, event.shoe)
 
     def finish(self) -> FoldedTable:
         """Return the shift of the table."""
-        moments = sorted(at for shoe in self._shoes.values() for at in self._divide(shoe))
-        for each in self._incidents.incidents:
-            self._share(to_microseconds(each.at)).incidents.append((each, self._shoe_of[each.id]))
+        moments = sorted(at for shoe in self._fold.shoes.values() for at in self._divide(shoe))
+        for each in self._fold.incidents:
+            share = self._share(to_microseconds(each.at))
+            share.incidents.append((each, self._fold.shoe_of[each.id]))
         for at in self._held.values():
             self._share(at).held += 1
         for start, end in _played(moments, self._period):
@@ -237,19 +222,22 @@ class _TableFold:
         share = _Share(self._table.site, self._table.table, name)
         return share if at < self._period.start else self._shares.setdefault(name, share)
 
-    def _divide(self, shoe: _Shoe) -> Iterator[int]:
+    def _divide(self, shoe: Shoe) -> Iterator[int]:
         """Count the cards and rounds of a shoe; yield when they were drawn, and ended."""
-        cards = [card for card in shoe.cards.finish() if not card.is_repeat]
-        for card in cards:
+        rounds = shoe.finish()
+        for card in shoe.cards:
+            if card.is_repeat:
+                continue
             yield (at := to_microseconds(card.at))
             share = self._share(at)
             share.cards += 1
             share.unread += card.face is None and card.role != "burn"
-        for line in shoe.rounds.finish(cards):
+        decks = None if shoe.started is None else shoe.started.decks
+        for line in rounds:
             if line.ended_at is None:
                 continue
             yield (at := to_microseconds(line.ended_at))
-            self._share(at).rounds.append((line, shoe.decks))
+            self._share(at).rounds.append((line, decks))
 
 
 def _played(moments: list[int], period: Period) -> Iterator[tuple[int, int]]:

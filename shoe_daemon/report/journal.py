@@ -1,41 +1,78 @@
-"""The report on a shift, read from the journals of its tables."""
+"""
+The reports read from journals, with the proof that a journal is unchanged. Daemons may be writing
+the journals.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
+from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.journal.journal_reader import open_read_only
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.fold_shift_events import FoldedTable, fold_table_events, report_on_shift
-from shoe_daemon.report.journal_events_and_commands import (
-    NO_END,
-    ShoeSpan,
-    events_in,
-    shoe_spans,
-)
-from shoe_daemon.report.report_model import Proof
-from shoe_daemon.report.shift_period import Period, first_event_at
-from shoe_daemon.report.shift_report_model import JournaledCommand, ShiftReport, TableEvents
-from shoe_daemon.report.shoe_report import Progress, prove
+from shoe_daemon.journal.part import part_around
+from shoe_daemon.journal.signatures import last_signature
+from shoe_daemon.journal.verify import verify
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.report.figures import JournaledCommand, ShiftReport, TableEvents
+from shoe_daemon.report.period import Period, first_event_at
+from shoe_daemon.report.shift import FoldedTable, fold_table_events, report_on_shift
+from shoe_daemon.report.shoe import Proof, ProofSignature, ShoeReport, Verified, report_on
 from shoe_daemon.table import (
     Command,
     DealerChanged,
     EventData,
     Table,
+    decode_event,
     decode_observation,
     reader_status,
     to_microseconds,
 )
 
+Progress = Callable[[int, int], None]
+
+_PAGE: Final = 500
+"""Rows per query: a long read must not block the writer's WAL checkpoint."""
+
+NO_END: Final = 1 << 62
+"""The end of the last shoe: later than any event."""
+
+_EVENTS: Final = """
+    SELECT e.seq, e.observation, CAST(e.body AS BLOB), ifnull(o.type, ''),
+           CASE WHEN o.type = 'command' THEN CAST(o.body AS BLOB) END
+    FROM event e LEFT JOIN observation o ON o.id = e.observation
+    WHERE e.seq > :after AND e.seq < :end
+      AND (:types IS NULL OR e.type IN (SELECT value FROM json_each(:types)))
+    ORDER BY e.seq LIMIT :page
+"""
+_HASH_BYTES: Final = 32
+
+_NEAR: Final = 10_000
+"""More events than a table causes between two signatures."""
+
+_LAST_EVENT: Final = (
+    "SELECT seq, hash, observation FROM event WHERE seq < ? ORDER BY seq DESC LIMIT 1"
+)
+_PUBLISHED_HEAD: Final = """
+    SELECT body ->> '$.data.head' FROM event
+    WHERE seq BETWEEN ? AND ? AND type = 'shoe_finished' ORDER BY seq DESC LIMIT 1
+"""
+_PROGRAMS: Final = """
+    SELECT body ->> '$.program' FROM observation
+    WHERE type = 'session' AND id <= :last AND id >= ifnull((
+        SELECT max(o.id) FROM observation o, event e
+        WHERE o.type = 'session' AND e.seq = :first AND o.id <= e.observation
+    ), 0) ORDER BY id
+"""
 _STATES_BEFORE: Final = """
     SELECT max(seq) FROM event
     WHERE type IN ('dealer_changed', 'reader_status') AND seq < ?
@@ -56,6 +93,139 @@ _SILENCES: Final = """
     SELECT s.at, (SELECT o.at FROM observation o WHERE o.id < s.id ORDER BY o.id DESC LIMIT 1)
     FROM observation s WHERE s.type = 'session' ORDER BY s.id
 """
+
+
+class ShoeSpan(NamedTuple):
+    """The events of one shoe: from `first` up to and excluding `end`, or `NO_END`."""
+
+    shoe: int
+    first: int
+    end: int
+
+
+def shoe_spans(reader: JournalReader) -> list[ShoeSpan]:
+    """Return the shoes of a journal, oldest first."""
+    starts = reader.connection.execute(
+        "SELECT shoe, min(seq) FROM event WHERE type = 'shoe_started' AND shoe IS NOT NULL"
+        " GROUP BY shoe ORDER BY shoe"
+    ).fetchall()
+    return [
+        ShoeSpan(shoe, seq, end) for (shoe, seq), (_, end) in pairwise([*starts, (None, NO_END)])
+    ]
+
+
+def find_span(reader: JournalReader, shoe: int | None) -> ShoeSpan:
+    """
+    Return one shoe; the last one for None.
+
+    Raises:
+        UserError: The shoe does not exist.
+    """
+    known = shoe_spans(reader)
+    if not known:
+        raise UserError(f"{reader.path}: holds no shoe yet")
+    if shoe is None:
+        return known[-1]
+    for span in known:
+        if span.shoe == shoe:
+            return span
+    raise UserError(
+        f"{reader.path}: has no shoe {shoe}; its shoes are {known[0].shoe} to {known[-1].shoe}"
+    )
+
+
+def events_in(
+    reader: JournalReader, span: ShoeSpan, types: Collection[str] | None = None
+) -> Iterator[CausedEvent]:
+    """
+    Yield the events of one shoe in order, or those of the given types.
+
+    Raises:
+        UserError: An event is unknown to this version.
+    """
+    wanted = {
+        "after": span.first - 1,
+        "end": span.end,
+        "types": None if types is None else msgspec.json.encode(list(types)).decode(),
+        "page": _PAGE,
+    }
+    while rows := reader.connection.execute(_EVENTS, wanted).fetchall():
+        for seq, observation, body, cause, order in rows:
+            try:
+                event = decode_event(body)
+                command = None if order is None else msgspec.json.decode(order, type=Command)
+            except msgspec.DecodeError as error:
+                raise UserError(f"{reader.path}: event {seq} cannot be read: {error}") from error
+            yield CausedEvent(event, observation, cause, command)
+        wanted["after"] = rows[-1][0]
+
+
+def read_shoe(path: Path, shoe: int | None, *, progress: Progress | None = None) -> ShoeReport:
+    """
+    Report on one shoe of a journal; on the last one for None. A daemon may be writing the journal.
+
+    With `progress` the chain of the shoe is verified, and `progress` is called with the
+    observations done and their total.
+
+    Raises:
+        UserError: The shoe does not exist, or the file is no journal.
+    """
+    with open_read_only(path) as reader:
+        span = find_span(reader, shoe)
+        report = report_on(events_in(reader, span), replaced=span.end < NO_END)
+        return replace(report, proof=prove(reader, span, progress))
+
+
+def prove(
+    reader: JournalReader, span: ShoeSpan, progress: Progress | None, *, since: int | None = None
+) -> Proof:
+    """
+    Collect the proof of some events. Without `progress` the chain is not verified.
+
+    It is verified from the last signature or shoe before them, or before event `since`, up to the
+    signature that covers them. The journal holds at least one event before the span's end.
+    """
+    connection = reader.connection
+    last, digest, observation = connection.execute(_LAST_EVENT, (span.end,)).fetchone()
+    found = connection.execute(_PUBLISHED_HEAD, (span.first, last)).fetchone()
+    published = found[0] if found else None
+    sessions = connection.execute(_PROGRAMS, {"first": span.first, "last": observation})
+    signed = last_signature(connection, shoe=span.shoe)
+    until = signed.seq if signed is not None and 0 < signed.seq - last < _NEAR else last
+    verdict = verified = None
+    if progress is not None:
+        with reader.snapshot():
+            of = reader.head().seq
+            part = part_around(
+                connection, reader.identity, since or span.first, until if until < of else None
+            )
+            verdict = verify(reader, find=_hash(published), part=part, progress=progress)
+        end = of if part.end is None else part.end.seq
+        verified = Verified(part.start.seq + 1, end, of, part.basis)
+    fault = verdict.broken if verdict else None
+    return Proof(
+        first_event=span.first,
+        last_event=last,
+        head=digest.hex(),
+        published=published,
+        published_at=verdict.found_at if verdict else None,
+        chain="not verified" if verdict is None else "broken" if fault else "good",
+        broken=f"{fault.row}: {fault.what}" if fault else None,
+        written_by=tuple(dict.fromkeys(row[0] for row in sessions)),
+        reported_by=__version__,
+        signature=None
+        if signed is None
+        else ProofSignature(signed.seq, signed.key.hex(), signed.signature.hex()),
+        verified=None if fault else verified,
+    )
+
+
+def _hash(published: object) -> bytes | None:
+    try:
+        found = bytes.fromhex(str(published))
+    except ValueError:
+        return None
+    return found if len(found) == _HASH_BYTES else None
 
 
 def read_shift(

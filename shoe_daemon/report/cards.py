@@ -8,13 +8,41 @@ carried into the next round, or found to belong to the next round. Here it count
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
 from shoe_daemon.game import Card, IrregularityKind, Slot
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.table import Event, events
+from shoe_daemon.table import Command, Event, events, to_microseconds
+
+
+class CausedEvent(NamedTuple):
+    """
+    An event and its cause: the input of the read model.
+
+    Attributes:
+        event: As stored in the journal.
+        observation: The id of the observation that caused it; its time where the id is not known.
+        cause: The type of that observation.
+        order: That observation, if it is a command.
+    """
+
+    event: Event
+    observation: int
+    cause: str
+    order: Command | None
+
+
+def received(event: Event, at: int | None = None) -> CausedEvent:
+    """
+    Return an event whose observation is not known: events of one time are those of one.
+
+    `at` is that time in microseconds, where the caller has it.
+    """
+    by_reader = getattr(event.data, "detail_code", "") == "excess_by_reader"
+    at = to_microseconds(event.at) if at is None else at
+    return CausedEvent(event, at, "device_error" if by_reader else "", None)
+
 
 Role = Literal["burn", "play", "excess"]
 

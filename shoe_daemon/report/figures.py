@@ -1,7 +1,7 @@
 """
 The figures of a shift: of its tables and dealers, and how long its readers worked.
 
-`fold_shift_events` computes them.
+`shift` computes them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from shoe_daemon.report.caused_event import CausedEvent
-from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.report_model import Incident, Proof, RoundCounts
-from shoe_daemon.report.rounds_and_incidents import decision_time
+from shoe_daemon.report.cards import CausedEvent
+from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.rounds import Incident, RoundCounts, decision_time
+from shoe_daemon.report.shoe import Proof
 from shoe_daemon.table import Command
 
 PAUSE_S: Final = 900

@@ -9,15 +9,9 @@ from typing import Final
 
 from shoe_daemon.game import RANKS, SUIT_SIGNS, SUITS, card_text
 from shoe_daemon.report import wording
-from shoe_daemon.report.expected_counts import Expectation
-from shoe_daemon.report.report_model import (
-    Incident,
-    Proof,
-    RoundCounts,
-    RoundLine,
-    ShoeReport,
-    Tempo,
-)
+from shoe_daemon.report.odds import Expectation
+from shoe_daemon.report.rounds import Incident, RoundCounts, RoundLine
+from shoe_daemon.report.shoe import Proof, ShoeReport, Tempo
 from shoe_daemon.table import HandResult
 
 COLUMNS: Final = 80

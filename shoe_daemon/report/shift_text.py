@@ -10,14 +10,14 @@ from typing import Final
 
 from shoe_daemon.game import IrregularityKind
 from shoe_daemon.report import shift_wording, wording
-from shoe_daemon.report.shift_report_model import (
+from shoe_daemon.report.figures import (
     Availability,
     CommandCounts,
     Figures,
     ShiftExpectation,
     ShiftReport,
 )
-from shoe_daemon.report.text_report import entry, headline, signature_lines, wrapped
+from shoe_daemon.report.text import entry, headline, signature_lines, wrapped
 
 _NAME: Final = 17
 _BAR: Final = 50

@@ -1,4 +1,4 @@
-"""The report on a shift as one HTML page with charts, in the form of `html_report`."""
+"""The report on a shift as one HTML page with charts, in the form of `page`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from shoe_daemon.report import shift_wording, wording
-from shoe_daemon.report.html_report import Keys, render
-from shoe_daemon.report.shift_report_model import (
+from shoe_daemon.report.figures import (
     CommandCounts,
     ShiftExpectation,
     ShiftReport,
     TableShift,
 )
+from shoe_daemon.report.page import Keys, render
 from shoe_daemon.table import to_microseconds
 
 _CHART_WIDTH: Final = 720

@@ -8,7 +8,8 @@ little from that of a real shoe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import exp, lgamma, log, log1p, perm, sqrt
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from shoe_daemon.game import CARDS_PER_DECK, Outcome
 from shoe_daemon.game.exact_odds import CARDS_PER_DRAW, count_shapes
+from shoe_daemon.report.rounds import RoundLine
 
 _CHANCE_TEXTS: Final = (
     (0.25, "as expected"),
@@ -120,3 +122,34 @@ def odds_of(decks: int) -> Mapping[str, Fraction]:
         counts["player_pair"] += count * shape.player.pair
         counts["banker_pair"] += count * shape.banker.pair
     return MappingProxyType({name: Fraction(count, total) for name, count in counts.items()})
+
+
+def compare_with_odds(
+    rounds: Sequence[tuple[RoundLine, int]], decks: int, thing: str = "shoe"
+) -> Iterator[Expectation]:
+    """
+    Compare outcomes, naturals and pairs with the exact odds.
+
+    Args:
+        rounds: Counted rounds, each with the decks of its shoe.
+        decks: The decks to compare with where there are no rounds.
+        thing: What the rounds are from, for `Expectation.words`.
+    """
+    for name in odds_of(decks):
+        known = [(found, of) for line, of in rounds if (found := _has(line, name)) is not None]
+        by_decks = Counter(of for _, of in known) or Counter({decks: 1})
+        share = sum((odds_of(of)[name] * many for of, many in by_decks.items()), Fraction())
+        count = sum(found for found, _ in known)
+        yield expectation(name, count, len(known), share / by_decks.total(), thing)
+
+
+def _has(line: RoundLine, name: str) -> bool | None:
+    """Return whether a round has an outcome, a natural or a pair; None if unknown."""
+    if name == "natural":
+        either = {line.player.natural, line.banker.natural}
+        return True if True in either else None if None in either else False
+    if name == "player_pair":
+        return line.player.pair
+    if name == "banker_pair":
+        return line.banker.pair
+    return None if line.outcome is None else line.outcome is Outcome(name)
