@@ -29,7 +29,7 @@ from bench.harness import (
     percentile,
     wait_for,
 )
-from drivers.angel_eye_ii.frame_codec import Report
+from drivers.angel_eye_ii.codec import Report
 
 _DEALT: Final = "shoe/v1/bench/table/event/card_dealt"
 _TOLD: Final = "shoe/v1/bench/table/event/irregularity"

@@ -38,8 +38,8 @@ from bench.harness import (
     percentile,
     wait_for,
 )
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
-from shoe_daemon.journal.journal_database import schemas
+from drivers.simulators.angel_eye import Mode, Settings, scenes
+from shoe_daemon.journal.database import schemas
 
 AIM: Final = 1.5
 DURABLE: Final = "daemon"

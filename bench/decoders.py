@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from bench.harness import median_and_range
 from drivers import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
+from drivers.simulators.angel_eye import Mode, Settings, scenario
 from shoe_daemon.game import DECK
 
 PORTION: Final = 4096

@@ -18,10 +18,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from drivers import Frame, FrameKind, create_driver
-from drivers.angel_eye_ii.frame_codec import Report
-from shoe_daemon.config import load_config
-from shoe_daemon.never_backwards_clock import Clock
+from drivers.angel_eye_ii.codec import Report
+from shoe_daemon.config.table import load_config
 from shoe_daemon.service import Core, floods
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.table.observations import Gap, GapDetail, Link
 
 BYTES_PER_S: Final = 11_520

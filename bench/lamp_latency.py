@@ -36,7 +36,7 @@ from bench.harness import (
     percentile,
     wait_for,
 )
-from drivers.angel_eye_ii.frame_codec import Report
+from drivers.angel_eye_ii.codec import Report
 from tests.fakes.relay_board import RelayBoard
 
 _DEALT: Final = "shoe/v1/bench/table/event/card_dealt"

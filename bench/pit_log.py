@@ -27,11 +27,11 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode, Settings, scenes
+from drivers.simulators.shoe import Fault
 from shoe_daemon import __version__
-from shoe_daemon.display.history_queries import LogFilter, LogReader, open_log
-from shoe_daemon.display.history_store import (
+from shoe_daemon.display.log.queries import LogFilter, LogReader, open_log
+from shoe_daemon.display.log.store import (
     INSERT_ENTRY,
     INSERT_ROUND,
     HistoryStore,
@@ -43,7 +43,7 @@ from shoe_daemon.display.history_store import (
     round_row,
     stored_events,
 )
-from shoe_daemon.display.history_summaries import (
+from shoe_daemon.display.log.summaries import (
     DECISIONS,
     IRREGULARITY,
     UNREAD,
@@ -54,7 +54,7 @@ from shoe_daemon.display.history_summaries import (
     summarise_round,
 )
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
-from shoe_daemon.game.irregularity_rulings import load_policy, policy_to_mapping
+from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.report.cards import CausedEvent
 from shoe_daemon.table import (
     Irregularity,
@@ -65,7 +65,7 @@ from shoe_daemon.table import (
     to_microseconds,
 )
 from shoe_daemon.table.observations import Command, Session
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 
 DAY_US: Final = 86_400_000_000
 START_US: Final = 1_764_547_200_000_000

@@ -31,7 +31,7 @@ from msgspec.structs import replace
 
 from bench.harness import configuration, process_seconds, running_daemon
 from bench.rounds_per_second import observations_of, rounds
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.game import DECK
 from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.journal.signatures import Signer

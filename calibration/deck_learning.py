@@ -21,9 +21,9 @@ from msgspec.structs import asdict
 
 from calibration.serial import toml_table
 from drivers import PART_SUFFIX, DeckProfile, Driver, LineSettings, table_hash
-from shoe_daemon.configured_files_and_credentials import replace_file_durably
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import CARDS_PER_DECK, MAX_DECKS, RANKS, SUITS, Card
+from shoe_daemon.settings.files import replace_file_durably
 
 _RANK_WORDS: Final = (
     "ACE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN JACK QUEEN KING".split()  # noqa: SIM905

@@ -31,8 +31,8 @@ from drivers import (
     raised_at,
 )
 from shoe_daemon.errors import UserError, describe_exception
+from shoe_daemon.settings.toml import toml_value
 from shoe_daemon.table.observations import Gap, Unreadable, encode_observation
-from shoe_daemon.toml_validation import toml_value
 
 SPEEDS: Final = (1200, 2400, 4800, 9600, 19200, 38400, 57600, 115200)
 """Usual speeds of serial readers in bit/s."""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from drivers.camera.sources.capture import CaptureThread
     from drivers.camera.sources.open_source import open_video
     from drivers.camera.video_ring import MAX_RING_BYTES, Picture, VideoRing
-    from drivers.capture_file_and_anonymising import (
+    from drivers.capture import (
         CAPTURE_SUFFIX,
         HEX_SUFFIX,
         TEXT_SUFFIXES,
@@ -100,8 +100,9 @@ if TYPE_CHECKING:
         check_url,
         has_line_settings,
         open_transport,
+        raised_at,
+        redact_url,
     )
-    from drivers.url_redaction_and_error_location import raised_at, redact_url
 
 __all__ = [
     "CAPTURE_SUFFIX",
@@ -182,7 +183,7 @@ _NAMES_BY_MODULE: Final = {
     "camera.sources.open_source": "open_video",
     "camera.sources.address": "check_video",
     "camera.video_ring": "MAX_RING_BYTES Picture VideoRing",
-    "capture_file_and_anonymising": """
+    "capture": """
         CAPTURE_SUFFIX HEX_SUFFIX TEXT_SUFFIXES Anonymiser Capture CaptureLine CaptureWriter
         Mark blank frames_of load_capture observations_of random_permutation read_capture
         write_capture write_hex
@@ -198,9 +199,10 @@ _NAMES_BY_MODULE: Final = {
     """,
     "gpio_line": "check_gpiod find_free_lines gpio_errors load_gpiod",
     "line_forward": "Forward ForwardTarget",
-    "url_redaction_and_error_location": "raised_at redact_url",
     "reader_thread": "Counts Reader ReaderEnvironment",
-    "transport": "EndOfCaptureError LineError check_url has_line_settings open_transport",
+    "transport": """
+        EndOfCaptureError LineError check_url has_line_settings open_transport raised_at redact_url
+    """,
 }
 _MODULE_OF: Final = {
     name: module for module, names in _NAMES_BY_MODULE.items() for name in names.split()

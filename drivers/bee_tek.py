@@ -22,9 +22,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Final, NamedTuple
 
-from drivers.capture_file_and_anonymising import blank
+from drivers.capture import blank
 from drivers.driver import Decoder, Driver, Frame, FrameKind, LineSettings, Maturity
-from drivers.text_lines_and_card_tables import (
+from drivers.text import (
     LOST,
     UNPRINTABLE,
     LineDecoder,

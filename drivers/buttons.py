@@ -29,7 +29,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from msgspec import Meta, Struct, field
 
 from drivers.driver import Decoder, Driver, Frame, FrameKind, LineSettings, Maturity
-from drivers.text_lines_and_card_tables import noise
+from drivers.text import noise
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (
     BettingOpen,

@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 import click
 from msgspec import Struct
 
-from drivers.capture_file_and_anonymising import (
+from drivers.capture import (
     TEXT_SUFFIXES,
     Capture,
     frames_of,
@@ -30,9 +30,9 @@ from drivers.capture_file_and_anonymising import (
 )
 from drivers.driver import Driver, Frame, FrameKind
 from drivers.registry import create_driver, find_driver
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
-from drivers.simulators.simulated_shoe import Fault
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Mode, Settings
+from drivers.simulators.shoe import Fault
+from drivers.simulators.simulator import find_simulator
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.table.observations import (

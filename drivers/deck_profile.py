@@ -32,7 +32,7 @@ from msgspec import Meta, Struct
 
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DECK, MAX_DECKS, Card
-from shoe_daemon.toml_validation import convert_toml, read_toml
+from shoe_daemon.settings.toml import convert_toml, read_toml
 
 VERSION: Final = 1
 

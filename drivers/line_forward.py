@@ -30,8 +30,8 @@ from msgspec import Struct
 from drivers.driver import LineSettings
 from drivers.transport import LineError, SerialLine, keep_alive
 from shoe_daemon.errors import UserError, describe_exception, one_line
-from shoe_daemon.retry_and_log_limits import LoggedFailure, LogRateLimit, RetryDelay
-from shoe_daemon.thread_wakeup import WakeableThread
+from shoe_daemon.limits import LoggedFailure, LogRateLimit, RetryDelay
+from shoe_daemon.threads import WakeableThread
 
 MAX_LISTENERS: Final = 8
 """Connections to a TCP port; further ones are closed at once."""

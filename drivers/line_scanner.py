@@ -43,9 +43,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from msgspec import Meta, Struct
 
-from drivers.capture_file_and_anonymising import blank
+from drivers.capture import blank
 from drivers.driver import Decoder, Frame, FrameKind, LineSettings, Maturity
-from drivers.text_lines_and_card_tables import (
+from drivers.text import (
     LOST,
     UNPRINTABLE,
     CardTableDriver,

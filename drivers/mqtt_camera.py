@@ -30,7 +30,7 @@ from msgspec import Meta, Struct
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from drivers.capture_file_and_anonymising import blank
+from drivers.capture import blank
 from drivers.driver import (
     Decoder,
     Frame,
@@ -39,7 +39,7 @@ from drivers.driver import (
     Transport,
 )
 from drivers.mqtt_line import CONNECT_TIMEOUT_S, RETAINED, BrokerTopic, MqttLine, parse_topic_url
-from drivers.text_lines_and_card_tables import (
+from drivers.text import (
     LOST,
     CardTableDriver,
     CardTableOptions,
@@ -48,9 +48,9 @@ from drivers.text_lines_and_card_tables import (
     noise,
     other_name,
 )
-from shoe_daemon.configured_files_and_credentials import find_file, read_secret
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DEALING_ORDER, Card, Slot
+from shoe_daemon.settings.files import find_file, read_secret
 from shoe_daemon.table.observations import (
     Observation,
     Placed,
@@ -297,7 +297,7 @@ class MqttCamera(CardTableDriver):
 
     name: ClassVar[str] = "mqtt-camera"
     maturity: ClassVar[Maturity] = Maturity.ASSUMED
-    simulator: ClassVar[str] = "drivers.simulators.simulated_mqtt_recogniser:SimulatedRecogniser"
+    simulator: ClassVar[str] = "drivers.simulators.mqtt_camera:SimulatedRecogniser"
     signals: ClassVar[tuple[Signal, ...]] = (Signal.PLACEMENT, Signal.CLEARED)
     options_type: ClassVar[type[Struct]] = MqttCameraOptions
     options: MqttCameraOptions

@@ -16,8 +16,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.reasoncodes import ReasonCode
 
-from drivers.transport import READ_TIMEOUT_S, LineError
-from drivers.url_redaction_and_error_location import redact_url
+from drivers.transport import READ_TIMEOUT_S, LineError, redact_url
 from shoe_daemon.errors import UserError, one_line
 
 RETAINED: Final = b"retained "

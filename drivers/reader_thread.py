@@ -27,10 +27,11 @@ from drivers.transport import (
     LineError,
     ReadOnlyLineError,
     open_transport,
+    raised_at,
+    redact_url,
 )
-from drivers.url_redaction_and_error_location import raised_at, redact_url
 from shoe_daemon.errors import UserError, describe_exception
-from shoe_daemon.retry_and_log_limits import LoggedFailure, RetryDelay
+from shoe_daemon.limits import LoggedFailure, RetryDelay
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation
 
 _LINE_CHECK_INTERVAL_S: Final = 1.0

@@ -25,8 +25,8 @@ from msgspec.structs import fields
 from drivers.driver import Driver, LineSettings
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.settings.toml import did_you_mean
 from shoe_daemon.table.observations import Signal
-from shoe_daemon.toml_validation import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints

@@ -16,10 +16,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -33,6 +35,7 @@ from shoe_daemon.errors import UserError, errors_at, one_line
 if TYPE_CHECKING:
     from drivers.gpio_line import GpioButtons
     from drivers.keyboard_line import KeyboardLine
+
 
 READ_TIMEOUT_S: Final = 0.2
 """A read without bytes returns after this time."""
@@ -319,7 +322,7 @@ class _Capture:
     """A capture file, read as fast as possible."""
 
     def __init__(self, path: Path) -> None:
-        from drivers.capture_file_and_anonymising import read_capture  # noqa: PLC0415 - for a replay
+        from drivers.capture import read_capture  # noqa: PLC0415 - for a replay
 
         self._path = path
         self._data = read_capture(path)
@@ -355,3 +358,33 @@ def _close_quietly(port: serial.Serial | socket.socket) -> None:
     # The line is abandoned, so errors do not matter.
     with contextlib.suppress(Exception):
         port.close()
+
+
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+_SECRET: Final = re.compile(
+    r"(?i)([?&;](?:[a-z]+[_-])?(?:user(?:name)?|usr|login|pass(?:word|wd)?|pwd?|token|key|secret|auth)=)"
+    r"[^&;#\s]*"
+)
+
+
+def redact_url(url: str) -> str:
+    """Return a url without its user name and password."""
+    return _SECRET.sub(r"\1…", _LOGIN.sub("", url))
+
+
+_STDLIB: Final = Path(os.__file__).parent
+_PACKAGES: Final = ("site-packages", "dist-packages")
+
+
+def raised_at(error: BaseException) -> str:
+    """Return ``FILE:LINE`` of the innermost call outside Python's own library."""
+    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not _is_stdlib(frame.filename)] or list(frames)
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown"
+
+
+def _is_stdlib(filename: str) -> bool:
+    path = Path(filename)
+    if filename.startswith("<"):  # frozen modules
+        return True
+    return path.is_relative_to(_STDLIB) and not any(part in _PACKAGES for part in path.parts)

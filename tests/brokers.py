@@ -29,7 +29,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from shoe_daemon.demo.mqtt_clients import leave
+from shoe_daemon.demo.clients import leave
 
 __all__ = [
     "PATIENCE",

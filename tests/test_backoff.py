@@ -6,7 +6,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.retry_and_log_limits import (
+from shoe_daemon.limits import (
     Budget,
     LoggedFailure,
     LogRateLimit,

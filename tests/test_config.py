@@ -19,8 +19,7 @@ from msgspec import Struct
 from drivers.angel_eye_ii import AngelOptions
 from drivers.driver import LineSettings
 from shoe_daemon.cli import main
-from shoe_daemon.config import load_config, set_up
-from shoe_daemon.config_sections import (
+from shoe_daemon.config.sections import (
     Config,
     ForwardSettings,
     JournalSettings,
@@ -28,10 +27,11 @@ from shoe_daemon.config_sections import (
     ReaderSettings,
     TableSettings,
 )
+from shoe_daemon.config.table import load_config, set_up
 from shoe_daemon.errors import UserError
-from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
+from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
-from shoe_daemon.toml_validation import convert_toml, toml_value
+from shoe_daemon.settings.toml import convert_toml, toml_value
 from tests.service.daemon_process import SHOE_DAEMON
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "systemd" / "example.toml"
@@ -416,8 +416,8 @@ class TestJournalOfTheService:
     @pytest.fixture
     def path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         """Return a configuration in the unit's folder."""
-        monkeypatch.setattr("shoe_daemon.config.SERVICE_CONFIGS", tmp_path)
-        monkeypatch.setattr("shoe_daemon.config.SERVICE_STATE", Path("/var/lib/shoe-daemon"))
+        monkeypatch.setattr("shoe_daemon.config.table.SERVICE_CONFIGS", tmp_path)
+        monkeypatch.setattr("shoe_daemon.config.table.SERVICE_STATE", Path("/var/lib/shoe-daemon"))
         path = tmp_path / "table-7.toml"
         path.write_text('site = "a"')
         return path

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from drivers import LineError, LineSettings, open_transport
-from shoe_daemon import config
 from shoe_daemon.cli import main
-from shoe_daemon.doctor import reader_lamp_and_witness_checks
+from shoe_daemon.config import table as config
+from shoe_daemon.doctor import devices
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.journal.writer_lock import WriterLock
+from shoe_daemon.journal.lock import WriterLock
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.fakes.relay_board import RelayBoard
 from tests.service import example_drivers
@@ -108,7 +108,7 @@ def test_a_gpio_line_of_the_running_daemon_is_not_bad(
     def check_gpio(chip: str, _: object) -> None:
         raise LineError(f"{chip}: line '4' is in use by 'shoe-daemon'")
 
-    monkeypatch.setattr(reader_lamp_and_witness_checks, "check_gpio", check_gpio)
+    monkeypatch.setattr(devices, "check_gpio", check_gpio)
     file = configured(tmp_path, "/dev/null", free_port())
     with file.open("a", encoding="utf-8") as text:
         text.write('[[lamp]]\nid = "board"\ngpio = "/dev/gpiochip0"\n')
@@ -196,7 +196,7 @@ def test_the_copy_of_a_reader_is_opened(tmp_path: Path) -> None:
 def test_lamps_are_lit_one_after_another_on_demand(
     tmp_path: Path, mosquitto: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_lamp_and_witness_checks, "_LIGHT_S", 0.05)
+    monkeypatch.setattr(devices, "_LIGHT_S", 0.05)
     with RelayBoard(tmp_path / "lamp") as board, Listener(mosquitto.port, "lamps/7") as lamp:
         file = configured(tmp_path, "/dev/null", mosquitto.port)
         with file.open("a", encoding="utf-8") as text:
@@ -314,7 +314,7 @@ def test_a_credential_of_the_service_is_a_note_and_no_failure(
 def test_a_package_that_takes_the_name_of_a_driver_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader_lamp_and_witness_checks, "replacement_of", lambda _: "other:Driver")
+    monkeypatch.setattr(devices, "replacement_of", lambda _: "other:Driver")
     told = findings(doctor(configured(tmp_path, "/dev/null", free_port()), "--json"))
     assert any(
         verdict == "bad" and "other:Driver is not used" in text

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from paho.mqtt import client as paho
 
 from shoe_daemon.cli import main
-from shoe_daemon.doctor import broker_checks, examinations
+from shoe_daemon.doctor import brokers, examinations
 from shoe_daemon.floor.messages import topic_filters
 from tests.brokers import Listener, Message, Mosquitto, free_port, set_password, wait_for
 from tests.mqtt.sample_broker import OLDER_RIGHTS, rights_of
@@ -36,7 +36,7 @@ NOTHING = "pattern read shoe/v1/casino/%u/cmd/#\n"
 
 @pytest.fixture(autouse=True)
 def no_rights_of_this_computer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(broker_checks, "_LOCAL_RIGHTS", tmp_path / "none")
+    monkeypatch.setattr(brokers, "_LOCAL_RIGHTS", tmp_path / "none")
 
 
 class Strict(Mosquitto):
@@ -101,7 +101,7 @@ def test_the_rights_of_an_earlier_version_work_and_are_warned_about(
     with Strict(tmp_path / "broker", OLDER_RIGHTS) as broker:
         file = table(tmp_path, broker.port, protocol)
         assert "rights" not in findings(file)
-        monkeypatch.setattr(broker_checks, "_LOCAL_RIGHTS", tmp_path / "broker/rights")
+        monkeypatch.setattr(brokers, "_LOCAL_RIGHTS", tmp_path / "broker/rights")
         told = findings(file)
     assert only(told, "publish")[0] == "good"
     verdict, text = only(told, "rights")

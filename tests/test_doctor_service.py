@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from click.testing import CliRunner
 
-from shoe_daemon import config
 from shoe_daemon.cli import main
-from shoe_daemon.doctor import service_access
-from shoe_daemon.doctor.service_access import Service, check_access, load_service
+from shoe_daemon.config import table as config
+from shoe_daemon.doctor import access
+from shoe_daemon.doctor.access import Service, check_access, load_service
 from shoe_daemon.errors import UserError
 from tests.brokers import free_port
 
@@ -215,7 +215,7 @@ def devices(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
         lines = [f"{number + 200} {name}" for number, name in enumerate(KINDS)]
         names = folder / "devices"
         names.write_text("\n".join(["Character devices:", "1 mem", *lines, "", "Block devices:"]))
-        monkeypatch.setattr(service_access, "_DEVICE_NAMES", names)
+        monkeypatch.setattr(access, "_DEVICE_NAMES", names)
 
         def make(kind: str) -> str:
             path = folder / f"{kind}0"

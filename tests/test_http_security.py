@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.http_security import (
+from shoe_daemon.web import (
     CONTENT_SECURITY_POLICY,
     LOOPBACK_HOSTS,
     SECURITY_HEADERS,

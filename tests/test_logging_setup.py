@@ -14,7 +14,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from shoe_daemon.logging_setup import configure_logging, journal_entry, warnings_on_stderr
+from shoe_daemon.logs import configure_logging, journal_entry, warnings_on_stderr
 from tests.brokers import PATIENCE
 
 
@@ -61,7 +61,7 @@ def test_what_is_said_aside_leaves_stdout_alone_and_no_trace(
 
 TALKING = """
 import structlog
-from shoe_daemon.logging_setup import configure_logging
+from shoe_daemon.logs import configure_logging
 
 configure_logging()
 log = structlog.get_logger("talking")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.password_hashes_and_throttle import (
+from shoe_daemon.operators import (
     WrongAttempts,
     hash_password,
     is_hash,

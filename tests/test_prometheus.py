@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from drivers import Counts
-from shoe_daemon.display.browser_streams import StreamRegistry
-from shoe_daemon.display.json_views import JsonViews
 from shoe_daemon.display.metrics import metrics_text
+from shoe_daemon.display.streams import StreamRegistry
+from shoe_daemon.display.views import JsonViews
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.table import Link, Message, Moment
 from shoe_daemon.mqtt.publisher import Health
 from shoe_daemon.notify.decisions import Decisions, Failure, RecipientRules
 from shoe_daemon.notify.metrics import metrics_text as notify_text
 from shoe_daemon.service.metrics import Figures, ForwardFigures, ReaderFigures
-from shoe_daemon.service.prometheus_text import table_text
+from shoe_daemon.service.prometheus import table_text
 from tests.floor.table_messages import alert, payload, topic
 from tests.notify.open_alerts import open_alert
 

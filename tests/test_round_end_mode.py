@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.config import round_end_of, set_up
-from shoe_daemon.config_sections import Config, ReaderSettings, TableSettings
+from shoe_daemon.config.sections import Config, ReaderSettings, TableSettings
+from shoe_daemon.config.table import round_end_of, set_up
 from shoe_daemon.table.options import RoundEnd, Signal
 
 SHOE = (Signal.SLOTS, Signal.RESULTS, Signal.FAULTS)

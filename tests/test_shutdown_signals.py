@@ -10,12 +10,12 @@ import sys
 
 import pytest
 
-from shoe_daemon.shutdown_signals import stop_on_signals
+from shoe_daemon.process import stop_on_signals
 from tests.brokers import PATIENCE, wait_for
 
 INTERRUPTED = """
 import signal, sys, threading
-from shoe_daemon.shutdown_signals import stop_on_signals
+from shoe_daemon.process import stop_on_signals
 
 raised = 0
 
@@ -47,7 +47,7 @@ def test_a_signal_at_each_step_of_a_wait_ends_it() -> None:
 
 TALKING = """
 import sys
-from shoe_daemon.shutdown_signals import stop_on_signals
+from shoe_daemon.process import stop_on_signals
 
 with stop_on_signals() as stopping:
     while not stopping.is_set():

@@ -53,17 +53,17 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "amqtt": _TERMINAL,
     "starlette": ("shoe_daemon.display*",),
     "uvicorn": ("shoe_daemon.display*",),
-    "argon2": ("shoe_daemon.password_hashes_and_throttle",),
+    "argon2": ("shoe_daemon.operators",),
     "prometheus_client": (
-        "shoe_daemon.service.prometheus_text",
+        "shoe_daemon.service.prometheus",
         "shoe_daemon.display.metrics",
         "shoe_daemon.notify.metrics",
     ),
     "apprise": ("shoe_daemon.notify.senders",),
-    "gpiod": ("drivers.gpio_line", "shoe_daemon.lamps.lamp_outputs"),
+    "gpiod": ("drivers.gpio_line", "shoe_daemon.lamps.outputs"),
     "cryptography": (
-        "shoe_daemon.installation.certificates",
-        "shoe_daemon.journal.journal_keys",
+        "shoe_daemon.install.certificates",
+        "shoe_daemon.journal.keys",
     ),
 }
 

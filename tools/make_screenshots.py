@@ -21,8 +21,8 @@ from typing import Final
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from drivers.simulators.angel_eye_with_mistakes import Scene, Settings
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Scene, Settings
+from drivers.simulators.shoe import Fault
 from shoe_daemon.display.languages import languages
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.operators import hash_pin

@@ -17,14 +17,14 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
+from drivers.simulators.angel_eye import Mode, Settings
 from shoe_daemon.demo.view import draw
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS
 from shoe_daemon.display.terminal.board import TableView, board
 from shoe_daemon.display.terminal.road_layout import scoreboard
 from shoe_daemon.display.terminal.screen import render_rows
-from shoe_daemon.display.terminal.text_layout import Part
+from shoe_daemon.display.terminal.text import Part
 from shoe_daemon.game import LeadingTies, Outcome, Slot, build_roads, parse_sequence
 from shoe_daemon.table import PublicTable
 from tests.demo.sample_table import SampleTable, showpiece

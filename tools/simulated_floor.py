@@ -18,21 +18,21 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from drivers.simulators.angel_eye_with_mistakes import Mode
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.config import set_up
-from shoe_daemon.config_sections import Config, JournalSettings, ReaderSettings, TableSettings
+from drivers.simulators.angel_eye import Mode
+from drivers.simulators.shoe import Fault
+from shoe_daemon.config.sections import Config, JournalSettings, ReaderSettings, TableSettings
+from shoe_daemon.config.table import set_up
+from shoe_daemon.demo.clients import SupervisorClient
 from shoe_daemon.demo.dealer import CountingLine, Dealer, WaitConditions
-from shoe_daemon.demo.display_process import end_child, start_child
-from shoe_daemon.demo.mqtt_clients import SupervisorClient
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.result_check_and_summary import ResultCheck
-from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
-from shoe_daemon.logging_setup import configure_logging
+from shoe_daemon.demo.display import end_child, start_child
+from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
+from shoe_daemon.demo.summary import ResultCheck
+from shoe_daemon.demo.supervisor import AutoSupervisor
+from shoe_daemon.logs import configure_logging
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
+from shoe_daemon.process import stop_on_signals
 from shoe_daemon.service import Daemon
-from shoe_daemon.shutdown_signals import stop_on_signals
 
 SITE: Final = "house"
 

@@ -13,7 +13,7 @@ from drivers.camera.line import CameraLine, start_line
 from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
 from drivers.simulators.camera.scene import Scene, Shot, Truth
 from drivers.simulators.camera.settings import Station
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.table import to_microseconds
 
 __all__ = ["BEGIN", "Film", "FilmDriver"]

@@ -28,14 +28,14 @@ from drivers.camera.options import CameraOptions
 from drivers.simulators.camera.files import PROFILE, write_simulated_profile
 from drivers.simulators.camera.scene import Scene, Truth
 from drivers.simulators.camera.settings import Settings, Station
-from drivers.simulators.simulated_shoe import DealtRound
-from shoe_daemon.config import Setup, set_up
-from shoe_daemon.config_sections import Config, ReaderSettings, TableSettings
-from shoe_daemon.demo.mqtt_clients import leave
+from drivers.simulators.shoe import DealtRound
+from shoe_daemon.config.sections import Config, ReaderSettings, TableSettings
+from shoe_daemon.config.table import Setup, set_up
+from shoe_daemon.demo.clients import leave
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics
-from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.table import (
     Event,
     Irregularity,

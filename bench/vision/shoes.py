@@ -45,7 +45,7 @@ from drivers.simulators.camera.settings import (
     Settings,
     Station,
 )
-from drivers.simulators.simulated_shoe import Excess
+from drivers.simulators.shoe import Excess
 
 _SHOES_A_PROCESS: Final = 5
 _KINDS: Final = ("rounds", "exact", "held", "told", "silent")

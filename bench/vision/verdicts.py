@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from drivers.simulators.simulated_shoe import DealtRound, coup_of
+from drivers.simulators.shoe import DealtRound, coup_of
 from shoe_daemon.table import (
     Event,
     HandResult,

@@ -21,7 +21,7 @@ from drivers.camera.sources import v4l2
 from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.v4l2 import configure_opencv
 from shoe_daemon.errors import UserError
-from shoe_daemon.toml_validation import convert_toml
+from shoe_daemon.settings.toml import convert_toml
 
 _VALUE_TOLERANCE: Final = 1e-3
 _SETTLING_FRAMES: Final = 30

@@ -36,7 +36,7 @@ from drivers.camera.profile.file import load_profile, profile_text
 from drivers.camera.profile.sections import IndexWindow
 from drivers.camera.recognition.table_projection import Floats
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.toml_validation import toml_value
+from shoe_daemon.settings.toml import toml_value
 
 _MAX_PLANE_ERROR_MM: Final = 1.5
 """Maximum error of the plane."""

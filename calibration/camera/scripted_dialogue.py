@@ -39,7 +39,7 @@ from calibration.camera.plane import Plane
 from drivers.camera.image import Image
 from drivers.camera.profile.sections import Point, Polygon
 from shoe_daemon.game import RANKS, Card, Slot
-from shoe_daemon.toml_validation import convert_toml, read_toml
+from shoe_daemon.settings.toml import convert_toml, read_toml
 
 _EMPTY_TABLE_FRAMES: Final = 12
 """Frames of the empty table."""

@@ -12,8 +12,8 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from drivers.angel_eye_ii.codec import Shape, ShoeCommand, blank_reply, parse_report, split
 from drivers.angel_eye_ii.decoder import AngelDecoder, AngelOptions, with_other_cards
-from drivers.angel_eye_ii.frame_codec import Shape, ShoeCommand, blank_reply, parse_report, split
 from drivers.driver import Decoder, Driver, LineSettings, Maturity
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
@@ -34,7 +34,7 @@ class AngelEyeII(Driver):
         Signal.CUT_CARD,
     )
     maturity: ClassVar[Maturity] = Maturity.PROVEN
-    simulator: ClassVar[str] = "drivers.simulators.angel_eye_with_mistakes:SimulatedAngelEye"
+    simulator: ClassVar[str] = "drivers.simulators.angel_eye:SimulatedAngelEye"
     options_type: ClassVar[type[Struct]] = AngelOptions
     options: AngelOptions
 

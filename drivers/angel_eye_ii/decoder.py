@@ -29,7 +29,7 @@ from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta, Struct
 
-from drivers.angel_eye_ii.frame_codec import (
+from drivers.angel_eye_ii.codec import (
     MAX_FRAME,
     Piece,
     Report,

@@ -31,7 +31,7 @@ from drivers.camera.sources.address import Address, SourceKind
 from drivers.camera.sources.video import VideoFile
 from drivers.camera.video_ring import Picture
 from drivers.transport import LineError
-from shoe_daemon.evidence_folder import FILE_MODE
+from shoe_daemon.evidence import FILE_MODE
 
 _AT: Final = "%Y%m%d-%H%M%S.%f"
 _HASH_DIGITS: Final = 16

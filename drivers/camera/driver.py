@@ -20,7 +20,7 @@ from drivers.camera.sources.address import (
     parse_address,
 )
 from drivers.driver import Decoder, Driver, Transport
-from drivers.url_redaction_and_error_location import redact_url
+from drivers.transport import redact_url
 from shoe_daemon.errors import UserError
 from shoe_daemon.table.observations import Signal
 

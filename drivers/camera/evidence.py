@@ -20,7 +20,7 @@ import cv2
 import structlog
 
 from drivers.camera.image import Image
-from shoe_daemon.evidence_folder import FILE_MODE, EvidenceFolder
+from shoe_daemon.evidence import FILE_MODE, EvidenceFolder
 
 _QUEUE_SIZE: Final = 64
 """Pictures that wait for the disk; further ones are dropped and counted."""

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from drivers.driver import Frame, FrameKind
-from drivers.text_lines_and_card_tables import LineDecoder, noise
+from drivers.text import LineDecoder, noise
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import observations
 

@@ -25,7 +25,7 @@ import cv2
 import structlog
 
 from drivers.camera.image import Image
-from shoe_daemon.http_security import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host
+from shoe_daemon.web import LOOPBACK_HOSTS, SECURITY_HEADERS, is_known_host
 
 _POLL_INTERVAL_S: Final = 0.1
 _MAX_COMMAND_BYTES: Final = 4096

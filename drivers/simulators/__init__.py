@@ -1,7 +1,7 @@
 """
 Simulated readers: shoes dealt by the rules, with faults on request, sent over a real line.
 
-A scenario is pure and determined by its seed; `simulator_interface_and_playback` writes it to a
+A scenario is pure and determined by its seed; `simulator` writes it to a
 line.
 """
 

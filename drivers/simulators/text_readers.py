@@ -21,15 +21,17 @@ from msgspec.structs import replace
 from drivers.driver import Driver
 from drivers.json_lines import JsonLines
 from drivers.line_scanner import LineScanner, built_in_codes, framing_of
-from drivers.simulators.angel_eye_faulty_line import COPIES, Step, Wire
-from drivers.simulators.angel_eye_with_mistakes import (
+from drivers.simulators.angel_eye import (
+    COPIES,
     Mode,
     Scene,
     Settings,
     SimulatedTable,
+    Step,
+    Wire,
     scenes,
 )
-from drivers.simulators.simulated_shoe import Excess, Fault, Placed, coup_of
+from drivers.simulators.shoe import Excess, Fault, Placed, coup_of
 from shoe_daemon.game import DECK, Card, Outcome, Slot
 from shoe_daemon.table.observations import Role
 

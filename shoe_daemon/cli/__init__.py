@@ -20,17 +20,17 @@ import click
 
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.shutdown_signals import discard_output
+from shoe_daemon.process import discard_output
 
 # Command name to "module:attribute".
 COMMANDS: dict[str, str] = {
-    "doctor": "shoe_daemon.cli.check_config_and_doctor:doctor",
+    "doctor": "shoe_daemon.cli.doctor:doctor",
     "capture": "shoe_daemon.cli.capture:command",
     "calibrate": "shoe_daemon.cli.calibrate:command",
-    "check-config": "shoe_daemon.cli.check_config_and_doctor:check_config",
+    "check-config": "shoe_daemon.cli.doctor:check_config",
     "cmd": "shoe_daemon.cli.cmd:command",
     "demo": "shoe_daemon.cli.demo:command",
-    "display": "shoe_daemon.cli.display_and_watch:display",
+    "display": "shoe_daemon.cli.display:display",
     "init": "shoe_daemon.cli.init:command",
     "run": "shoe_daemon.cli.run:command",
     "new-driver": "shoe_daemon.cli.new_driver:command",
@@ -40,10 +40,10 @@ COMMANDS: dict[str, str] = {
     "journal": "shoe_daemon.cli.journal:command",
     "roads": "shoe_daemon.cli.roads:command",
     "rules": "shoe_daemon.cli.rules:command",
-    "samples": "shoe_daemon.cli.samples_and_schema:samples",
-    "schema": "shoe_daemon.cli.samples_and_schema:schema",
+    "samples": "shoe_daemon.cli.samples:samples",
+    "schema": "shoe_daemon.cli.samples:schema",
     "simulate": "shoe_daemon.cli.simulate:command",
-    "watch": "shoe_daemon.cli.display_and_watch:watch",
+    "watch": "shoe_daemon.cli.display:watch",
 }
 
 # The shell's exit status of a program killed by SIGPIPE.

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from drivers import CAPTURE_SUFFIX, Driver, FrameKind, LineSettings
-from shoe_daemon.cli.shared_options import (
+from shoe_daemon.cli.options import (
     DRIVER_OPTIONS,
     FILE,
     PATH,
@@ -26,8 +26,8 @@ from shoe_daemon.cli.shared_options import (
     import_structlog_alone,
 )
 from shoe_daemon.errors import UserError, describe_exception, errors_at, one_line, os_errors_at
-from shoe_daemon.retry_and_log_limits import LogRateLimit
-from shoe_daemon.shutdown_signals import stop_on_signals
+from shoe_daemon.limits import LogRateLimit
+from shoe_daemon.process import stop_on_signals
 
 if TYPE_CHECKING:
     from drivers import (
@@ -205,7 +205,7 @@ def _source(  # noqa: PLR0913 - one for each option
 def _configured(
     path: Path, reader_id: str | None, site: str | None, given: dict[str, Any]
 ) -> _Source:
-    from shoe_daemon.config import load_config
+    from shoe_daemon.config.table import load_config
 
     setup = load_config(path, inspecting=True)
     ids = [each.id for each in setup.readers]
@@ -220,7 +220,7 @@ def _configured(
 
 
 def _changed(settings: LineSettings, given: dict[str, Any]) -> LineSettings:
-    from shoe_daemon.toml_validation import convert_toml
+    from shoe_daemon.settings.toml import convert_toml
 
     kinds: dict[str, type] = {"bytesize": int, "stopbits": float}
     numbers = {key: kind(given[key]) for key, kind in kinds.items() if key in given}
@@ -252,7 +252,7 @@ def _record(
     """Record a line until a signal, the end of the time, or a failure of the disk."""
     import_structlog_alone()
     from drivers import LineError, Reader, ReaderEnvironment, redact_url
-    from shoe_daemon.logging_setup import no_logs
+    from shoe_daemon.logs import no_logs
 
     try:
         first = [source.open()]

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import COUNT, PATH, PORT, Number
+from shoe_daemon.cli.options import COUNT, PATH, PORT, Number
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shoe_daemon.config_sections import Config
+    from shoe_daemon.config.sections import Config
     from shoe_daemon.mqtt.commands import Preview, Reply
 
 _BROKER: Final = ("host", "port", "protocol", "username", "password_file")
@@ -126,8 +126,8 @@ def _send(verb: str, given: dict[str, Any]) -> tuple[bytes, Reply]:
 
 def _config(given: dict[str, Any]) -> Config:
     """Build the configuration from file and options. Options take precedence."""
-    from shoe_daemon.config_sections import Config
-    from shoe_daemon.toml_validation import convert_toml, read_toml
+    from shoe_daemon.config.sections import Config
+    from shoe_daemon.settings.toml import convert_toml, read_toml
 
     mapping: dict[str, Any] = {}
     if given["config"] is not None:

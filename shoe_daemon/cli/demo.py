@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import click
 
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.cli.shared_options import (
+from drivers.simulators.shoe import Fault
+from shoe_daemon.cli.options import (
     COUNT,
     FOLDER,
     PORT,
@@ -116,9 +116,9 @@ def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     require_modules(
         ("amqtt", "rich"), "the demo needs {}, an extra: pip install 'shoe-daemon[demo]'"
     )
-    from drivers.simulators.angel_eye_with_mistakes import Mode
-    from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings
-    from shoe_daemon.demo.run_demo import run_demo
+    from drivers.simulators.angel_eye import Mode
+    from shoe_daemon.demo.run import run_demo
+    from shoe_daemon.demo.shoe import DemoSettings
 
     named, every = wishes.pop("faults"), wishes.pop("every_fault")
     faults = tuple(Fault) if every else tuple(map(Fault, named))

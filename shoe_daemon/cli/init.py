@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from shoe_daemon.cli.samples_and_schema import sample_files
-from shoe_daemon.cli.shared_options import EXISTING_FOLDER, Number
+from shoe_daemon.cli.options import EXISTING_FOLDER, Number
+from shoe_daemon.cli.samples import sample_files
 from shoe_daemon.errors import UserError
-from shoe_daemon.shutdown_signals import stop_on_signals
+from shoe_daemon.process import stop_on_signals
 
 if TYPE_CHECKING:
-    from shoe_daemon.installation.answers import Answers
-    from shoe_daemon.installation.file_writing import Record
-    from shoe_daemon.installation.questions import Given
+    from shoe_daemon.install.answers import Answers
+    from shoe_daemon.install.files import Record
+    from shoe_daemon.install.questions import Given
 
 _ROOT: Final = Path("/")
 _LISTEN_S: Final = 30.0
@@ -107,10 +107,9 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
     it is written. A file that a person edited stays. Run it again for another table,
     or to change an answer: the earlier answers for the table are its defaults.
     """
-    from shoe_daemon.installation.answers import check_answers
-    from shoe_daemon.installation.encrypted_credentials import can_encrypt
-    from shoe_daemon.installation.file_writing import read_record
-    from shoe_daemon.installation.installation_changes import prepare
+    from shoe_daemon.install.answers import check_answers
+    from shoe_daemon.install.changes import prepare
+    from shoe_daemon.install.files import can_encrypt, read_record
 
     if root == _ROOT and os.geteuid() != 0 and not given["dry_run"]:
         raise UserError("init: needs root: sudo shoe-daemon init; or --dry-run, or --root FOLDER")
@@ -138,9 +137,9 @@ def command(*, yes: bool, root: Path, **given: Any) -> None:  # noqa: ANN401 - c
 def _answers(given: dict[str, Any], root: Path, record: Record, *, questions: bool) -> Answers:
     from msgspec.structs import replace
 
-    from shoe_daemon.installation.planned_files import CONFIGS
-    from shoe_daemon.installation.questions import ask_answers
-    from shoe_daemon.installation.reader_search import check_driver
+    from shoe_daemon.install.plan import CONFIGS
+    from shoe_daemon.install.questions import ask_answers
+    from shoe_daemon.install.readers import check_driver
 
     configs = root / CONFIGS.lstrip("/")
     answers = ask_answers(_given(given, questions=questions), record.answers, configs)
@@ -162,7 +161,7 @@ def _answers(given: dict[str, Any], root: Path, record: Record, *, questions: bo
 
 
 def _given(given: dict[str, Any], *, questions: bool) -> Given:
-    from shoe_daemon.installation.questions import Given
+    from shoe_daemon.install.questions import Given
 
     fields = {name: given[name] for name in Given.__struct_fields__ if name in given}
     fields["operators"] = fields["operators"] or None
@@ -171,7 +170,7 @@ def _given(given: dict[str, Any], *, questions: bool) -> Given:
 
 def _listen(answers: Answers, driver: str | None, seconds: float) -> dict[str, Any] | None:
     """Listen to a line; return the answers for its reader, or None if nothing came."""
-    from shoe_daemon.installation.reader_search import identify_reader
+    from shoe_daemon.install.readers import identify_reader
 
     reader = answers.reader
     if not answers.has_line or not seconds:
@@ -182,8 +181,8 @@ def _listen(answers: Answers, driver: str | None, seconds: float) -> dict[str, A
 
 
 def _start(answers: Answers, round_wait_s: float | None) -> None:
-    from shoe_daemon.installation.answers import SIMULATED
-    from shoe_daemon.installation.service_start import (
+    from shoe_daemon.install.answers import SIMULATED
+    from shoe_daemon.install.services import (
         servers_of,
         start_services,
         stop_service,
@@ -212,8 +211,8 @@ def _start(answers: Answers, round_wait_s: float | None) -> None:
 
 
 def _test_round(answers: Answers, round_wait_s: float | None) -> None:
-    from shoe_daemon.installation.answers import SIMULATED
-    from shoe_daemon.installation.service_start import test_round
+    from shoe_daemon.install.answers import SIMULATED
+    from shoe_daemon.install.services import test_round
 
     is_simulated = answers.reader == SIMULATED
     usual = _SIMULATED_ROUND_S if is_simulated else _ROUND_S
@@ -227,7 +226,7 @@ def _test_round(answers: Answers, round_wait_s: float | None) -> None:
 
 def _show_kiosk(root: Path) -> None:
     """Print the packages that this computer's screen lacks; they may be installed later too."""
-    from shoe_daemon.cli.check_config_and_doctor import finding_line
+    from shoe_daemon.cli.doctor import finding_line
     from shoe_daemon.doctor import examine_kiosk
 
     finding = examine_kiosk(root)
@@ -237,8 +236,8 @@ def _show_kiosk(root: Path) -> None:
 
 def _examine(answers: Answers) -> bool:
     """Print the findings of `doctor`; return True if none is bad."""
-    from shoe_daemon.cli.check_config_and_doctor import finding_line
-    from shoe_daemon.config import load_config
+    from shoe_daemon.cli.doctor import finding_line
+    from shoe_daemon.config.table import load_config
     from shoe_daemon.doctor import examine, examine_kiosk
 
     path = _config_path(answers)
@@ -255,7 +254,7 @@ def _examine(answers: Answers) -> bool:
 
 
 def _config_path(answers: Answers) -> Path:
-    from shoe_daemon.installation.planned_files import CONFIGS
+    from shoe_daemon.install.plan import CONFIGS
 
     return Path(CONFIGS, f"{answers.table}.toml")
 

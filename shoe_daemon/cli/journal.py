@@ -19,12 +19,12 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import COUNT, EXISTING_FOLDER, FILE, FOLDER, JSON_OBJECT, PATH
-from shoe_daemon.cli.terminal_text_and_input import progress_display, table_lines
+from shoe_daemon.cli.options import COUNT, EXISTING_FOLDER, FILE, FOLDER, JSON_OBJECT, PATH
+from shoe_daemon.cli.terminal import progress_display, table_lines
 from shoe_daemon.errors import UserError, one_line, os_errors_at
 
 if TYPE_CHECKING:
-    from shoe_daemon.journal.journal_summary import Summary
+    from shoe_daemon.journal.summary import Summary
 
 _JOURNAL = click.argument("file", type=click.Path(path_type=Path, readable=False))
 
@@ -61,7 +61,7 @@ def verify(ctx: click.Context, /, **options: Any) -> None:  # noqa: ANN401 - opt
 
     Ends with 1 where it is broken or not proved, and with 2 where FILE is no journal.
     """
-    from shoe_daemon.cli.journal_verify import verify_journal
+    from shoe_daemon.cli.verify import verify_journal
 
     ctx.exit(verify_journal(**options))
 
@@ -75,10 +75,10 @@ def keygen(folder: Path) -> None:
     Keep journal.key on the table's computer only, and journal-public.pem with those who
     verify journals. Existing keys are never overwritten.
     """
-    from shoe_daemon.cli.journal_verify import MISSING_KEYS_EXTRA
+    from shoe_daemon.cli.verify import MISSING_KEYS_EXTRA
 
     try:
-        from shoe_daemon.journal.journal_keys import make_keys
+        from shoe_daemon.journal.keys import make_keys
     except ImportError as error:
         raise UserError(MISSING_KEYS_EXTRA) from error
     private, public = make_keys(folder)
@@ -105,7 +105,7 @@ def export(file: Path, what: str, shoe: int | None, out: Path) -> None:
 
     With --shoe, the observations begin with the session that the shoe was dealt under.
     """
-    from shoe_daemon.journal.journal_reader import open_read_only
+    from shoe_daemon.journal.reader import open_read_only
 
     with open_read_only(file) as reader:
         lines = reader.observation_lines if what == "observations" else reader.event_lines
@@ -129,8 +129,8 @@ def _output(path: Path) -> Iterator[IO[bytes]]:
 @JSON_OBJECT
 def stats(file: Path, *, as_json: bool) -> None:
     """Count shoes, rounds, irregularities and what else is in FILE."""
-    from shoe_daemon.journal.journal_reader import open_read_only
-    from shoe_daemon.journal.journal_summary import summarise
+    from shoe_daemon.journal.reader import open_read_only
+    from shoe_daemon.journal.summary import summarise
 
     with open_read_only(file) as reader:
         summary = summarise(reader)

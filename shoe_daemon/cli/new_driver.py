@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from shoe_daemon.cli.shared_options import FOLDER
+from shoe_daemon.cli.options import FOLDER
 from shoe_daemon.errors import UserError, one_line
 
 _TEMPLATE: Final = Path(__file__).parent / "driver_template"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from shoe_daemon.cli.shared_options import config_option, import_structlog_alone
+from shoe_daemon.cli.options import config_option, import_structlog_alone
 from shoe_daemon.errors import UserError
 
 
@@ -25,9 +25,9 @@ def command(file: Path, *, test: bool) -> None:
     With --test, exits with 1 if a recipient does not accept the test.
     """
     import_structlog_alone()
-    from shoe_daemon.logging_setup import configure_logging, warnings_on_stderr
-    from shoe_daemon.notify.notify_config import load_notify
-    from shoe_daemon.notify.notify_service import Notifier, send_test
+    from shoe_daemon.logs import configure_logging, warnings_on_stderr
+    from shoe_daemon.notify.config import load_notify
+    from shoe_daemon.notify.service import Notifier, send_test
 
     if test:
         with warnings_on_stderr():

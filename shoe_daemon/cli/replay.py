@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from drivers import TEXT_SUFFIXES, Capture, create_driver, load_capture, observations_of
-from shoe_daemon.cli.shared_options import DECKS, DRIVER_OPTIONS, PATH, Number
+from shoe_daemon.cli.options import DECKS, DRIVER_OPTIONS, PATH, Number
 from shoe_daemon.errors import UserError, errors_at, os_errors_at
 from shoe_daemon.event_text import event_lines
 from shoe_daemon.game import (

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import EXISTING_FILE, FILE, JSON_OBJECT, PATH
-from shoe_daemon.cli.terminal_text_and_input import progress_display
+from shoe_daemon.cli.options import EXISTING_FILE, FILE, JSON_OBJECT, PATH
+from shoe_daemon.cli.terminal import progress_display
 from shoe_daemon.errors import UserError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def shift(  # noqa: PLR0913 - as many as there are options
 
 def _journals(journals: Sequence[Path], configs: Sequence[Path]) -> list[Path]:
     """Return the journals that were given, or else those of the tables of this computer."""
-    from shoe_daemon.config import SERVICE_STATE, load_config
+    from shoe_daemon.config.table import SERVICE_STATE, load_config
 
     found = [*journals, *(load_config(each, inspecting=True).journal for each in configs)]
     if not found:

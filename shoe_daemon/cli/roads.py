@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 import msgspec
 
-from shoe_daemon.cli.shared_options import LETTERS, require_modules
+from shoe_daemon.cli.options import LETTERS, require_modules
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import LeadingTies, Roads, Tail, build_roads, parse_sequence
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shoe_daemon.cli.shared_options import config_option, import_structlog_alone
+from shoe_daemon.cli.options import config_option, import_structlog_alone
 
 if TYPE_CHECKING:
     from shoe_daemon.service import Daemon
@@ -39,8 +39,8 @@ def _create_daemon(file: Path) -> Daemon:
     import_structlog_alone()
     import structlog
 
-    from shoe_daemon.config import load_config
-    from shoe_daemon.logging_setup import configure_logging
+    from shoe_daemon.config.table import load_config
+    from shoe_daemon.logs import configure_logging
     from shoe_daemon.service import Daemon
 
     configure_logging()

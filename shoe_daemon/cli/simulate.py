@@ -15,8 +15,8 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from drivers.simulators.simulated_shoe import DealtRound, Fault
-from shoe_daemon.cli.shared_options import (
+from drivers.simulators.shoe import DealtRound, Fault
+from shoe_daemon.cli.options import (
     COUNT,
     DECKS,
     DRIVER_OPTIONS,
@@ -28,18 +28,18 @@ from shoe_daemon.cli.shared_options import (
     require_modules,
 )
 from shoe_daemon.errors import UserError, os_errors_at
-from shoe_daemon.shutdown_signals import stop_on_signals
+from shoe_daemon.process import stop_on_signals
 
 if TYPE_CHECKING:
-    from drivers.simulators.angel_eye_with_mistakes import Scene as DealtScene
-    from drivers.simulators.angel_eye_with_mistakes import Settings as ShoeSettings
+    from drivers.simulators.angel_eye import Scene as DealtScene
+    from drivers.simulators.angel_eye import Settings as ShoeSettings
 
     _Dealt = tuple[str, ShoeSettings, dict[str, Any], Iterator[DealtScene]]
     """A reader, what is dealt, the driver's options, and the scenes that follow from them."""
 
     from drivers.simulators.camera.scene import Shot
     from drivers.simulators.camera.settings import Settings as CameraSettings
-    from drivers.simulators.serial_servers import Line
+    from drivers.simulators.lines import Line
 
 _PORT_COUNT: Final = 65_536
 _SILENCE_US: Final = 60_000_000
@@ -60,7 +60,7 @@ class _Simulators(click.Group):
     """A command for each driver that names a simulator, and one for cameras."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from drivers.simulators.simulator_interface_and_playback import simulator_names
+        from drivers.simulators.simulator import simulator_names
 
         return sorted({*super().list_commands(ctx), *simulator_names()})
 
@@ -80,7 +80,7 @@ def command() -> None:
 
 def _reader_command(name: str) -> click.Command:
     """Return the command of a reader on a line, with the modes and faults that it has."""
-    from drivers.simulators.simulator_interface_and_playback import find_simulator
+    from drivers.simulators.simulator import find_simulator
 
     kind = find_simulator(name)
     modes, faults = [mode.value for mode in kind.modes], [fault.value for fault in kind.faults]
@@ -169,7 +169,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
     **settings: Any,  # noqa: ANN401 - settings, by name
 ) -> None:
     from drivers import create_driver
-    from drivers.simulators.simulator_interface_and_playback import find_simulator
+    from drivers.simulators.simulator import find_simulator
 
     if sum(where is not None for where in (link, listen, capture)) > 1:
         raise UserError("--link, --listen and --capture exclude one another")
@@ -196,7 +196,7 @@ def _simulate(  # noqa: PLR0913 - one for each option
 
 
 def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
-    from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
+    from drivers.simulators.angel_eye import Mode, Settings
 
     if options["seed"] is None:
         options["seed"] = random.randrange(1_000_000)
@@ -205,7 +205,7 @@ def _shoe_settings(options: dict[str, Any]) -> ShoeSettings:
 
 
 def _line(link: Path | None, listen: str | None, settings: ShoeSettings) -> Line:
-    from drivers.simulators.serial_servers import PtyLine, TcpLine
+    from drivers.simulators.lines import PtyLine, TcpLine
 
     if listen is None:
         if link is None and "unplug" in settings.faults:
@@ -223,7 +223,7 @@ def _play_line(
     pace: tuple[float, int],
     ledger: _DealtLog,
 ) -> None:
-    from drivers.simulators.simulator_interface_and_playback import Pace, play
+    from drivers.simulators.simulator import Pace, play
 
     name, settings, _, scenes = what
     with stop_on_signals() as stopping, contextlib.closing(open_line()) as line:

@@ -15,15 +15,14 @@ from typing import Final, NamedTuple, Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_faulty_line import Step
-from drivers.simulators.angel_eye_with_mistakes import Scene, Settings, SimulatedAngelEye
-from drivers.simulators.serial_servers import Line, PtyLine
-from drivers.simulators.simulated_shoe import DealtRound, Fault
-from drivers.simulators.simulator_interface_and_playback import Pace, Simulator, play
-from shoe_daemon.config_sections import ReaderSettings
-from shoe_daemon.demo.display_process import HOST, free_port
-from shoe_daemon.demo.options_and_simulated_shoe import QUIET_S, shortened
-from shoe_daemon.demo.result_check_and_summary import ResultCheck
+from drivers.simulators.angel_eye import Scene, Settings, SimulatedAngelEye, Step
+from drivers.simulators.lines import Line, PtyLine
+from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.simulator import Pace, Simulator, play
+from shoe_daemon.config.sections import ReaderSettings
+from shoe_daemon.demo.display import HOST, free_port
+from shoe_daemon.demo.shoe import QUIET_S, shortened
+from shoe_daemon.demo.summary import ResultCheck
 
 CAMERA_FAULTS: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.RESET)
 """Faults that a camera can see; the others concern serial lines."""

@@ -13,16 +13,16 @@ from rich.padding import Padding
 from rich.style import Style
 from rich.text import Text
 
-from shoe_daemon.demo.irregularity_notice import irregularity_notice
+from shoe_daemon.demo.notice import irregularity_notice
 from shoe_daemon.demo.view_model import BurnedCards, DemoView
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Theme
 from shoe_daemon.display.terminal.board import hand_lines, headline
-from shoe_daemon.display.terminal.card_drawing import LARGE, SMALL
-from shoe_daemon.display.terminal.hand_drawing import Announcement, felt, is_held
+from shoe_daemon.display.terminal.cards import LARGE, SMALL
+from shoe_daemon.display.terminal.hands import Announcement, felt, is_held
 from shoe_daemon.display.terminal.road_grid import RoadGrid, bead_plate, big_road
 from shoe_daemon.display.terminal.road_layout import COUNTS_WIDTH, counts_block
-from shoe_daemon.display.terminal.text_layout import (
+from shoe_daemon.display.terminal.text import (
     MIN_SIZE,
     Part,
     beside,

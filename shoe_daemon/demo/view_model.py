@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.demo.mqtt_clients import AnsweredOrder
-from shoe_daemon.demo.supervisor_decisions import OPERATOR
+from shoe_daemon.demo.clients import AnsweredOrder
+from shoe_daemon.demo.supervisor import OPERATOR
 from shoe_daemon.event_text import event_line
 from shoe_daemon.game import Card, Kind, Result
 from shoe_daemon.report.cards import received

@@ -21,8 +21,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.settings.toml import convert_toml, read_toml
 from shoe_daemon.table import DETAIL_VALUES
-from shoe_daemon.toml_validation import convert_toml, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

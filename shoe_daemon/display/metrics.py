@@ -17,8 +17,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from shoe_daemon import __version__
-from shoe_daemon.display.browser_streams import StreamRegistry
-from shoe_daemon.display.http_app import SecurityHeaders
+from shoe_daemon.display.app import SecurityHeaders
+from shoe_daemon.display.streams import StreamRegistry
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.table import FreshnessState
 from shoe_daemon.mqtt.topics import ALERTS

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from shoe_daemon.config import Setup
-from shoe_daemon.display.display_config import DisplaySetup, parse_listen
-from shoe_daemon.doctor.broker_checks import (
+from shoe_daemon.config.table import Setup
+from shoe_daemon.display.config import DisplaySetup, parse_listen
+from shoe_daemon.doctor.access import Service, check_access, load_service
+from shoe_daemon.doctor.brokers import (
     check_display_broker,
     check_notify_broker,
     check_pins,
     check_table_broker,
 )
-from shoe_daemon.doctor.finding_and_addresses import Finding, check_listen, check_reachable
-from shoe_daemon.doctor.reader_lamp_and_witness_checks import (
+from shoe_daemon.doctor.devices import (
     check_codes,
     check_driver,
     check_evidence,
@@ -34,14 +34,14 @@ from shoe_daemon.doctor.reader_lamp_and_witness_checks import (
     check_witness,
     light_lamp,
 )
-from shoe_daemon.doctor.service_access import Service, check_access, load_service
+from shoe_daemon.doctor.finding import Finding, check_listen, check_reachable
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import IRREGULARITIES
-from shoe_daemon.http_security import is_loopback
-from shoe_daemon.journal.writer_lock import is_written
-from shoe_daemon.notify.notify_config import NotifySetup, RecipientSettings
-from shoe_daemon.notify.notify_service import load_state
+from shoe_daemon.journal.lock import is_written
+from shoe_daemon.notify.config import NotifySetup, RecipientSettings
+from shoe_daemon.notify.service import load_state
 from shoe_daemon.table import RoundEnd, undetectable_kinds
+from shoe_daemon.web import is_loopback
 
 _SLOW_WRITE_S: Final = 0.05
 """A durable write that takes longer delays the table."""

@@ -18,7 +18,7 @@ import structlog
 
 from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
 from shoe_daemon.floor.table import FaultLog, Link, Message, Moment
-from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
 
 _log = structlog.get_logger(__name__)

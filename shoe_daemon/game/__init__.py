@@ -74,24 +74,6 @@ from shoe_daemon.game.irregularities import (
     Requirement,
 )
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import (
-    ACTION_NAMES,
-    DEFAULT_POLICY,
-    POLICY_IDS,
-    SITUATION_NAMES,
-    Action,
-    FalseDraw,
-    Policy,
-    Provision,
-    Ruling,
-    Situation,
-    find_policy,
-    load_policy,
-    load_policy_file,
-    policy_from_mapping,
-    policy_to_mapping,
-    situations,
-)
 from shoe_daemon.game.passing_the_shoe import Rotation
 from shoe_daemon.game.result_notation import Result, format_sequence, parse_sequence
 from shoe_daemon.game.roads import (
@@ -109,6 +91,24 @@ from shoe_daemon.game.roads import (
     Roads,
     Tail,
     build_roads,
+)
+from shoe_daemon.game.rulings import (
+    ACTION_NAMES,
+    DEFAULT_POLICY,
+    POLICY_IDS,
+    SITUATION_NAMES,
+    Action,
+    FalseDraw,
+    Policy,
+    Provision,
+    Ruling,
+    Situation,
+    find_policy,
+    load_policy,
+    load_policy_file,
+    policy_from_mapping,
+    policy_to_mapping,
+    situations,
 )
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.game.wagers import PUSH, CoupShape, Settlement, Wager, settle_wagers

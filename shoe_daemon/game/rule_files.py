@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct, to_builtins
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.toml_validation import convert_toml, did_you_mean, read_toml
+from shoe_daemon.settings.toml import convert_toml, did_you_mean, read_toml
 
 T = TypeVar("T", bound=Struct)
 

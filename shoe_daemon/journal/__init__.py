@@ -4,10 +4,10 @@ The journal of a table: raw bytes, observations and events in SQLite, joined by 
 One thread writes (`Journal`); the publisher and other consumers read (`JournalReader`).
 """
 
-from shoe_daemon.journal.entries_and_hash_chain import Entry, Head, Step, StoredEvent
-from shoe_daemon.journal.journal_database import JournalUnwritable
-from shoe_daemon.journal.journal_reader import JournalReader
-from shoe_daemon.journal.journal_writer import Journal
+from shoe_daemon.journal.chain import Entry, Head, Step, StoredEvent
+from shoe_daemon.journal.database import JournalUnwritable
+from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.writer import Journal
 
 __all__ = [
     "Entry",

@@ -13,14 +13,14 @@ from typing import Final
 from msgspec import Struct
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.entries_and_hash_chain import Entry, Head, Step
-from shoe_daemon.journal.journal_database import file_error
-from shoe_daemon.journal.journal_reader import JournalReader, fold_table, open_read_only
-from shoe_daemon.journal.journal_writer import Journal
+from shoe_daemon.journal import database
+from shoe_daemon.journal.chain import Entry, Head, Step
+from shoe_daemon.journal.database import file_error
+from shoe_daemon.journal.lock import WriterLock
+from shoe_daemon.journal.reader import JournalReader, fold_table, open_read_only
 from shoe_daemon.journal.signatures import check_signatures
 from shoe_daemon.journal.verify import verify
-from shoe_daemon.journal.writer_lock import WriterLock
+from shoe_daemon.journal.writer import Journal
 from shoe_daemon.table import Gap, GapDetail, from_microseconds, to_microseconds
 
 Progress = Callable[[int, int], None]
@@ -82,7 +82,7 @@ def restore(
         UserError: The target exists, a daemon writes it, or the backup is not valid.
     """
     with closing(WriterLock.take(target)):
-        for path in (target, journal_database.wal_of(target)):
+        for path in (target, database.wal_of(target)):
             if os.path.lexists(path):
                 raise UserError(f"{path}: exists; move it away to restore a backup in its place")
         with open_read_only(backup) as reader, _new_file(target) as new:
@@ -100,21 +100,21 @@ def _new_file(target: Path) -> Iterator[Path]:
         raise UserError(f"{target}: exists; a backup never replaces a file: name another one")
     new = target.with_name(f".{target.name}.new")
     try:
-        journal_database.remove_new_file(new)
+        database.remove_new_file(new)
         # Undisclosed faces: no access for other users.
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640))
         yield new
-        journal_database.sync(new)
+        database.sync(new)
         new.rename(target)
-        journal_database.sync(target.parent)
+        database.sync(target.parent)
     except (OSError, sqlite3.Error) as error:
         raise file_error(target, "cannot be made", error) from error
     finally:
-        journal_database.remove_new_file(new)
+        database.remove_new_file(new)
 
 
 def _copy(reader: JournalReader, new: Path) -> None:
-    with closing(journal_database.connect(new, "mode=rw")) as copy:
+    with closing(database.connect(new, "mode=rw")) as copy:
         reader.connection.backup(copy)
         # A single file, without a write-ahead log beside it.
         copy.execute("PRAGMA journal_mode = DELETE")
@@ -128,7 +128,7 @@ def _verified(path: Path, progress: Progress) -> Head:
         UserError: It is not valid.
     """
     with JournalReader(path, mode="immutable=1") as reader:
-        journal_database.check_integrity(reader.connection, path, thorough=True)
+        database.check_integrity(reader.connection, path, thorough=True)
         verdict = verify(reader, progress=progress)
         signed = check_signatures(reader.connection, reader.identity, None)
         fault = signed.fault if verdict.broken is None else None

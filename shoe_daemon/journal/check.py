@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.entries_and_hash_chain import Head
+from shoe_daemon.journal import database
+from shoe_daemon.journal.chain import Head
 from shoe_daemon.journal.inspection import verify_part
-from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.part import Part, journal_start, next_shoe
+from shoe_daemon.journal.reader import JournalReader
 
 _OTHER_TABLES: Final = ("counter", "cursor", "signature")
 """Tables that are not part of the chain."""
@@ -39,9 +39,9 @@ def check_whole(path: Path, pause: Callable[[float], None]) -> int:
     Raises:
         UserError: The journal is damaged or cannot be read.
     """
-    with JournalReader(path) as reader, journal_database.explain_read_errors(path):
+    with JournalReader(path) as reader, database.explain_read_errors(path):
         for table in _OTHER_TABLES:
-            journal_database.check_integrity(reader.connection, path, table=table)
+            database.check_integrity(reader.connection, path, table=table)
         head, is_last = Head(0, 0, 0, b""), False
         while not is_last:
             began = time.perf_counter()

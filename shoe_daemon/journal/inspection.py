@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.entries_and_hash_chain import Identity
-from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal import database
+from shoe_daemon.journal.chain import Identity
 from shoe_daemon.journal.part import Part, part_around
+from shoe_daemon.journal.reader import JournalReader
 from shoe_daemon.journal.verify import verify
 
 _WHOLE_BELOW_BYTES: Final = 8 * 2**20
@@ -29,9 +29,9 @@ def inspect(path: Path) -> tuple[Identity, int]:
         UserError: The file is foreign, corrupt or of a newer version.
     """
     with _unchanged(path) as reader:
-        journal_database.check_schema(reader.connection, path, reader.version)
+        database.check_schema(reader.connection, path, reader.version)
         if path.stat().st_size < _WHOLE_BELOW_BYTES:
-            journal_database.check_integrity(reader.connection, path, thorough=True)
+            database.check_integrity(reader.connection, path, thorough=True)
         last = reader.last_checkpoint()
         first = 1 if last is None else last.seq
         verify_part(reader, part_around(reader.connection, reader.identity, first))
@@ -41,17 +41,17 @@ def inspect(path: Path) -> tuple[Identity, int]:
 @contextmanager
 def _unchanged(path: Path) -> Iterator[JournalReader]:
     """Open a journal, and leave its folder as it is."""
-    journal_database.check_file(path)
+    database.check_file(path)
     shm = path.with_name(path.name + "-shm")
-    wal, had_shm = journal_database.wal_of(path), shm.exists()
+    wal, had_shm = database.wal_of(path), shm.exists()
     # With an empty WAL the main file is the whole database: opened as immutable, no files are
     # created beside it. Otherwise SQLite needs the WAL and its index.
     hot = wal.exists() and wal.stat().st_size > 0
     if not hot:
-        journal_database.check_length(path)
+        database.check_length(path)
     try:
         with (
-            journal_database.explain_read_errors(path),
+            database.explain_read_errors(path),
             JournalReader(path, mode="mode=ro" if hot else "immutable=1") as reader,
         ):
             yield reader
@@ -69,4 +69,4 @@ def verify_part(reader: JournalReader, part: Part) -> None:
     """
     fault = verify(reader, part=part).broken
     if fault is not None:
-        raise journal_database.damage(reader.path, f"it is damaged at {fault.row}: {fault.what}")
+        raise database.damage(reader.path, f"it is damaged at {fault.row}: {fault.what}")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from typing import Final, Literal, NamedTuple
 
-from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
+from shoe_daemon.journal.chain import Head, Identity
+from shoe_daemon.journal.database import read_anchor
 from shoe_daemon.journal.signatures import signed_head
-from shoe_daemon.journal.start_after_pruning import read_anchor
 
 Basis = Literal["start", "signature", "shoe"]
 

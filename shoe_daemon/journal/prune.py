@@ -11,12 +11,17 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from shoe_daemon.journal import journal_database
+from shoe_daemon.journal import database
+from shoe_daemon.journal.database import (
+    Anchor,
+    JournalUnwritable,
+    error_reason,
+    file_error,
+    read_anchor,
+)
 from shoe_daemon.journal.inspection import inspect
-from shoe_daemon.journal.journal_database import JournalUnwritable, error_reason, file_error
+from shoe_daemon.journal.lock import WriterLock
 from shoe_daemon.journal.part import last_capture
-from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
-from shoe_daemon.journal.writer_lock import WriterLock
 
 _STARTS: Final = """
     SELECT shoe, seq, min(observation), at FROM event WHERE type = 'shoe_started'
@@ -62,15 +67,15 @@ def remove_old_shoes(path: Path, before: str, at: str, *, compact: bool = False)
     Raises:
         UserError: A daemon writes the journal, or it cannot be written.
     """
-    path = journal_database.resolve_link(path)
-    journal_database.check_file(path)
+    path = database.resolve_link(path)
+    database.check_file(path)
     with closing(WriterLock.take(path)) as lock:
         lock.take_file(path)
         try:
             _, version = inspect(path)
-            with closing(journal_database.connect(path, "mode=rw")) as connection:
+            with closing(database.connect(path, "mode=rw")) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
-                journal_database.migrate(connection, version)
+                database.migrate(connection, version)
                 count = sum(1 for _ in _remove(connection, before, at))
                 if compact:
                     connection.execute("VACUUM")
@@ -92,7 +97,7 @@ def remove_oldest_shoe(path: Path, before: str, at: str) -> int | None:
         JournalUnwritable: The shoe is still whole.
     """
     try:
-        with closing(journal_database.connect(path, "mode=rw")) as connection:
+        with closing(database.connect(path, "mode=rw")) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             return next(_remove(connection, before, at), None)
     except sqlite3.Error as error:

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from shoe_daemon.journal.entries_and_hash_chain import Head, Identity, Step
-from shoe_daemon.journal.start_after_pruning import read_anchor
+from shoe_daemon.journal.chain import Head, Identity, Step
+from shoe_daemon.journal.database import read_anchor
 from shoe_daemon.table import to_microseconds
 
 SIGNATURE_SCHEMA: Final = "1.0"

@@ -12,17 +12,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shoe_daemon.journal.entries_and_hash_chain import (
+from shoe_daemon.journal.chain import (
     Head,
     capture_hash,
     checkpoint_hash,
     event_hash,
     observation_hash,
 )
-from shoe_daemon.journal.journal_database import SALTED_SINCE
-from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.database import SALTED_SINCE, Anchor, read_anchor
 from shoe_daemon.journal.part import Part, journal_start
-from shoe_daemon.journal.start_after_pruning import Anchor, read_anchor
+from shoe_daemon.journal.reader import JournalReader
 from shoe_daemon.table import to_microseconds
 
 _QUERIES: Final = {

@@ -30,8 +30,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 from paho.mqtt.subscribeoptions import SubscribeOptions
 
 from shoe_daemon.errors import UserError
+from shoe_daemon.limits import RetryDelay
 from shoe_daemon.mqtt.settings import SESSION_EXPIRY_S, MqttSettings, Timeouts
-from shoe_daemon.retry_and_log_limits import RetryDelay
 
 REFUSED: Final = 0x80
 """Reason codes from this value on are refusals."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from shoe_daemon.limits import RetryDelay
 from shoe_daemon.mqtt.connection import NO_SUBSCRIBERS, REFUSED
 from shoe_daemon.mqtt.queues import (
     ErrorHandler,
@@ -22,7 +23,6 @@ from shoe_daemon.mqtt.queues import (
 )
 from shoe_daemon.mqtt.settings import Timeouts
 from shoe_daemon.mqtt.topics import STATUS, Topics
-from shoe_daemon.retry_and_log_limits import RetryDelay
 
 _WINDOW: Final = 20
 """Messages that may be unacknowledged."""

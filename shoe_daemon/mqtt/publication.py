@@ -13,6 +13,7 @@ import structlog
 from msgspec.structs import replace
 
 from shoe_daemon.errors import describe_exception
+from shoe_daemon.limits import LogRateLimit
 from shoe_daemon.mqtt.connection import (
     REFUSED,
     TOO_LARGE,
@@ -32,9 +33,8 @@ from shoe_daemon.mqtt.queues import EventSource, Message
 from shoe_daemon.mqtt.session import PacketLimit
 from shoe_daemon.mqtt.settings import STATE_EXPIRY_HEARTBEATS, MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import STATE, STATUS, TableIdentity, Topics
-from shoe_daemon.retry_and_log_limits import LogRateLimit
 from shoe_daemon.table import from_microseconds
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.threads import Wakeup
 
 _MAX_POLL_S: Final = 1.0
 

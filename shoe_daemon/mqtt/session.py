@@ -12,10 +12,10 @@ from typing import Final
 import structlog
 
 from shoe_daemon.errors import UserError, describe_exception, one_line
+from shoe_daemon.limits import LogRateLimit, RetryDelay
 from shoe_daemon.mqtt.connection import Connection, ConnectionLost, Will
 from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
-from shoe_daemon.retry_and_log_limits import LogRateLimit, RetryDelay
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.threads import Wakeup
 
 _log = structlog.get_logger(__name__)
 

@@ -15,11 +15,11 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
-from shoe_daemon.configured_files_and_credentials import find_file, path_of, read_secret
 from shoe_daemon.errors import UserError, one_line
-from shoe_daemon.http_security import is_loopback
+from shoe_daemon.limits import RetryDelay
 from shoe_daemon.mqtt.topics import DEFAULT_PREFIX, Topics
-from shoe_daemon.retry_and_log_limits import RetryDelay
+from shoe_daemon.settings.files import find_file, path_of, read_secret
+from shoe_daemon.web import is_loopback
 
 SESSION_EXPIRY_S: Final = 60
 """The broker keeps the daemon's session for this time (MQTT 5)."""

@@ -17,7 +17,7 @@ from typing import Annotated, Final, NamedTuple, Self
 
 from msgspec import Meta, Struct
 
-from shoe_daemon.retry_and_log_limits import exponential_delay
+from shoe_daemon.limits import exponential_delay
 from shoe_daemon.table import Alert
 
 RATE_WINDOW_S: Final = 3600.0

@@ -21,10 +21,10 @@ import msgspec
 from msgspec import Struct
 
 from shoe_daemon import __version__
-from shoe_daemon.configured_files_and_credentials import read_secret
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.notify.config import RecipientSettings
 from shoe_daemon.notify.decisions import FAILED, DueAlert, Failure, Notification
-from shoe_daemon.notify.notify_config import RecipientSettings
+from shoe_daemon.settings.files import read_secret
 from shoe_daemon.table import SCHEMA, Alert, from_microseconds, to_microseconds
 
 SIGNATURE_HEADER: Final = "Shoe-Signature"

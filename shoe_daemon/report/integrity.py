@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from shoe_daemon.game import CARDS_PER_DECK, SUIT_SIGNS, card_text
-from shoe_daemon.journal.journal_reader import JournalReader, open_read_only
+from shoe_daemon.journal.reader import JournalReader, open_read_only
 from shoe_daemon.report import wording
 from shoe_daemon.report.cards import CARD_EVENTS, DrawnCard
 from shoe_daemon.report.chance import (

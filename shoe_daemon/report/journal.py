@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from shoe_daemon import __version__
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.journal_reader import open_read_only
 from shoe_daemon.journal.part import part_around
+from shoe_daemon.journal.reader import open_read_only
 from shoe_daemon.journal.signatures import last_signature
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.report.cards import CausedEvent

@@ -5,7 +5,7 @@ One thread, the core, owns the table and the journal. Readers put frames into on
 bounded queue; the publisher is notified of new events and reads them from the outbox.
 """
 
+from shoe_daemon.service.core import Core
 from shoe_daemon.service.daemon import Daemon
-from shoe_daemon.service.processing_core import Core
 
 __all__ = ["Core", "Daemon"]

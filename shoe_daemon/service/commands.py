@@ -19,8 +19,9 @@ from typing import Final
 import structlog
 from msgspec.structs import replace
 
-from shoe_daemon.config import Setup
+from shoe_daemon.config.table import Setup
 from shoe_daemon.journal import JournalUnwritable
+from shoe_daemon.limits import Budget, LogRateLimit
 from shoe_daemon.mqtt.commands import (
     VERBS,
     Earlier,
@@ -34,9 +35,8 @@ from shoe_daemon.mqtt.commands import (
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.operators import AuthenticationError
-from shoe_daemon.retry_and_log_limits import Budget, LogRateLimit
 from shoe_daemon.service import guard
-from shoe_daemon.service.processing_core import Core, JudgedCommand
+from shoe_daemon.service.core import Core, JudgedCommand
 from shoe_daemon.service.refusals import (
     INTERNAL_ERROR,
     KEPT_S,

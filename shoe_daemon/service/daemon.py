@@ -11,22 +11,22 @@ from typing import Final
 import structlog
 
 from drivers import Forward, Frame, Reader, ReaderEnvironment
-from shoe_daemon.config import Reading, Setup
+from shoe_daemon.config.table import Reading, Setup
 from shoe_daemon.journal import JournalUnwritable
 from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.home_assistant import discovery_document
 from shoe_daemon.mqtt.publication import ChainHead
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.topics import HOME_ASSISTANT, TableIdentity, Topics
+from shoe_daemon.process import notify_systemd
 from shoe_daemon.service import guard
 from shoe_daemon.service.commands import Commands
-from shoe_daemon.service.input_queue import InputQueue
+from shoe_daemon.service.core import CURSOR, Core
+from shoe_daemon.service.inputs import InputQueue
 from shoe_daemon.service.parts import MAKERS, Part, Surroundings
-from shoe_daemon.service.processing_core import CURSOR, Core
 from shoe_daemon.service.rollback import Rollback
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
-from shoe_daemon.systemd_notify import notify_systemd
 from shoe_daemon.table import Event, make_detail
 
 _log = structlog.get_logger(__name__)

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from drivers import Frame
-from shoe_daemon.journal.clip_records import is_witness
+from shoe_daemon.journal.clips import is_witness
 from shoe_daemon.table import observations as seen
 
 MAX_SINGLE: Final = 10

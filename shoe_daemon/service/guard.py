@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from drivers import raised_at
-from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.limits import LogRateLimit
 
 _log = structlog.get_logger(__name__)
 _limit: Final = LogRateLimit()

@@ -21,12 +21,12 @@ from msgspec import Struct
 
 from drivers import Counts, Reader
 from shoe_daemon import __version__
-from shoe_daemon.configured_files_and_credentials import replace_file
 from shoe_daemon.errors import describe_exception
+from shoe_daemon.limits import LogRateLimit
 from shoe_daemon.mqtt.publisher import Health, Publisher
-from shoe_daemon.retry_and_log_limits import LogRateLimit
-from shoe_daemon.service.processing_core import Core
-from shoe_daemon.service.state_publisher import DeviceState, StatePublisher
+from shoe_daemon.service.core import Core
+from shoe_daemon.service.state import DeviceState, StatePublisher
+from shoe_daemon.settings.files import replace_file
 from shoe_daemon.table import CardDealt, Event, Irregularity, RoundFinished, from_microseconds
 
 _log = structlog.get_logger(__name__)

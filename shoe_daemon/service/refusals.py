@@ -12,8 +12,8 @@ from collections import Counter, deque
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from shoe_daemon.limits import Budget
 from shoe_daemon.mqtt.commands import Earlier, ReceivedCommand
-from shoe_daemon.retry_and_log_limits import Budget
 from shoe_daemon.service import guard
 from shoe_daemon.table import (
     BUTTON_COMMANDS,

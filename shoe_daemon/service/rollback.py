@@ -15,7 +15,7 @@ from shoe_daemon.journal.signatures import Signer, Statement, covers, own_statem
 from shoe_daemon.mqtt.documents import SignatureLast
 from shoe_daemon.mqtt.own_status import read_status
 from shoe_daemon.mqtt.topics import SIGNATURE, STATUS
-from shoe_daemon.service.processing_core import Core
+from shoe_daemon.service.core import Core
 from shoe_daemon.table import Event, make_detail
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import structlog
 
 from drivers import Reader
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.service.state_publisher import StatePublisher
-from shoe_daemon.systemd_notify import notify_systemd
+from shoe_daemon.process import notify_systemd
+from shoe_daemon.service.state import StatePublisher
 
 _log = structlog.get_logger(__name__)
 

@@ -15,16 +15,16 @@ Import from this package only; the modules below it may change (`docs/python.md`
 
 Drivers import `shoe_daemon.table.observations` instead, which loads no table.
 
-Map of the modules. `table` passes each observation to one handler, with a `table_context`:
+Map of the modules. `table` passes each observation to one handler, with a `context`:
 
 | observation | handler |
 |---|---|
-| session | table_context |
-| card | readers.tags, readers.reader_faults, then attribute or shoes.shoe_lifecycle |
+| session | context |
+| card | readers.tags, readers.faults, then attribute or shoes.shoe_lifecycle |
 | disclosed, placed | rounds.faces |
-| unreadable, withdrawn, carried | readers.reader_faults, readers.tags |
-| device_error, device_error_cleared, lock, booted, gap | readers.reader_faults |
-| link | readers.reader_faults, readers.main_reader_replacement |
+| unreadable, withdrawn, carried | readers.faults, readers.tags |
+| device_error, device_error_cleared, lock, booted, gap | readers.faults |
+| link | readers.faults, readers.replacement |
 | cut_card, result, table_cleared, no_more_bets, betting_open | rounds.boundaries |
 | command | commands.dispatch |
 | tick, standby, clock_set | table (they only bring the time) |
@@ -33,31 +33,31 @@ Map of the modules. `table` passes each observation to one handler, with a `tabl
 |---|---|
 | premature_draw | publish |
 | player_third_unauthorised | checks.player_third_unauthorised, commands.dispatch |
-| excess_card | checks.excess_card, attribute, readers.reader_faults |
+| excess_card | checks.excess_card, attribute, readers.faults |
 | missing_draw | publish |
 | wrong_hand | checks.wrong_hand |
 | result_mismatch | publish, rounds.boundaries |
 | premature_collect | rounds.boundaries |
 | face_up_in_shoe | commands.dispatch |
-| double_feed | shoes.card_count_and_order_checks, commands.dispatch |
-| unreadable_card | publish, readers.reader_faults |
-| source_conflict | rounds.faces, readers.checker_comparison |
+| double_feed | shoes.counts, commands.dispatch |
+| unreadable_card | publish, readers.faults |
+| source_conflict | rounds.faces, readers.checker |
 | duplicate_card | shoes.copies, readers.tags |
 | foreign_card | commands.dispatch |
-| card_count_mismatch | shoes.card_count_and_order_checks |
+| card_count_mismatch | shoes.counts |
 | burn_error | shoes.shoe_lifecycle |
-| insufficient_cards | shoes.card_count_and_order_checks |
+| insufficient_cards | shoes.counts |
 | cut_card_overrun | shoes.shoe_lifecycle |
-| cut_card_missing | shoes.card_count_and_order_checks |
-| card_returned | readers.reader_faults, commands.dispatch |
+| cut_card_missing | shoes.counts |
+| card_returned | readers.faults, commands.dispatch |
 | card_off_table | commands.dispatch |
-| suspect_sequence | shoes.card_count_and_order_checks |
-| device_fault | readers.reader_faults |
+| suspect_sequence | shoes.counts |
+| device_fault | readers.faults |
 | manual_void | commands.dispatch |
 
 `commands.dispatch` raises a reported irregularity for the command `hold`. `ledger` opens, joins and
 closes irregularities; those of the cards of a round are found by `checks`. `public_documents` makes
-the public documents from `table_state`.
+the public documents from `state`.
 """  # noqa: E501 - a row of the map is one line
 
 from __future__ import annotations
@@ -74,16 +74,10 @@ from shoe_daemon.table.detail_texts import (
     make_detail,
     uncoded_detail,
 )
-from shoe_daemon.table.event_envelope import (
+from shoe_daemon.table.events import (
     EVENT_DECODERS,
     EVENT_TYPES,
     SCHEMA,
-    Event,
-    decode_event,
-    encode_event,
-    is_staff,
-)
-from shoe_daemon.table.events import (
     AbortCause,
     BettingClosed,
     CardBurned,
@@ -94,6 +88,7 @@ from shoe_daemon.table.events import (
     CutCard,
     DealerChanged,
     DrawDue,
+    Event,
     EventData,
     HandResult,
     Irregularity,
@@ -120,6 +115,9 @@ from shoe_daemon.table.events import (
     StaffIrregularityClosed,
     StaffRulingGiven,
     WagerResult,
+    decode_event,
+    encode_event,
+    is_staff,
 )
 from shoe_daemon.table.observations import (
     BUTTON_COMMANDS,
@@ -168,7 +166,7 @@ from shoe_daemon.table.public_document_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.timestamp_conversion import (
+from shoe_daemon.table.times import (
     from_microseconds,
     moment_to_microseconds,
     to_microseconds,
@@ -177,7 +175,8 @@ from shoe_daemon.table.timestamp_conversion import (
 if TYPE_CHECKING:
     from shoe_daemon.table.commands.authority import Authority, Needs
     from shoe_daemon.table.commands.dispatch import COMMANDS
-    from shoe_daemon.table.readers.reader_status import reader_status
+    from shoe_daemon.table.readers.status import reader_status
+    from shoe_daemon.table.state import TableState
     from shoe_daemon.table.table import (
         PreviewedCommand,
         Table,
@@ -186,8 +185,7 @@ if TYPE_CHECKING:
         replay,
         was_applied,
     )
-    from shoe_daemon.table.table_state import TableState
-    from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
+    from shoe_daemon.table.undetectable import undetectable_kinds
 
 __all__ = [
     "BUTTON_COMMANDS",
@@ -308,15 +306,15 @@ _LAZY: Final = {
     "Authority": "commands.authority",
     "COMMANDS": "commands.dispatch",
     "Needs": "commands.authority",
-    "undetectable_kinds": "undetectable_irregularities",
+    "undetectable_kinds": "undetectable",
     "decode_log": "table",
     "fold": "table",
     "was_applied": "table",
-    "reader_status": "readers.reader_status",
+    "reader_status": "readers.status",
     "replay": "table",
     "PreviewedCommand": "table",
     "Table": "table",
-    "TableState": "table_state",
+    "TableState": "state",
 }
 """Names that load the whole table, by module: loaded at the first use, so that a reader of
 events alone starts quickly."""

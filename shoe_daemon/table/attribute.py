@@ -12,17 +12,17 @@ from typing import Final
 from shoe_daemon.game import DEALING_ORDER, Slot
 from shoe_daemon.table import ledger, publish
 from shoe_daemon.table.checks import excess_card
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import DECLARED, Doubt, Phase, Round, is_repeat
 from shoe_daemon.table.next_card import B3_SPOT, P3_SPOT
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import checker_comparison
-from shoe_daemon.table.readers.reader_status import mark_readers_in_sync
+from shoe_daemon.table.readers import checker
+from shoe_daemon.table.readers.status import mark_readers_in_sync
 from shoe_daemon.table.rounds import lifecycle, rest
 from shoe_daemon.table.shoe_state import ShoeState
-from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.shoes import counts, shoe_lifecycle
+from shoe_daemon.table.times import to_microseconds
 from shoe_daemon.table.view import SPOTS
 
 # Constants: in Python 3.11 looking up an enumeration's member takes longer than a call.
@@ -94,7 +94,7 @@ def _begin_round_with_card(
     if at_start:
         mark_readers_in_sync(context)
     elif partial and not context.state.unsynced:
-        checker_comparison.mark_cards_missed(context, None)
+        checker.mark_cards_missed(context, None)
     round_ = lifecycle.begin_round(context, Doubt.JOINED if partial else Doubt.NONE)
     # In another shoe, or after a shuffle, a counted card is counted again.
     kept = context.state.shoe is shoe and context.house.reshuffle == "per_shoe"
@@ -248,7 +248,7 @@ def add_outside_card(context: TableContext, card: DrawnCard) -> None:
     if alert is None:
         detail = excess_card.sentence(None, shown)
         ledger.raise_alert(context, excess_card.KIND, detail, slot=card.declared, card=shown)
-    card_count_and_order_checks.raise_double_feed(context)
+    counts.raise_double_feed(context)
     publish.count_loose_card(context, card)
 
 

@@ -16,6 +16,7 @@ from shoe_daemon.game import Card, IrregularityKind, Slot
 from shoe_daemon.table.checks import excess_card, wrong_hand
 from shoe_daemon.table.checks.finding import Finding
 from shoe_daemon.table.checks.of_cards import CHECKS
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import (
@@ -28,9 +29,8 @@ from shoe_daemon.table.events import (
     StaffRulingGiven,
 )
 from shoe_daemon.table.facts import PastRound, Round
-from shoe_daemon.table.shoes import player_holding_shoe
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.shoes import holder
+from shoe_daemon.table.state import OpenAlert
 from shoe_daemon.table.view import Odd
 
 _EXCESS: Final = IrregularityKind.EXCESS_CARD
@@ -76,7 +76,7 @@ def raise_alert(  # noqa: PLR0913 - the fields of an irregularity
     alert.shoe, alert.round = context.events[-1].shoe, context.events[-1].round
     state.alerts.append(alert)
     if not staff_only:
-        player_holding_shoe.apply_false_draw(context, kind)
+        holder.apply_false_draw(context, kind)
     # Alerts for staff are counted apart: they take no room from the public ones.
     _make_room(context, [each for each in state.alerts if each.staff_only is staff_only])
     return alert
@@ -203,7 +203,7 @@ def publish_alert(
     context.emit(alert.data, alert.round)
     if (ordered := ruling_event(alert)) is not None:
         context.emit(ordered, alert.round)
-    player_holding_shoe.apply_false_draw(context, kind)
+    holder.apply_false_draw(context, kind)
 
 
 def order_ruling(context: TableContext, alert: OpenAlert, action: str) -> None:

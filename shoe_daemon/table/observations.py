@@ -28,7 +28,7 @@ from shoe_daemon.game import (
 )
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.options import Signal as Signal  # noqa: PLC0414 - for the drivers
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.times import to_microseconds
 
 
 class Role(StrEnum):

@@ -12,8 +12,8 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from shoe_daemon.game import Kind, Outcome, Result, format_sequence
-from shoe_daemon.table.event_envelope import SCHEMA
-from shoe_daemon.table.events import HandResult
+from shoe_daemon.table.context import TableContext
+from shoe_daemon.table.events import SCHEMA, HandResult
 from shoe_daemon.table.public_document_types import (
     Alert,
     CardView,
@@ -26,10 +26,9 @@ from shoe_daemon.table.public_document_types import (
     RoundView,
     ShoeView,
 )
-from shoe_daemon.table.readers.reader_status import reader_status
+from shoe_daemon.table.readers.status import reader_status
 from shoe_daemon.table.shoe_state import HeldResult, PlayedRound, ShoeState
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import TableState
+from shoe_daemon.table.state import TableState
 from shoe_daemon.table.view import totals
 
 MAX_PAST_SHOES: Final = 12

@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from shoe_daemon.game import CARDS_PER_DECK, IrregularityKind
 from shoe_daemon.table import events, ledger
 from shoe_daemon.table.checks import missing_draw, result_mismatch
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.facts import MISSING_AT_CORRECTION, VOID, Doubt, Round
 from shoe_daemon.table.options import ResultOn
-from shoe_daemon.table.readers import checker_comparison
-from shoe_daemon.table.rounds import outcome, results
-from shoe_daemon.table.shoes import card_count_and_order_checks, copies, shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.readers import checker
+from shoe_daemon.table.rounds import results
+from shoe_daemon.table.shoes import copies, counts, shoe_lifecycle
 from shoe_daemon.table.view import totals
 
 # Constants: in Python 3.11 looking up an enumeration's member takes longer than a call.
@@ -110,13 +110,13 @@ def _deal(context: TableContext, round_: Round, card: DrawnCard) -> None:
     if card.face is not None and face is None:
         _publish_for_staff(context, round_, card)
     if context.is_double_feed:
-        card_count_and_order_checks.raise_double_feed(context)
+        counts.raise_double_feed(context)
     shoe = context.state.shoe
     card.order = 0 if shoe is None else max(shoe.out - card.seed, 0)
     if shoe is not None and not card.seed:
         shoe.out += 1
         if context.options.checkers:
-            checker_comparison.compare_main_card(context, card.face, card)
+            checker.compare_main_card(context, card.face, card)
     _count(context, card)
 
 
@@ -130,7 +130,7 @@ def _drop(context: TableContext, round_: Round, card: DrawnCard) -> None:
         round_.dismissed[card.key] = ""
     else:
         ledger.reconcile(context, round_, corrected=False)
-    card_count_and_order_checks.raise_double_feed(context)
+    counts.raise_double_feed(context)
     count_loose_card(context, card)
 
 
@@ -146,7 +146,7 @@ def count_loose_card(context: TableContext, card: DrawnCard) -> None:
     shoe = context.state.shoe
     if shoe is not None:
         shoe.out += 1
-        checker_comparison.compare_main_card(context, card.face, card)
+        checker.compare_main_card(context, card.face, card)
         _count(context, card)
 
 
@@ -162,7 +162,7 @@ def _count(context: TableContext, card: DrawnCard) -> None:
         shoe.seen[before.index] -= 1
         shoe.unseen[before.index] -= not was_public
         copies.count_face(context, shoe, card, face)
-        card_count_and_order_checks.correct_recent_card(context, shoe, card)
+        counts.correct_recent_card(context, shoe, card)
         copies.close_wrong_duplicates(context)
     elif card.public and not was_public:
         copies.mark_card_public(context, card)
@@ -189,7 +189,7 @@ def _publish_faces(context: TableContext, round_: Round, *, disclosed: bool) -> 
             card.unread = False
             ledger.close_unread_card(context, card)
     if found and context.state.checks:
-        checker_comparison.compare_disclosed_faces(context, round_)
+        checker.compare_disclosed_faces(context, round_)
     return found
 
 
@@ -289,7 +289,7 @@ def _check_first_card(context: TableContext) -> None:
         shoe_lifecycle.check_burn(context, state.shoe)
     shoe_lifecycle.check_ordered_burn(context)
     if state.shoe is not None:
-        card_count_and_order_checks.check_cut_card_due(context, state.shoe)
+        counts.check_cut_card_due(context, state.shoe)
 
 
 def _reconcile_missing_draw(
@@ -322,7 +322,7 @@ def publish_staff_alerts(context: TableContext, round_: Round) -> None:
             copies.publish_duplicate(context, alert, cards[0].slot)
         else:
             ledger.publish_alert(context, alert)
-    card_count_and_order_checks.publish_suspect_sequences(context)
+    counts.publish_suspect_sequences(context)
 
 
 def _compare_declared_result(context: TableContext, round_: Round) -> None:
@@ -357,7 +357,7 @@ def _publish_due(context: TableContext, round_: Round, *, repeat: bool) -> None:
     """Publish the due card by the public faces; `repeat` it even if unchanged, after a deal."""
     due, shoe = round_.view.due, context.state.shoe
     if due.spot is not None and shoe is not None and shoe.out >= CARDS_PER_DECK:
-        card_count_and_order_checks.check_shoe_empty(context, round_)
+        counts.check_shoe_empty(context, round_)
     if repeat or (due.known and due.event != round_.due):
         context.emit(due.event, round_.number)
     round_.due = due.event
@@ -422,7 +422,7 @@ def _derive_result(context: TableContext, round_: Round) -> RoundFinished | None
     view = round_.view
     if round_.entered is not None:
         winner, player_pair, banker_pair = round_.entered
-        data = outcome.as_declared(view, round_.kind, winner, partial=True)
+        data = results.as_declared(view, round_.kind, winner, partial=True)
         return replace(
             data,
             player=replace(data.player, pair=player_pair),
@@ -433,13 +433,13 @@ def _derive_result(context: TableContext, round_: Round) -> RoundFinished | None
     if view.complete and not view.hidden:
         if not is_partial:
             wanted = is_over or context.options.result_on is _ON_COMPLETE
-            return outcome.from_cards(context, round_) if wanted else None
-        data = outcome.from_cards(context, round_)
+            return results.from_cards(context, round_) if wanted else None
+        data = results.from_cards(context, round_)
         if is_over and data.outcome is round_.winner:
             return data
     if not is_over or not (is_partial or view.hidden):
         return None
-    return outcome.as_declared(view, round_.kind, round_.winner, partial=is_partial)
+    return results.as_declared(view, round_.kind, round_.winner, partial=is_partial)
 
 
 def _lack_card(context: TableContext, round_: Round) -> None:

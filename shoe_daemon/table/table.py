@@ -13,9 +13,10 @@ from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.game import DealingStyle, Result
 from shoe_daemon.table import attribute, observations
 from shoe_daemon.table.commands import authority, dispatch, rulings, undo
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, uncoded_detail
 from shoe_daemon.table.drawn_card import DrawnCard
-from shoe_daemon.table.event_envelope import Event, is_staff
+from shoe_daemon.table.events import Event, is_staff
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.public_document_types import (
     Alert,
@@ -30,17 +31,11 @@ from shoe_daemon.table.public_documents import (
     road_results,
     round_documents,
 )
-from shoe_daemon.table.readers import (
-    checker_comparison,
-    main_reader_replacement,
-    reader_faults,
-    tags,
-)
+from shoe_daemon.table.readers import checker, faults, replacement, tags
 from shoe_daemon.table.rounds import boundaries, faces, lifecycle, results
-from shoe_daemon.table.shoes import card_count_and_order_checks, shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import TableState, decode_state
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.shoes import counts, shoe_lifecycle
+from shoe_daemon.table.state import TableState, decode_state
+from shoe_daemon.table.times import from_microseconds, to_microseconds
 from shoe_daemon.table.upgrade import state_of_table_2
 
 _PLAY_ROLE: Final = observations.Role.PLAY
@@ -323,13 +318,11 @@ def _apply_card(context: TableContext, obs: observations.CardDrawn) -> None:
 
 
 def _apply_read_card(context: TableContext, obs: observations.CardDrawn) -> None:
-    if context.options.checkers and reader_faults.compare_checker_card(
-        context, obs.source, obs.card
-    ):
+    if context.options.checkers and faults.compare_checker_card(context, obs.source, obs.card):
         return
     context.state.placing = False
     if context.options.least_gap is not None:
-        context.is_double_feed = card_count_and_order_checks.is_double_feed(context)
+        context.is_double_feed = counts.is_double_feed(context)
     _apply_drawn_card(context, obs)
     context.is_double_feed = False
 
@@ -363,16 +356,16 @@ def _apply_played_card(context: TableContext, obs: observations.CardDrawn) -> No
     if reader is None or not reader.errors:
         attribute.apply_drawn_card(context, card)
     else:
-        reader_faults.apply_card_after_errors(context, card, obs.source, reader)
+        faults.apply_card_after_errors(context, card, obs.source, reader)
 
 
 def _apply_link(context: TableContext, obs: observations.Link) -> None:
-    reader_faults.apply_link(context, obs.source, up=obs.up)
+    faults.apply_link(context, obs.source, up=obs.up)
     if obs.up:
         return
     if obs.source in context.options.checkers:
-        checker_comparison.mark_cards_missed(context, obs.source)
-    for card in main_reader_replacement.undealt_cards(context):
+        checker.mark_cards_missed(context, obs.source)
+    for card in replacement.undealt_cards(context):
         attribute.apply_drawn_card(context, DrawnCard(card))
 
 
@@ -393,23 +386,23 @@ _HANDLERS: Final[dict[type, Callable[..., object]]] = {
     observations.Session: _apply_session,
     observations.CardDrawn: _apply_card,
     observations.Disclosed: lambda context, obs: faces.disclose_face(context, obs.slot, obs.card),
-    observations.Withdrawn: reader_faults.apply_withdrawn_card,
-    observations.Carried: reader_faults.apply_carried_card,
+    observations.Withdrawn: faults.apply_withdrawn_card,
+    observations.Carried: faults.apply_carried_card,
     observations.Unreadable: lambda context, obs: tags.apply_once(
-        context, obs, reader_faults.apply_unreadable_card
+        context, obs, faults.apply_unreadable_card
     ),
     observations.Placed: lambda context, obs: faces.apply_placed_card(
         context, obs.slot, obs.card, obs.source
     ),
     observations.CutCardSeen: lambda context, _obs: boundaries.apply_cut_card(context),
-    observations.Booted: reader_faults.apply_boot,
+    observations.Booted: faults.apply_boot,
     observations.TableCleared: lambda context, obs: boundaries.clear_table(context, obs.source),
     observations.Result: boundaries.apply_result,
-    observations.DeviceError: reader_faults.apply_device_error,
-    observations.DeviceErrorCleared: reader_faults.clear_device_error,
-    observations.Lock: reader_faults.apply_lock,
+    observations.DeviceError: faults.apply_device_error,
+    observations.DeviceErrorCleared: faults.clear_device_error,
+    observations.Lock: faults.apply_lock,
     observations.Link: _apply_link,
-    observations.Gap: reader_faults.apply_gap,
+    observations.Gap: faults.apply_gap,
     observations.NoMoreBets: lambda context, _obs: boundaries.close_betting(context),
     observations.BettingOpen: lambda context, _obs: boundaries.open_betting(context),
     observations.Command: dispatch.apply_command,

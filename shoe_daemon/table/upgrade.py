@@ -11,8 +11,8 @@ import msgspec
 
 from shoe_daemon.game import DEALING_ORDER, IrregularityKind
 from shoe_daemon.table.facts import DECLARED, MISSING_AT_CORRECTION, VOID, Doubt, Phase, Round
-from shoe_daemon.table.table_state import TableState, encode_state
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.state import TableState, encode_state
+from shoe_daemon.table.times import from_microseconds
 
 _KEYED: Final = {
     IrregularityKind.EXCESS_CARD,

@@ -17,9 +17,9 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Self
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenes
-from drivers.simulators.serial_servers import PtyLine
-from drivers.simulators.simulator_interface_and_playback import Pace, play
+from drivers.simulators.angel_eye import Mode, Scene, Settings, scenes
+from drivers.simulators.lines import PtyLine
+from drivers.simulators.simulator import Pace, play
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Mosquitto, free_port, wait_for
 from tests.browser.expected_roads import Ledger

@@ -18,7 +18,7 @@ from tests.volume import sample
 PATCH = """
 import pathlib
 import shoe_daemon
-import shoe_daemon.display.browser_streams as browser_streams
+import shoe_daemon.display.streams as browser_streams
 shoe_daemon.__version__ = pathlib.Path({file!r}).read_text()
 browser_streams.BrowserStream.__init__.__kwdefaults__["heartbeat"] = 0.2
 """

@@ -20,11 +20,11 @@ from msgspec.structs import replace
 from playwright.sync_api import APIResponse, Browser, Page, Route
 from playwright.sync_api import TimeoutError as TimedOutError
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings, scenes
-from drivers.simulators.simulated_shoe import DealtRound, Fault
+from drivers.simulators.angel_eye import Mode, Scene, Settings, scenes
+from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon.demo.dealer import awaits_decision
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.result_check_and_summary import ResultCheck
+from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
+from shoe_daemon.demo.summary import ResultCheck
 from shoe_daemon.game import Action, IrregularityKind
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader

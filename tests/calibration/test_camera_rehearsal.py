@@ -32,7 +32,7 @@ from drivers.camera.sources.address import parse_source
 from drivers.simulators.camera.settings import Settings
 from drivers.simulators.camera.table_layout import PLACES
 from shoe_daemon.cli.calibrate import command
-from shoe_daemon.cli.terminal_text_and_input import wrap_lines
+from shoe_daemon.cli.terminal import wrap_lines
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import RANKS, Card
 from shoe_daemon.game.coup import Slot

@@ -48,7 +48,7 @@ from drivers.camera.profile.sections import CardSize, Throat
 from drivers.camera.recognition.recogniser import Recogniser
 from drivers.simulators.camera.settings import SceneFault
 from drivers.simulators.camera.table_layout import PLACES
-from shoe_daemon.config_sections import ReaderSettings
+from shoe_daemon.config.sections import ReaderSettings
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

@@ -37,12 +37,12 @@ from drivers import (
     load_deck_profile,
     write_capture,
 )
-from drivers.simulators.angel_eye_with_mistakes import Settings
-from drivers.simulators.serial_servers import PtyLine
-from drivers.simulators.simulator_interface_and_playback import Pace, find_simulator, play
-from drivers.text_lines_and_card_tables import card_table
+from drivers.simulators.angel_eye import Settings
+from drivers.simulators.lines import PtyLine
+from drivers.simulators.simulator import Pace, find_simulator, play
+from drivers.text import card_table
 from shoe_daemon.cli import main
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.table.observations import CardDrawn, Role

@@ -28,10 +28,10 @@ from calibration.line_identification import (
     likely_candidates,
 )
 from drivers import CaptureLine, LineSettings, create_driver, write_capture
-from drivers.simulators.angel_eye_with_mistakes import Settings
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Settings
+from drivers.simulators.simulator import find_simulator
 from shoe_daemon.cli import main
-from shoe_daemon.config_sections import ReaderSettings
+from shoe_daemon.config.sections import ReaderSettings
 from tests.volume import sample
 
 SPEEDS = (9600, 4800, 115200)

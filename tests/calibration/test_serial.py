@@ -32,12 +32,12 @@ from calibration.serial import (
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver import Driver, Frame, LineSettings
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
-from drivers.simulators.serial_servers import PtyLine
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Settings, scenario
+from drivers.simulators.lines import PtyLine
+from drivers.simulators.simulator import find_simulator
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
-from shoe_daemon.config_sections import ReaderSettings
+from shoe_daemon.config.sections import ReaderSettings
 from shoe_daemon.errors import UserError
 
 DATA = scenario(Settings(rounds=2, seed=9)).stream(3)

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from drivers.camera.messages import CameraDecoder, Statement, encode_statement
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.table import Event, RoundFinished
 from shoe_daemon.table.observations import Gap, GapDetail, Link, Observation, Session
 from shoe_daemon.table.options import Options
+from shoe_daemon.table.state import TableState
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.table_state import TableState
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 
 _START = 1_800_000_000_000_000
 

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from bench.vision.shoes import play, settings_of
 from bench.vision.verdicts import Dealt, Verdict, judge
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import Event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.brokers import Mosquitto, mosquitto
 
 __all__ = ["mosquitto"]

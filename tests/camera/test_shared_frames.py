@@ -10,7 +10,7 @@ import pytest
 from drivers import VideoFrame
 from drivers.camera.sources.capture import CapturePace, CaptureThread, FrameCheck, Source
 from drivers.transport import LineError
-from shoe_daemon.witness.video_sources import SharedFrames
+from shoe_daemon.witness.sources import SharedFrames
 from tests.brokers import wait_for
 
 _PIXELS = np.random.default_rng(1).integers(0, 255, (3, 64, 64, 3), np.uint8)

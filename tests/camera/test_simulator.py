@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.simulators import angel_eye_with_mistakes as dealing
+from drivers.simulators import angel_eye as dealing
 from drivers.simulators.camera.card_images import choose_deck
 from drivers.simulators.camera.scene import CardTruth, Scene, Shot, Truth
 from drivers.simulators.camera.settings import SceneFault, Settings, Station

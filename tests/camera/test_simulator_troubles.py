@@ -13,7 +13,7 @@ import pytest
 
 from drivers.simulators.camera.scene import Scene, Shot, Truth
 from drivers.simulators.camera.settings import OVERHEAD_FAULTS, THROAT_FAULTS, SceneFault
-from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
+from drivers.simulators.shoe import DealtRound, Excess, Fault
 from tests.camera.simulated_tables import mouth, shots, table
 
 _SHOWN = {

@@ -20,7 +20,7 @@ from drivers.camera.sources.address import (
 )
 from drivers.transport import LineError
 from shoe_daemon.cli import main
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.errors import UserError
 from tests.camera import overhead_scene
 from tests.camera.fake_cameras import NetworkCamera, Visit

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
+from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Listener, Mosquitto, Relay, wait_for
 from tests.chaos import journal_checks

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from drivers.simulators.angel_eye_with_mistakes import Scenario
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.angel_eye import Scenario
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table.table import Table
 from tests.brokers import Message

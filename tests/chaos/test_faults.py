@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.simulators.angel_eye_with_mistakes import Mode
+from drivers.simulators.angel_eye import Mode
 from tests.brokers import Mosquitto
 from tests.chaos import journal_checks
 from tests.chaos.faults import ALL_RIGHTS, BROKER, PATCH, Faults, Network, damage

@@ -16,11 +16,11 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.registry import create_driver, driver_names
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
-from drivers.simulators.serial_servers import PtyLine
+from drivers.simulators.angel_eye import Mode, Settings, scenario
+from drivers.simulators.lines import PtyLine
 from shoe_daemon.table.observations import Gap
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.brokers import wait_for
 from tests.chaos import journal_checks
 from tests.service.daemon_process import DaemonProcess, configure

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.simulators.angel_eye_with_mistakes import Mode
+from drivers.simulators.angel_eye import Mode
 from tests.brokers import Mosquitto
 from tests.chaos import journal_checks
 from tests.chaos.hall import Hall, Recorder

@@ -23,8 +23,8 @@ from click.testing import CliRunner
 
 from drivers import Capture, Mark, create_driver, load_capture, observations_of
 from drivers.angel_eye_ii import AngelEyeII
+from drivers.angel_eye_ii.codec import Report
 from drivers.angel_eye_ii.decoder import face_code
-from drivers.angel_eye_ii.frame_codec import Report
 from shoe_daemon.cli import capture as capture_command
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from drivers.camera.sources.address import parse_address
 from shoe_daemon.cli import main
-from shoe_daemon.cli.calibrate_camera import _wanted
+from shoe_daemon.cli.calibrate.camera import _wanted
 from tests.camera.profiles import simulated_profile
 from tests.camera.simulated_tables import settings
 

@@ -20,9 +20,9 @@ import pytest
 from click.testing import CliRunner
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture_file_and_anonymising import observations_of, read_capture
+from drivers.capture import observations_of, read_capture
 from drivers.registry import create_driver
-from drivers.simulators.simulator_interface_and_playback import simulator_names
+from drivers.simulators.simulator import simulator_names
 from drivers.transport import LineError, open_transport
 from shoe_daemon.cli import main
 from shoe_daemon.table.observations import Observation, Placed, Result
@@ -116,7 +116,7 @@ def test_a_signal_ends_it_cleanly(number: signal.Signals, tmp_path: Path, *, hea
 IMPATIENT = """
 import signal
 from drivers.simulators.camera.live import RawSender
-from drivers.simulators.serial_servers import PtyLine
+from drivers.simulators.lines import PtyLine
 from shoe_daemon.cli import main
 
 def impatient(close):

@@ -24,7 +24,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.mqtt.commands import VERBS, OrderMessage
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table import Table, encode_event
 from shoe_daemon.table import observations as seen
 from tests.commands.test_command_handler import Bench, set_up

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.service.processing_core import Core, JudgedCommand
+from shoe_daemon.service.core import Core, JudgedCommand
 from shoe_daemon.table import (
     COMMANDS,
     BettingOpen,
@@ -34,8 +34,8 @@ from shoe_daemon.table import (
 )
 from shoe_daemon.table.commands.authority import Authority
 from shoe_daemon.table.ledger import MAX_ALERTS
-from shoe_daemon.table.table_state import decode_state, encode_state
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.state import decode_state, encode_state
+from shoe_daemon.table.times import to_microseconds
 from tests.commands.test_command_handler import Bench, set_up
 from tests.table.command_model import random_command
 from tests.table.random_observations import RandomObservations

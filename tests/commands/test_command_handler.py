@@ -14,17 +14,17 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from shoe_daemon.config import Setup, load_config
+from shoe_daemon.config.table import Setup, load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.mqtt.commands import VERBS, ReceivedCommand
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.operators import Operators
 from shoe_daemon.service import refusals
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.service.commands import HOLD_S, MAX_REPLAYED_EVENTS, Commands
-from shoe_daemon.service.processing_core import Core
+from shoe_daemon.service.core import Core
 from shoe_daemon.table import Authority
 from shoe_daemon.table.detail_texts import uncoded_detail
 from shoe_daemon.table.observations import CardDrawn, Command, Standby

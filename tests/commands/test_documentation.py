@@ -12,8 +12,8 @@ import msgspec
 from jsonschema import Draft202012Validator
 
 from shoe_daemon.cli.cmd import command
-from shoe_daemon.config_sections import OrdersSettings
-from shoe_daemon.display.display_config import OrderSettings
+from shoe_daemon.config.sections import OrdersSettings
+from shoe_daemon.display.config import OrderSettings
 from shoe_daemon.mqtt import schemas
 from shoe_daemon.mqtt.commands import (
     MAX_COMMAND_BYTES,

@@ -29,9 +29,7 @@ DIE = """
 import os, signal
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 """
-BEFORE_THE_JOURNAL = DIE + (
-    "from shoe_daemon.service.processing_core import Core\nCore.judge = die"
-)
+BEFORE_THE_JOURNAL = DIE + ("from shoe_daemon.service.core import Core\nCore.judge = die")
 BEFORE_THE_ANSWER = DIE + (
     "from shoe_daemon.service.commands import Commands\nCommands._reply = die"
 )

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.config import load_config
-from shoe_daemon.display.display_config import load_display
+from shoe_daemon.config.table import load_config
+from shoe_daemon.display.config import load_display
 from shoe_daemon.doctor import examinations
-from shoe_daemon.doctor.finding_and_addresses import Finding
+from shoe_daemon.doctor.finding import Finding
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.commands.command_table import SITE, Pit

@@ -11,12 +11,12 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
-from drivers.simulators.simulated_shoe import DealtRound, Excess, Fault
+from drivers.simulators.angel_eye import Mode, Settings, scenes
+from drivers.simulators.shoe import DealtRound, Excess, Fault
+from shoe_daemon.demo.clients import AnsweredOrder
 from shoe_daemon.demo.dealer import awaits_decision
-from shoe_daemon.demo.demo_parts import NAME, SITE, TABLE
-from shoe_daemon.demo.mqtt_clients import AnsweredOrder
-from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
+from shoe_daemon.demo.parts import NAME, SITE, TABLE
+from shoe_daemon.demo.supervisor import AutoSupervisor
 from shoe_daemon.demo.view_model import Addresses, DemoView, Health, RecentEvents
 from shoe_daemon.display.terminal.board import TableView
 from shoe_daemon.floor.table import Freshness, Link

@@ -7,12 +7,12 @@ from itertools import product
 import pytest
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
-from drivers.simulators.simulated_shoe import Excess, Fault
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of
-from shoe_daemon.demo.result_check_and_summary import ResultCheck
-from shoe_daemon.demo.supervisor_decisions import OPERATOR
-from shoe_daemon.game.irregularity_rulings import POLICY_IDS
+from drivers.simulators.angel_eye import Mode, Settings, scenario
+from drivers.simulators.shoe import Excess, Fault
+from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of
+from shoe_daemon.demo.summary import ResultCheck
+from shoe_daemon.demo.supervisor import OPERATOR
+from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import IrregularityClosed
 from tests import volume
 from tests.demo.sample_table import SampleTable

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shoe_daemon import __version__
-from shoe_daemon.demo.display_process import start_child
+from shoe_daemon.demo.display import start_child
 from tests.brokers import PATIENCE, wait_for
 from tests.demo.demo_process import start
 
 DEAF = """
 import signal, time
-from shoe_daemon.demo.display_process import end_with_parent
+from shoe_daemon.demo.display import end_with_parent
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 end_with_parent(timeout=0.1)
 print("tied", flush=True)

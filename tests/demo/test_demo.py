@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings
-from shoe_daemon.demo.run_demo import run_demo
+from shoe_daemon.demo.run import run_demo
+from shoe_daemon.demo.shoe import DemoSettings
 from shoe_daemon.journal import Journal
 from shoe_daemon.table.observations import Command
 from tests.brokers import PATIENCE, Listener, free_port, wait_for

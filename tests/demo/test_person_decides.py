@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.demo_parts import SITE, TABLE, DemoRunner
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of
+from drivers.simulators.shoe import Fault
+from shoe_daemon.demo.parts import SITE, TABLE, DemoRunner
+from shoe_daemon.demo.shoe import DemoSettings, house_of
 from shoe_daemon.mqtt.connection import create_client
 from shoe_daemon.mqtt.settings import MqttSettings
 from shoe_daemon.mqtt.topics import Topics

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.capture_file_and_anonymising import observations_of
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.result_check_and_summary import ResultCheck
+from drivers.capture import observations_of
+from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
+from drivers.simulators.shoe import Fault
+from shoe_daemon.demo.summary import ResultCheck
 from shoe_daemon.table import Event, RoundFinished
 from shoe_daemon.table.table import Table
 

@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario, scenes
-from drivers.simulators.simulated_shoe import CUT_BEHIND, Excess, Fault
-from shoe_daemon.demo.options_and_simulated_shoe import DemoSettings, house_of, shoe_of, shortened
+from drivers.simulators.angel_eye import Mode, Settings, scenario, scenes
+from drivers.simulators.shoe import CUT_BEHIND, Excess, Fault
+from shoe_daemon.demo.shoe import DemoSettings, house_of, shoe_of, shortened
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import HOUSE_IDS, Burn, house_to_mapping, load_house
 from shoe_daemon.table import Event, Session, Table, TableState, from_microseconds

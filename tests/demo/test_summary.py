@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drivers.simulators.angel_eye_with_mistakes import Mode
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.demo.result_check_and_summary import ResultCheck, summary
+from drivers.simulators.angel_eye import Mode
+from drivers.simulators.shoe import Fault
+from shoe_daemon.demo.summary import ResultCheck, summary
 from shoe_daemon.demo.view_model import Health
 from shoe_daemon.table import Irregularity
 from tests.demo.test_auto_supervisor import ROUNDS, performed, settings

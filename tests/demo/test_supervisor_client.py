@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from shoe_daemon.demo.mqtt_clients import Subscriber, SupervisorClient
-from shoe_daemon.demo.supervisor_decisions import AutoSupervisor
+from shoe_daemon.demo.clients import Subscriber, SupervisorClient
+from shoe_daemon.demo.supervisor import AutoSupervisor
 from shoe_daemon.mqtt.topics import Topics
 from tests.brokers import Mosquitto, mosquitto, wait_for
 

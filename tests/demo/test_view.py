@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
-from drivers.simulators.simulated_shoe import Excess, Fault
+from drivers.simulators.angel_eye import Mode, Settings
+from drivers.simulators.shoe import Excess, Fault
 from shoe_daemon.demo.view import draw
 from shoe_daemon.demo.view_model import DemoView, RecentEvents
-from shoe_daemon.display.terminal.hand_drawing import is_unread
+from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.screen import Rows, Screen, render_rows, text_of
 from shoe_daemon.game import SUIT_SIGNS, card_text
 from shoe_daemon.game.cards import DECK, Card

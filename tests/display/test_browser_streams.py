@@ -9,8 +9,8 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from shoe_daemon.display.browser_streams import BrowserStream, StreamRegistry, Subscription
-from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.display.streams import BrowserStream, StreamRegistry, Subscription
+from shoe_daemon.display.views import JsonViews
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.table import Link
 from tests.floor.table_messages import ModelFeeder, alert, at, event, live_model, roads

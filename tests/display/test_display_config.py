@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.display_config import DisplaySetup, load_display, parse_listen
-from shoe_daemon.display.http_app import PAGE_HOST, command_options
+from shoe_daemon.display.app import PAGE_HOST, command_options
+from shoe_daemon.display.config import DisplaySetup, load_display, parse_listen
 from shoe_daemon.errors import UserError
-from shoe_daemon.loader import has_section
 from shoe_daemon.operators import hash_pin
+from shoe_daemon.settings.loader import has_section
 
 EXAMPLE = Path(__file__).parents[2] / "systemd" / "display.toml"
 HASH = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHQ$qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqo"

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
+from shoe_daemon.web import CONTENT_SECURITY_POLICY
 from tests.brokers import Listener, Mosquitto, free_port, mosquitto, wait_for
 from tests.display.display_process import PATIENCE, Browser, Display
 from tests.display.test_static_pages import NASTY, read
@@ -475,8 +475,8 @@ def is_closed_while_sending(pipe: socket.socket) -> bool:
 
 def test_a_line_over_which_nothing_is_asked_is_closed(tmp_path: Path) -> None:
     patch = (
-        "import shoe_daemon.display.display_server as server\nserver.SWEEP_INTERVAL = 2\n"
-        "import shoe_daemon.display.browser_streams as live\n"
+        "import shoe_daemon.display.server as server\nserver.SWEEP_INTERVAL = 2\n"
+        "import shoe_daemon.display.streams as live\n"
         'live.BrowserStream.__init__.__kwdefaults__["heartbeat"] = 1.5\n'
     )
     with (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.display_config import load_display
+from shoe_daemon.display.config import load_display
 from shoe_daemon.floor.messages import topic_filters
-from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
 from shoe_daemon.operators import hash_pin
+from shoe_daemon.web import CONTENT_SECURITY_POLICY
 
 DOCS = Path(__file__).parents[2] / "docs"
 DISPLAY, SECURITY = (

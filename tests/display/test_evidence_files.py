@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from shoe_daemon.display.evidence_files import (
+from shoe_daemon.display.evidence import (
     CHUNK_BYTES,
     Clip,
     ClipState,

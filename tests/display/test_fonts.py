@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 
 from shoe_daemon.display import languages as room
 from shoe_daemon.display.languages import languages
-from shoe_daemon.display.pages_and_static_files import FileCache
+from shoe_daemon.display.pages import FileCache
 
 STATIC = Path(room.__file__).parent / "static"
 FONTS = STATIC / "fonts"

@@ -23,13 +23,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.cli.journals_into_log import import_journal
-from shoe_daemon.display.history_search_address import parse_filter
-from shoe_daemon.display.history_store import HistoryStore, ReceivedEvent, SeqRange
-from shoe_daemon.display.history_summaries import LoggedEvent
-from shoe_daemon.http_security import CONTENT_SECURITY_POLICY
+from drivers.simulators.shoe import Fault
+from shoe_daemon.cli.display import import_journal
+from shoe_daemon.display.log.address import parse_filter
+from shoe_daemon.display.log.store import HistoryStore, ReceivedEvent, SeqRange
+from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.table import to_microseconds
+from shoe_daemon.web import CONTENT_SECURITY_POLICY
 from tests.brokers import free_port, wait_for
 from tests.display.display_process import PATIENCE, SECRET_HASH, Answer, Display
 from tests.report.report_shoes import Writer, open_mode, shoe

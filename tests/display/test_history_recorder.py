@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.display import history_recorder_and_gap_requests
-from shoe_daemon.display.history_queries import missing_ranges
-from shoe_daemon.display.history_recorder_and_gap_requests import HistoryRecorder, HistoryRequests
-from shoe_daemon.display.history_store import HistoryStore, connect_read_only
+from shoe_daemon.display.log import recorder as history_recorder_and_gap_requests
+from shoe_daemon.display.log.queries import missing_ranges
+from shoe_daemon.display.log.recorder import HistoryRecorder, HistoryRequests
+from shoe_daemon.display.log.store import HistoryStore, connect_read_only
 from shoe_daemon.floor.table import Message
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.mqtt.settings import MqttSettings

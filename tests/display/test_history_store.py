@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.history_queries import missing_ranges
-from shoe_daemon.display.history_store import (
+from shoe_daemon.display.log.queries import missing_ranges
+from shoe_daemon.display.log.store import (
     HistoryStore,
     ReceivedEvent,
     SeqRange,
@@ -28,7 +28,7 @@ from shoe_daemon.display.history_store import (
     logged_event,
     move_aside,
 )
-from shoe_daemon.display.history_summaries import LoggedEvent
+from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.table import is_staff
 from shoe_daemon.table.table import Table

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from shoe_daemon.display.history_store import stored_events
-from shoe_daemon.display.history_summaries import RoundMark, summarise_round
+from shoe_daemon.display.log.store import stored_events
+from shoe_daemon.display.log.summaries import RoundMark, summarise_round
 from shoe_daemon.report.cards import CausedEvent
 
 HAND = {"natural": False, "pair": False}

@@ -17,7 +17,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.house_rules import load_house
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import Action, Ruling, load_policy
+from shoe_daemon.game.rulings import Action, Ruling, load_policy
 from shoe_daemon.game.wager_catalogue import WAGER_CATALOGUE
 from shoe_daemon.table import DETAIL_VALUES, EVENT_TYPES, is_staff
 from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from shoe_daemon.display.logins import MAX_WAITING, Logins, TooManyError
-from shoe_daemon.http_security import client_network
+from shoe_daemon.web import client_network
 
 
 class Clock:

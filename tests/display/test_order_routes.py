@@ -21,13 +21,13 @@ from argon2 import PasswordHasher
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.display.operator_sessions import (
+from shoe_daemon.display.sessions import (
     IDLE_S,
     LONGEST_S,
     MAX_SESSIONS,
     OperatorSessions,
 )
-from shoe_daemon.installation.certificates import make_authority, make_server_certificate
+from shoe_daemon.install.certificates import make_authority, make_server_certificate
 from shoe_daemon.operators import Operators
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.commands.command_table import Pit, open_pit

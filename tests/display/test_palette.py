@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.display.pages_and_static_files import PAGES, STATIC
+from shoe_daemon.display.pages import PAGES, STATIC
 from tests.each_case import each_case
 
 PALETTE_FILE = STATIC / "palette.css"

@@ -16,11 +16,11 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
-from drivers.simulators.simulated_shoe import Fault
-from shoe_daemon.cli.journals_into_log import import_journal
-from shoe_daemon.display.history_store import HistoryStore
-from shoe_daemon.display.report_page import MAX_DAYS, read_shift_from_log
+from drivers.simulators.angel_eye import Mode, Settings
+from drivers.simulators.shoe import Fault
+from shoe_daemon.cli.display import import_journal
+from shoe_daemon.display.log.store import HistoryStore
+from shoe_daemon.display.report import MAX_DAYS, read_shift_from_log
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.report.figures import ShiftReport

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.pages_and_static_files import (
+from shoe_daemon.display.pages import (
     PAGES,
     STATIC,
     FileCache,

@@ -32,7 +32,7 @@ from shoe_daemon.display.terminal.screen import (
     render_rows,
     text_of,
 )
-from shoe_daemon.display.terminal.text_layout import Part, centred, clean, line, line_with_end
+from shoe_daemon.display.terminal.text import Part, centred, clean, line, line_with_end
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.game.result_notation import Result, parse_sequence
 from shoe_daemon.game.roads import LeadingTies, Mark, Roads, Tail, build_roads

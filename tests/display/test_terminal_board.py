@@ -12,11 +12,11 @@ import pytest
 from msgspec.structs import replace
 from rich.segment import Segment
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode, Settings
+from drivers.simulators.shoe import Fault
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, chinese, plain
 from shoe_daemon.display.terminal.board import TableView, board, lost_readers
-from shoe_daemon.display.terminal.hand_drawing import is_unread
+from shoe_daemon.display.terminal.hands import is_unread
 from shoe_daemon.display.terminal.screen import Rows, render_rows
 from shoe_daemon.display.terminal.screen import text_of as text_of_row
 from shoe_daemon.floor.messages import InvalidMessage, TopicParts, decode

@@ -22,13 +22,13 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
+from drivers.simulators.angel_eye import Mode, Settings
 from shoe_daemon.cli import main
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, plain
 from shoe_daemon.display.terminal.board import TableView, board
-from shoe_daemon.display.terminal.hand_drawing import verdict
+from shoe_daemon.display.terminal.hands import verdict
 from shoe_daemon.display.terminal.screen import render_rows, text_of
-from shoe_daemon.display.terminal.watch_loop import TableFeed
+from shoe_daemon.display.terminal.watch import TableFeed
 from shoe_daemon.floor.table import Freshness, Link, Message, Moment
 from shoe_daemon.mqtt.documents import History, RoadsNow, State
 from shoe_daemon.mqtt.settings import MqttSettings
@@ -257,7 +257,7 @@ def test_a_result_stays_for_some_seconds_when_its_cards_are_gone(
 def test_for_how_long_a_result_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = TableFeed(MqttSettings())
     now = time.monotonic()
-    monkeypatch.setattr("shoe_daemon.display.terminal.watch_loop.time.monotonic", lambda: now)
+    monkeypatch.setattr("shoe_daemon.display.terminal.watch.time.monotonic", lambda: now)
 
     def hear(documents: Documents) -> None:
         for suffix, payload in documents.items():
@@ -460,7 +460,7 @@ def test_a_missing_extra_is_one_line_and_help_needs_none(tmp_path: Path) -> None
 def test_it_needs_no_web_server(tmp_path: Path) -> None:
     script = (
         "import sys\n"
-        "import shoe_daemon.display.terminal.watch_loop\n"
+        "import shoe_daemon.display.terminal.watch\n"
         "assert not {'starlette', 'uvicorn', 'anyio', 'click'} & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", script], check=False, env=environment(tmp_path))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver import Driver, Frame, LineSettings
 from drivers.reader_thread import Reader, ReaderEnvironment
-from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
+from drivers.simulators.angel_eye import Settings, scenario
 from drivers.transport import LineError
 from shoe_daemon.table.observations import Gap, Link, Observation
 

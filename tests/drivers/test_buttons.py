@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from drivers import FrameKind, create_driver
 from drivers.buttons import MAX_LINE_BYTES, ButtonsDecoder, ButtonsOptions
 from shoe_daemon.errors import UserError
+from shoe_daemon.settings.toml import convert_toml
 from shoe_daemon.table.observations import (
     BettingOpen,
     Command,
@@ -22,7 +23,6 @@ from shoe_daemon.table.observations import (
     Signal,
     TableCleared,
 )
-from shoe_daemon.toml_validation import convert_toml
 
 KEYPAD = ButtonsOptions(keys={"1": "player", "enter": "result", "+": "cut_card"}, lines=False)
 

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from drivers import driver_names
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
+from drivers.angel_eye_ii.codec import Report, block_check
 from drivers.angel_eye_ii.decoder import face_code
-from drivers.angel_eye_ii.frame_codec import Report, block_check
-from drivers.capture_file_and_anonymising import (
+from drivers.capture import (
     TEXT_SUFFIXES,
     Anonymiser,
     Capture,
@@ -38,8 +38,8 @@ from drivers.capture_file_and_anonymising import (
 )
 from drivers.driver import Driver, Frame, FrameKind
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode, Settings, scenario
+from drivers.simulators.shoe import Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import (

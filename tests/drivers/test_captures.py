@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from drivers.capture_file_and_anonymising import (
+from drivers.capture import (
     TEXT_SUFFIXES,
     CaptureLine,
     Mark,
@@ -25,9 +25,9 @@ from drivers.capture_file_and_anonymising import (
 )
 from drivers.driver import Driver
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
-from drivers.simulators.simulated_shoe import Fault
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Mode, Settings, scenario
+from drivers.simulators.shoe import Fault
+from drivers.simulators.simulator import find_simulator
 from shoe_daemon.table.observations import decode_observation, encode_observation
 from tests.each_case import each_case
 

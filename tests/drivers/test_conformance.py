@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from drivers.capture_file_and_anonymising import load_capture, write_hex
+from drivers.capture import load_capture, write_hex
 from drivers.conformance import PROMISES, BrokenPromiseError, Sample, Subject, main, subject
 from drivers.driver import Decoder, Driver, Frame, FrameKind
 from drivers.json_lines import JsonLines

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from drivers.capture_file_and_anonymising import read_capture
+from drivers.capture import read_capture
 from drivers.driver import Driver, Frame, FrameKind
 from drivers.registry import create_driver, driver_names
-from drivers.simulators.angel_eye_with_mistakes import Settings
-from drivers.simulators.simulator_interface_and_playback import find_simulator, simulator_names
-from shoe_daemon.cli.journal_verify import _Decoder as StoredFrames
+from drivers.simulators.angel_eye import Settings
+from drivers.simulators.simulator import find_simulator, simulator_names
+from shoe_daemon.cli.verify import _Decoder as StoredFrames
 from shoe_daemon.table.observations import Gap, Observation, Unreadable
 from tests.drivers.test_captures import ALL, IDS, driver_of
 from tests.volume import sample, volume

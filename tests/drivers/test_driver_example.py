@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from drivers.capture_file_and_anonymising import Anonymiser, CaptureLine, blank, random_permutation
+from drivers.capture import Anonymiser, CaptureLine, blank, random_permutation
 from drivers.conformance import PROMISES
 from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main

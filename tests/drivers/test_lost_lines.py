@@ -20,15 +20,15 @@ from structlog.testing import capture_logs
 from drivers.driver import Frame
 from drivers.reader_thread import Reader, ReaderEnvironment
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
-from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
-from drivers.simulators.simulated_shoe import DealtRound
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Mode, Scene, Settings
+from drivers.simulators.lines import Line, PtyLine, TcpLine
+from drivers.simulators.shoe import DealtRound
+from drivers.simulators.simulator import find_simulator
 from shoe_daemon.game import Card
 from shoe_daemon.table import Event, Options, RoundEnd, RoundFinished, Session
 from shoe_daemon.table.observations import Command, Gap, Link, Observation, Tick
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.brokers import free_port
 from tests.drivers.wait_until import PATIENCE, until
 from tests.volume import volume

@@ -26,7 +26,7 @@ from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver import Frame, FrameKind
 from drivers.reader_thread import Ages, Counts, Reader, ReaderEnvironment
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
+from drivers.simulators.angel_eye import Settings, scenario
 from drivers.transport import EndOfCaptureError, LineError
 from shoe_daemon.game import Card
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Observation

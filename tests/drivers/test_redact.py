@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from drivers.transport import LineError
-from drivers.url_redaction_and_error_location import redact_url
+from drivers.transport import LineError, redact_url
 from tests.drivers.scripted_line import Script, played
 
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from drivers.driver import Decoder, Frame
 from drivers.registry import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scene, Settings
-from drivers.simulators.simulated_shoe import DealtRound, Fault
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Mode, Scene, Settings
+from drivers.simulators.shoe import DealtRound, Fault
+from drivers.simulators.simulator import find_simulator
 from shoe_daemon.game import DECK, Card
 from shoe_daemon.table import Event, Options, ResultOn, RoundEnd, RoundFinished, Session
 from shoe_daemon.table.observations import (
@@ -29,7 +29,7 @@ from shoe_daemon.table.observations import (
     Tick,
 )
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.volume import volume
 
 TAGS = {f"{number:014X}": str(card) for number, card in enumerate(DECK * 8, 0x04A2B3C4000000)}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 import serial.rfc2217
 
-from drivers.capture_file_and_anonymising import write_hex
+from drivers.capture import write_hex
 from drivers.driver import LineSettings, Transport
 from drivers.transport import (
     READ_TIMEOUT_S,

@@ -23,7 +23,7 @@ from shoe_daemon.mqtt.documents import (
     Status,
     road_map,
 )
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.mqtt.generated_messages import least, most
 
 __all__ = [

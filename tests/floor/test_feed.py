@@ -145,10 +145,7 @@ def test_a_refused_subscription_is_tried_again_until_it_is_granted(
     tmp_path: Path, protocol: str
 ) -> None:
     text = f'protocol = "{protocol}"\n[display]\n'
-    patch = (
-        "from shoe_daemon.retry_and_log_limits import RetryDelay\n"
-        "RetryDelay.next = lambda _: 0.2\n"
-    )
+    patch = "from shoe_daemon.limits import RetryDelay\nRetryDelay.next = lambda _: 0.2\n"
     with (
         Refusing(folder_of(tmp_path, "mosquitto")) as broker,
         Listener(broker.port, "nothing") as listener,

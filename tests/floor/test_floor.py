@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.display.views import JsonViews
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES, topic_filters
 from shoe_daemon.floor.table import Limits, Link, Message, Table

@@ -20,24 +20,24 @@ import msgspec
 from msgspec.structs import replace
 
 from drivers import Anonymiser, create_driver, find_driver, load_capture, observations_of
-from shoe_daemon.config_sections import Config, check_sections
-from shoe_daemon.display.json_views import JsonViews
+from shoe_daemon.config.sections import Config, check_sections
+from shoe_daemon.display.views import JsonViews
 from shoe_daemon.errors import UserError
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.table import Message
 from shoe_daemon.game import Card
-from shoe_daemon.journal import journal_database
-from shoe_daemon.journal.journal_reader import fold_table, open_read_only
-from shoe_daemon.journal.journal_summary import summarise
+from shoe_daemon.journal import database
+from shoe_daemon.journal.reader import fold_table, open_read_only
 from shoe_daemon.journal.signatures import check_signatures
+from shoe_daemon.journal.summary import summarise
 from shoe_daemon.journal.verify import verify
-from shoe_daemon.loader import Loader
 from shoe_daemon.mqtt.certificates import not_after
 from shoe_daemon.mqtt.commands import parse_command
 from shoe_daemon.mqtt.connection import MessageReceived
+from shoe_daemon.settings.loader import Loader
+from shoe_daemon.settings.toml import convert_toml
 from shoe_daemon.table.table import Table, replay
-from shoe_daemon.table.timestamp_conversion import from_microseconds
-from shoe_daemon.toml_validation import convert_toml
+from shoe_daemon.table.times import from_microseconds
 from tests.floor.table_messages import at
 from tests.journal.journal_entries import SITE, TABLE, fill
 from tests.journal.signing_keys import signing_key
@@ -168,7 +168,7 @@ def _journal(data: bytes) -> str:
         path = Path(folder) / "journal.db"
         path.write_bytes(content)
         with open_read_only(path) as reader:
-            journal_database.check_integrity(reader.connection, path, thorough=True)
+            database.check_integrity(reader.connection, path, thorough=True)
             verdict = verify(reader)
             if verdict.broken:
                 return verdict.broken.what
@@ -180,12 +180,12 @@ def _journal(data: bytes) -> str:
 
 @cache
 def _valid_journal() -> bytes:
-    from shoe_daemon.journal import Journal, entries_and_hash_chain, journal_writer
+    from shoe_daemon.journal import Journal, chain, writer
 
     with (
         TemporaryDirectory() as folder,
-        patch.object(journal_writer, "_now", lambda: "2027-01-15T08:00:00.000Z"),
-        patch.object(entries_and_hash_chain, "new_salt", lambda: bytes(16)),
+        patch.object(writer, "_now", lambda: "2027-01-15T08:00:00.000Z"),
+        patch.object(chain, "new_salt", lambda: bytes(16)),
     ):
         path = Path(folder) / "journal.db"
         with Journal.open(path, SITE, TABLE, signer=signing_key()) as journal:

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from shoe_daemon.cli import main
-from shoe_daemon.cli.terminal_text_and_input import indented_zh
-from shoe_daemon.game.irregularity_rulings import (
+from shoe_daemon.cli.terminal import indented_zh
+from shoe_daemon.game.rulings import (
     POLICY_IDS,
     Situation,
     load_policy,

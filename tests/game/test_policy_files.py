@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.game.irregularity_rulings import (
+from shoe_daemon.game.rulings import (
     POLICY_IDS,
     Action,
     Situation,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from shoe_daemon.game import irregularity_rulings as policies
+from shoe_daemon.game import rulings as policies
 from shoe_daemon.game.irregularities import SEVERITY
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import (
+from shoe_daemon.game.rulings import (
     ACTION_NAMES,
     DEFAULT_POLICY,
     POLICY_IDS,

@@ -29,11 +29,11 @@ from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import POLICY_IDS
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.journal_reader import fold_table
+from shoe_daemon.journal.reader import fold_table
 from shoe_daemon.mqtt.topics import Topics
 from shoe_daemon.report.cards import CausedEvent
 from shoe_daemon.report.shoe import report_on
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table import Event, encode_event
 from shoe_daemon.table.observations import (
     AnyObservation,
@@ -42,8 +42,8 @@ from shoe_daemon.table.observations import (
     decode_observation,
 )
 from shoe_daemon.table.options import Options
+from shoe_daemon.table.state import TableState
 from shoe_daemon.table.table import Table, was_applied
-from shoe_daemon.table.table_state import TableState
 from tests.golden import service_documents
 from tests.public_json import encode_public_table
 from tests.table.dealer import refusal_text

@@ -16,19 +16,19 @@ from typing import Any, Final, cast
 from unittest.mock import patch
 
 from drivers.reader_thread import Ages, Counts
-from shoe_daemon.config import set_up
-from shoe_daemon.config_sections import Config, TableSettings
+from shoe_daemon.config.sections import Config, TableSettings
+from shoe_daemon.config.table import set_up
 from shoe_daemon.mqtt.commands import ReceivedCommand
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.publication import ChainHead, PublisherState
 from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
 from shoe_daemon.mqtt.topics import TableIdentity
-from shoe_daemon.never_backwards_clock import Clock
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.service.commands import Commands
-from shoe_daemon.service.processing_core import Core
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.core import Core
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table.observations import CardDrawn
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.threads import Wakeup
 
 START_S: Final = 1_800_000_000.0
 SESSION: Final = "golden"
@@ -119,7 +119,7 @@ def _devices() -> Iterator[str]:
     )
     daemon = StatePublisher(core, publisher, cast("Any", readers), SESSION, 10)
     clock = SimpleNamespace(monotonic=lambda: 100.0)
-    with patch("shoe_daemon.service.state_publisher.time", clock):
+    with patch("shoe_daemon.service.state.time", clock):
         daemon.publish_devices(blocked=False)
     yield "# the health of readers"
     yield from said

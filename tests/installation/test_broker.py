@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from shoe_daemon.cli.init import command
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.doctor import check_table_broker
-from shoe_daemon.installation.mosquitto_passwords import add_accounts
+from shoe_daemon.install.mosquitto import add_accounts
 from shoe_daemon.mqtt.settings import TlsSettings
 from tests.brokers import Mosquitto, free_port
 

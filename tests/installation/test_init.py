@@ -17,19 +17,18 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from drivers import create_driver
-from drivers.simulators.angel_eye_with_mistakes import Settings
-from drivers.simulators.serial_servers import TcpLine
-from drivers.simulators.simulator_interface_and_playback import Pace, find_simulator, play
+from drivers.simulators.angel_eye import Settings
+from drivers.simulators.lines import TcpLine
+from drivers.simulators.simulator import Pace, find_simulator, play
 from shoe_daemon.cli.init import command
-from shoe_daemon.cli.samples_and_schema import sample_files
-from shoe_daemon.config import load_config
-from shoe_daemon.display.display_config import load_display
-from shoe_daemon.installation.answers import Answers
-from shoe_daemon.installation.encrypted_credentials import can_encrypt
-from shoe_daemon.installation.file_writing import Record
-from shoe_daemon.installation.installation_changes import prepare
-from shoe_daemon.installation.rights import add_tables, users
-from shoe_daemon.journal.journal_keys import load_public_key, load_signing_key
+from shoe_daemon.cli.samples import sample_files
+from shoe_daemon.config.table import load_config
+from shoe_daemon.display.config import load_display
+from shoe_daemon.install.answers import Answers
+from shoe_daemon.install.changes import prepare
+from shoe_daemon.install.files import Record, can_encrypt
+from shoe_daemon.install.mosquitto import add_tables, users
+from shoe_daemon.journal.keys import load_public_key, load_signing_key
 from shoe_daemon.journal.signatures import Signature
 from shoe_daemon.operators import Operators
 from tests.mqtt.sample_broker import OLDER_RIGHTS
@@ -259,7 +258,7 @@ def test_a_signing_key_is_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_no_key_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shoe_daemon.journal.journal_keys", None)
+    monkeypatch.setitem(sys.modules, "shoe_daemon.journal.keys", None)
     written(tmp_path, *BARE)
     assert not list((tmp_path / "etc/shoe-daemon").glob("journal*"))
     assert load_config(tmp_path / "etc/shoe-daemon/table-1.toml").signer is None
@@ -539,9 +538,7 @@ class TestReader:
             "driver_options": {"preset": "handheld"},
             "line": {"baudrate": 19200, "parity": "E"},
         }
-        monkeypatch.setattr(
-            "shoe_daemon.installation.reader_search.identify_reader", lambda *_: found
-        )
+        monkeypatch.setattr("shoe_daemon.install.readers.identify_reader", lambda *_: found)
         written(tmp_path, "--yes", "--reader", "/dev/ttyUSB7", "--listen", "1")
         path = tmp_path / "etc/shoe-daemon/table-1.toml"
         reader = load_config(path).readers[0]

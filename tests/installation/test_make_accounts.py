@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.installation.rights import add_tables
+from shoe_daemon.install.mosquitto import add_tables
 
 SYSTEMD = Path(__file__).parents[2] / "systemd"
 SAMPLE = (SYSTEMD / "mosquitto-shoe.acl").read_text(encoding="utf-8")

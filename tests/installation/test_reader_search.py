@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from calibration.serial import Port
-from shoe_daemon.config import load_config
-from shoe_daemon.installation import reader_search
-from shoe_daemon.installation.answers import Answers, default_answers
+from shoe_daemon.config.table import load_config
+from shoe_daemon.install import readers
+from shoe_daemon.install.answers import Answers, default_answers
 from tests.installation.test_init import contents, init, written
 
 SEARCH = ("--yes", "--reader", "search")
@@ -60,9 +60,9 @@ class Computer:
 def computer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Computer]:
     with TemporaryDirectory(dir="/dev/shm", prefix="shoe-") as name:
         here = Computer(Path(name))
-        monkeypatch.setattr(reader_search, "_CAMERAS", Path(name, "v4l"))
-        monkeypatch.setattr(reader_search, "_KEYBOARDS", Path(name, "input"))
-        monkeypatch.setattr(reader_search, "list_ports", lambda: here.ports)
+        monkeypatch.setattr(readers, "_CAMERAS", Path(name, "v4l"))
+        monkeypatch.setattr(readers, "_KEYBOARDS", Path(name, "input"))
+        monkeypatch.setattr(readers, "list_ports", lambda: here.ports)
         yield here
         here.close()
 

@@ -11,7 +11,7 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import Entry, Head, Journal, Step
 from shoe_daemon.table import CardDealt, Event, EventData, RoundStarted, ShoeStarted
 from shoe_daemon.table.observations import CardDrawn, Observation, Session, Tick
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 
 SITE, TABLE = "casino-north", "table-7"
 ROUNDS_A_SHOE = 20

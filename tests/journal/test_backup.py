@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import Card
-from shoe_daemon.journal import Journal, JournalReader, journal_database
+from shoe_daemon.journal import Journal, JournalReader, database
 from shoe_daemon.service import Core
 from shoe_daemon.table.observations import CardDrawn
 from tests.chaos import journal_checks
@@ -116,7 +116,7 @@ def test_a_full_disk_leaves_nothing(
     def no_room(_: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(journal_database, "sync", no_room)
+    monkeypatch.setattr(database, "sync", no_room)
     before = sorted(tmp_path.iterdir())
     done = journal("backup", path, tmp_path / "copy.db")
     assert done.exit_code == 1

@@ -15,9 +15,9 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.journal import Journal, inspection
 from shoe_daemon.journal.check import check_whole
 from shoe_daemon.journal.inspection import inspect
-from shoe_daemon.journal.journal_reader import JournalReader
 from shoe_daemon.journal.part import part_around
 from shoe_daemon.journal.prune import remove_oldest_shoe
+from shoe_daemon.journal.reader import JournalReader
 from tests.journal.journal_entries import ROUNDS_A_SHOE, SITE, TABLE, fill, open_journal
 from tests.journal.signing_keys import signing_key
 from tests.journal.test_unusable_files import REFUSED, Spoil, folder

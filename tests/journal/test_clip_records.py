@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from shoe_daemon.journal.clip_records import ClipRecord, check_clips
+from shoe_daemon.journal.clips import ClipRecord, check_clips
 
 CONTENT = b"video"
 HASH = hashlib.sha256(CONTENT).hexdigest()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from drivers.angel_eye_ii.codec import Report
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
-from drivers.angel_eye_ii.frame_codec import Report
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
-from shoe_daemon.journal import Journal, JournalReader, journal_database
+from shoe_daemon.journal import Journal, JournalReader, database
 from shoe_daemon.journal.verify import verify
 from shoe_daemon.table.observations import Command
 from tests.chaos import journal_checks
@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_there_is_a_journal_of_every_version() -> None:
     assert [file.stem for file in FIXTURES] == [
-        f"version-{number}" for number in range(1, len(journal_database.schemas()) + 1)
+        f"version-{number}" for number in range(1, len(database.schemas()) + 1)
     ]
 
 
@@ -48,7 +48,7 @@ def test_a_journal_of_an_older_version_goes_on(path: Path, fixture: Path) -> Non
     with open_journal(path) as journal:
         assert journal.head.hash == noted
         fill(journal, 10)
-    assert version_of(path) == len(journal_database.schemas())
+    assert version_of(path) == len(database.schemas())
     with JournalReader(path) as reader:
         assert verify(reader, find=noted).found_at == "observation 12"
         assert reader.cursor("mqtt") == 9
@@ -114,8 +114,8 @@ def test_the_program_before_refuses_a_journal_that_this_one_has_opened(
 ) -> None:
     restore(IN_PLAY, path)
     Journal.open(path, "hall", "table-7").close()
-    before, known = path.read_bytes(), journal_database.schemas()
-    monkeypatch.setattr(journal_database, "schemas", lambda: known[:2])
+    before, known = path.read_bytes(), database.schemas()
+    monkeypatch.setattr(database, "schemas", lambda: known[:2])
     with pytest.raises(UserError) as refused:
         Journal.open(path, "hall", "table-7")
     assert str(refused.value) == (
@@ -130,11 +130,11 @@ def test_the_schema_files_are_applied_in_their_order(
 ) -> None:
     made(path, 5)
     newer = [
-        *journal_database.schemas(),
+        *database.schemas(),
         NEXT,
         "CREATE TABLE next (id INTEGER PRIMARY KEY) STRICT;\n",
     ]
-    monkeypatch.setattr(journal_database, "schemas", lambda: newer)
+    monkeypatch.setattr(database, "schemas", lambda: newer)
     with open_journal(path) as journal:
         assert journal.head.observation == 5
     assert version_of(path) == len(newer)
@@ -151,10 +151,10 @@ def test_a_step_that_fails_leaves_the_version_before_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(path, 5)
-    known = len(journal_database.schemas())
-    wrong = [*journal_database.schemas(), NEXT + "CREATE TABLE event (id);\n"]
-    monkeypatch.setattr(journal_database, "schemas", lambda: wrong)
-    monkeypatch.setattr(journal_database, "check_schema", lambda *_: None)
+    known = len(database.schemas())
+    wrong = [*database.schemas(), NEXT + "CREATE TABLE event (id);\n"]
+    monkeypatch.setattr(database, "schemas", lambda: wrong)
+    monkeypatch.setattr(database, "check_schema", lambda *_: None)
     with pytest.raises(UserError, match="cannot be written: table event already exists"):
         open_journal(path)
     monkeypatch.undo()

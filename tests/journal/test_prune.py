@@ -15,22 +15,22 @@ from click.testing import CliRunner, Result
 
 from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main
-from shoe_daemon.config import Setup, load_config
-from shoe_daemon.config_sections import JournalSettings
+from shoe_daemon.config.sections import JournalSettings
+from shoe_daemon.config.table import Setup, load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
-from shoe_daemon.journal import JournalReader, journal_reader, prune, refold_check
-from shoe_daemon.journal.journal_reader import fold_table
+from shoe_daemon.journal import JournalReader, prune, reader, refold
+from shoe_daemon.journal.database import Anchor
 from shoe_daemon.journal.prune import remove_old_shoes
-from shoe_daemon.journal.start_after_pruning import Anchor
-from shoe_daemon.never_backwards_clock import Clock
+from shoe_daemon.journal.reader import fold_table
 from shoe_daemon.service import Core
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.service.parts.retention import JournalRetention
 from shoe_daemon.table import Table
 from shoe_daemon.table.observations import CardDrawn, Command, Observation
 from shoe_daemon.table.table import fold
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.times import to_microseconds
 from tests.golden.corpus import HERE as GOLDEN
 from tests.journal.signing_keys import write_key
 from tests.journal.test_full_disk import files_no_bigger_than
@@ -404,15 +404,15 @@ def test_a_full_disk_is_named_where_a_shoe_cannot_be_removed(hall: Hall) -> None
 def test_a_shoe_that_is_removed_during_a_verification_breaks_nothing(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin, removed = refold_check._Refold._begin, list[int | None]()  # noqa: SLF001 - its first step
+    begin, removed = refold._Refold._begin, list[int | None]()  # noqa: SLF001 - its first step
 
     def remove_and_begin(*arguments: Any) -> None:  # noqa: ANN401 - as they come
         if not removed:
             removed.append(prune.remove_oldest_shoe(hall.path, NOW, NOW))
         begin(*arguments)
 
-    monkeypatch.setattr(journal_reader, "_PAGE", 5)
-    monkeypatch.setattr(refold_check._Refold, "_begin", remove_and_begin)  # noqa: SLF001
+    monkeypatch.setattr(reader, "_PAGE", 5)
+    monkeypatch.setattr(refold._Refold, "_begin", remove_and_begin)  # noqa: SLF001
     core = hall.begin()
     done = journal("verify", hall.path, "--refold", "--key", hall.public)
     core.close()

@@ -16,21 +16,21 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.angel_eye_ii.frame_codec import Report
+from drivers.angel_eye_ii.codec import Report
 from drivers.driver import Frame, FrameKind
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
-from drivers.simulators.simulated_shoe import Fault
-from drivers.simulators.simulator_interface_and_playback import find_simulator
+from drivers.simulators.angel_eye import Mode, Settings, scenario
+from drivers.simulators.shoe import Fault
+from drivers.simulators.simulator import find_simulator
 from shoe_daemon import __version__
-from shoe_daemon.cli import journal_verify, main
-from shoe_daemon.config import load_config
+from shoe_daemon.cli import main, verify
+from shoe_daemon.config.table import load_config
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.journal import Entry, Journal, JournalReader, Step
-from shoe_daemon.journal import refold_check as refolding
-from shoe_daemon.journal.journal_reader import Capture
-from shoe_daemon.never_backwards_clock import Clock
+from shoe_daemon.journal import refold as refolding
+from shoe_daemon.journal.reader import Capture
 from shoe_daemon.service import Core
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.table import BettingClosed, Event
 from shoe_daemon.table.observations import (
     AnyObservation,
@@ -44,7 +44,7 @@ from shoe_daemon.table.observations import (
     Session,
 )
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.times import to_microseconds
 from tests.service.daemon_process import configure
 
 OLDER = "0.0.1"
@@ -305,7 +305,7 @@ def test_a_decoder_that_raises_ends_the_comparison_of_its_reader(
         def reset(self) -> None:
             raise AssertionError
 
-    monkeypatch.setattr(journal_verify, "_decoder_of", lambda _record: Raising())
+    monkeypatch.setattr(verify, "_decoder_of", lambda _record: Raising())
     result = refolded(path)
     assert result.exit_code == 0, result.output
     assert "its driver raises ValueError: on purpose" in result.stdout

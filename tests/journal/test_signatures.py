@@ -16,17 +16,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
-from shoe_daemon.journal import (
-    Entry,
-    Journal,
-    JournalReader,
-    Step,
-    entries_and_hash_chain,
-    journal_writer,
-)
+from shoe_daemon.journal import Entry, Journal, JournalReader, Step, chain, writer
 from shoe_daemon.journal.signatures import Signature, read_signatures
 from shoe_daemon.table.observations import Tick
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.times import from_microseconds, to_microseconds
 from tests.journal import journal_entries
 from tests.journal.journal_entries import SITE, TABLE, fill, made
 from tests.journal.signing_keys import signing_key, write_key
@@ -121,8 +114,8 @@ def test_a_cut_after_the_last_signature_that_is_left_leaves_the_end_unproved(
 def test_the_chain_is_the_same_with_and_without_a_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_writer, "_now", lambda: "2027-01-15T08:00:00.000Z")
-    monkeypatch.setattr(entries_and_hash_chain, "new_salt", lambda: bytes(16))
+    monkeypatch.setattr(writer, "_now", lambda: "2027-01-15T08:00:00.000Z")
+    monkeypatch.setattr(chain, "new_salt", lambda: bytes(16))
     one = signed(tmp_path / "signed.db")
     other = made(tmp_path / "unsigned.db", OBSERVATIONS)
     with JournalReader(one) as first, JournalReader(other) as second:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal.journal_reader import open_read_only
+from shoe_daemon.journal.reader import open_read_only
 from tests.journal.journal_entries import fill, made, open_journal
 
 Spoil = Callable[[Path], None]

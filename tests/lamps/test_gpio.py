@@ -20,10 +20,10 @@ import pytest
 
 from drivers import LineError
 from shoe_daemon.errors import UserError
-from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
-from shoe_daemon.lamps.lamp_outputs import check_gpio, open_output
-from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
-from shoe_daemon.lamps.lamp_thread import Lamp
+from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
+from shoe_daemon.lamps.outputs import check_gpio, open_output
+from shoe_daemon.lamps.pattern import LampAlert, TableView
+from shoe_daemon.lamps.thread import Lamp
 from tests.brokers import wait_for
 
 CONFIGS = Path("/sys/kernel/config/gpio-sim")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_daemon.lamps.lamp_pattern import LampAlert, LampPattern, Rule, TableView
+from shoe_daemon.lamps.pattern import LampAlert, LampPattern, Rule, TableView
 
 BLINK = (0.5, 0.25)
 RED = Rule("red", 3, blink=BLINK)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from drivers import LineError
-from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
-from shoe_daemon.lamps.lamp_outputs import Broker
-from shoe_daemon.lamps.lamp_pattern import Channel, LampAlert, TableView
-from shoe_daemon.lamps.lamp_thread import Lamp, LampEnvironment
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
+from shoe_daemon.lamps.outputs import Broker
+from shoe_daemon.lamps.pattern import Channel, LampAlert, TableView
+from shoe_daemon.lamps.thread import Lamp, LampEnvironment
+from shoe_daemon.threads import Wakeup
 
 SETTINGS = LampSettings(
     id="tower",

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from drivers import LineError, LineSettings, open_transport
-from shoe_daemon.lamps.lamp_config import LampRuleSettings, LampSettings
-from shoe_daemon.lamps.lamp_outputs import open_output, relay_command
-from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
-from shoe_daemon.lamps.lamp_thread import Lamp
+from shoe_daemon.lamps.config import LampRuleSettings, LampSettings
+from shoe_daemon.lamps.outputs import open_output, relay_command
+from shoe_daemon.lamps.pattern import LampAlert, TableView
+from shoe_daemon.lamps.thread import Lamp
 from tests.brokers import wait_for
 from tests.fakes.relay_board import RelayBoard
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
+from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
 from tests.machine.virtual_machine import VirtualMachine
 from tests.service.daemon_process import simulated_shoe
 

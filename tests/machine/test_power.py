@@ -53,9 +53,9 @@ systemctl start mosquitto {unit}
 BOARD_LOGIN = "systemd-creds decrypt --name=board.password /etc/shoe-daemon/board.password.cred"
 DO_NOT_WAIT = """
 cd /opt/shoe-daemon/lib/python3*/site-packages/shoe_daemon/journal
-sed -i "s/'FULL' if durable else 'OFF'/'NORMAL'/" journal_writer.py
-grep -q "{'NORMAL'}" journal_writer.py
-rm __pycache__/journal_writer.*.pyc
+sed -i "s/'FULL' if durable else 'OFF'/'NORMAL'/" writer.py
+grep -q "{'NORMAL'}" writer.py
+rm __pycache__/writer.*.pyc
 """
 """The control: commits that do not wait for the disk."""
 CONTROL_EVENTS = 60

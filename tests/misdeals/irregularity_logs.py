@@ -16,7 +16,7 @@ import msgspec
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.house_rules import house_to_mapping
 from shoe_daemon.table import observations as seen
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.table.dealer import (
     BANKER_STANDS,
     BOTH_STAND,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from shoe_daemon.game.irregularity_rulings import Action
+from shoe_daemon.game.rulings import Action
 from shoe_daemon.table import encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table

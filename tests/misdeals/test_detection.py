@@ -16,8 +16,8 @@ from shoe_daemon.game.irregularity_kind import IrregularityKind
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, RoundEnd, Signal
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
-from shoe_daemon.table.undetectable_irregularities import undetectable_kinds
+from shoe_daemon.table.times import from_microseconds
+from shoe_daemon.table.undetectable import undetectable_kinds
 from tests.each_case import each_case
 from tests.misdeals.irregularity_logs import LOGS, IrregularityLog
 from tests.table.dealer import START, Burn, CutCard, House, house, kinds

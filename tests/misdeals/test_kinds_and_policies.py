@@ -14,7 +14,7 @@ from typing import Any
 
 from shoe_daemon.game.irregularities import IRREGULARITIES
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
+from shoe_daemon.game.rulings import POLICY_IDS, Action
 from shoe_daemon.table import Event
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table

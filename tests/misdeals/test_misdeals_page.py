@@ -19,7 +19,7 @@ from shoe_daemon.game.irregularities import (
     Requirement,
 )
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import Action
+from shoe_daemon.game.rulings import Action
 from shoe_daemon.mqtt.commands import VERBS
 from shoe_daemon.table import Irregularity
 from shoe_daemon.table.table import Table

@@ -25,8 +25,8 @@ from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.game.irregularities import REPORTABLE_KINDS
-from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
 from shoe_daemon.game.result_notation import format_sequence
+from shoe_daemon.game.rulings import POLICY_IDS, Action
 from shoe_daemon.table import Event, encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.dispatch import COMMANDS

@@ -10,7 +10,7 @@ import pytest
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.game.irregularity_kind import IrregularityKind
-from shoe_daemon.game.irregularity_rulings import POLICY_IDS, Action
+from shoe_daemon.game.rulings import POLICY_IDS, Action
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.commands.rulings import ACTION_KINDS
 from shoe_daemon.table.table import Table

@@ -11,7 +11,7 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from shoe_daemon.game.irregularity_rulings import POLICY_IDS
+from shoe_daemon.game.rulings import POLICY_IDS
 from shoe_daemon.table import Irregularity, Table, decode_event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.observations import Command

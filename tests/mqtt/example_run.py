@@ -26,14 +26,14 @@ from drivers.angel_eye_ii.decoder import (
     place_code,
     result_code,
 )
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.mqtt import publication
 from shoe_daemon.mqtt.topics import STATE, STATUS, Topics, staff
-from shoe_daemon.never_backwards_clock import Clock
-from shoe_daemon.service import Daemon, state_publisher
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.service import Daemon, state
+from shoe_daemon.service.clock import Clock
+from shoe_daemon.table.times import from_microseconds, to_microseconds
 from tests.brokers import PATIENCE, Listener, Message, Mosquitto, wait_for
 from tests.commands.command_table import Supervisor
 from tests.journal.signing_keys import write_key
@@ -335,7 +335,7 @@ def _table(folder: Path, port: int, table: str, text: str, witness: Witness) -> 
         for where, what, instead in (
             (publication, "_now_text", clock.published),
             (secrets, "token_hex", lambda _: _SESSION),
-            (state_publisher, "_DEVICE_INTERVAL_S", 0.5),
+            (state, "_DEVICE_INTERVAL_S", 0.5),
         ):
             stack.enter_context(patch.object(where, what, instead))
         daemon = Daemon(load_config(path))

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
-from shoe_daemon.installation.rights import add_tables
+from shoe_daemon.install.mosquitto import add_tables
 from shoe_daemon.mqtt.publisher import Publisher
 from tests.brokers import Listener, Mosquitto, free_port, set_password
 from tests.mqtt.memory_journal import Journal, publishing

@@ -17,7 +17,7 @@ from shoe_daemon.mqtt import topics
 from shoe_daemon.mqtt.session import ReconnectDelay
 from shoe_daemon.mqtt.settings import MqttSettings, Timeouts, TlsSettings
 from shoe_daemon.mqtt.topics import TableIdentity, Topics, device, staff
-from shoe_daemon.thread_wakeup import Wakeup
+from shoe_daemon.threads import Wakeup
 from tests.brokers import PATIENCE
 
 

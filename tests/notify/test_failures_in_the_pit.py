@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from shoe_daemon.display.display_config import DisplayConfig, DisplaySettings, set_up_display
-from shoe_daemon.display.display_server import Display as DisplayServer
+from shoe_daemon.display.config import DisplayConfig, DisplaySettings, set_up_display
 from shoe_daemon.display.languages import languages
+from shoe_daemon.display.server import Display as DisplayServer
 from shoe_daemon.floor.floor import Floor
 from shoe_daemon.floor.messages import MAX_PAYLOAD_BYTES
 from shoe_daemon.floor.table import Link, Message
@@ -26,10 +26,10 @@ from shoe_daemon.mqtt.documents import (
 )
 from shoe_daemon.mqtt.schemas import schema_of
 from shoe_daemon.mqtt.topics import notifiers
+from shoe_daemon.notify.config import load_notify
 from shoe_daemon.notify.decisions import FAILED, RecipientState
-from shoe_daemon.notify.notify_config import load_notify
-from shoe_daemon.notify.notify_service import Notifier, load_state
 from shoe_daemon.notify.senders import FAILURES
+from shoe_daemon.notify.service import Notifier, load_state
 from tests.brokers import Listener, Mosquitto, mosquitto, wait_for
 from tests.display.display_process import Browser, Display
 from tests.floor.table_messages import ModelFeeder, at

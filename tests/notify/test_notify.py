@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from shoe_daemon.cli import main
-from shoe_daemon.loader import has_section
 from shoe_daemon.mqtt.documents import ActiveAlerts, Status, encode_message
-from shoe_daemon.notify.notify_config import load_notify
-from shoe_daemon.notify.notify_service import topic_filters
+from shoe_daemon.notify.config import load_notify
+from shoe_daemon.notify.service import topic_filters
+from shoe_daemon.settings.loader import has_section
 from tests.brokers import PATIENCE, Listener, Mosquitto, mosquitto, wait_for
 from tests.commands.command_table import open_pit
 from tests.commands.test_hold_from import misdeal

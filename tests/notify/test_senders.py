@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import pytest
 
+from shoe_daemon.notify.config import RecipientSettings
 from shoe_daemon.notify.decisions import DueAlert, Notification
-from shoe_daemon.notify.notify_config import RecipientSettings
 from shoe_daemon.notify.senders import FAILURES, SendError, make_sender, message_text, signature
 from tests.mqtt.test_tls import Papers
 from tests.notify.open_alerts import open_alert

@@ -9,17 +9,17 @@ from typing import Self
 from msgspec.structs import replace
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenes
-from drivers.simulators.simulated_shoe import DealtRound, Fault
+from drivers.simulators.angel_eye import Mode, Settings, scenes
+from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon import __version__
 from shoe_daemon.game.house_rules import house_to_mapping, load_house
-from shoe_daemon.game.irregularity_rulings import load_policy, policy_to_mapping
+from shoe_daemon.game.rulings import load_policy, policy_to_mapping
 from shoe_daemon.journal import Entry, Journal, Step
 from shoe_daemon.journal.signatures import Signer
 from shoe_daemon.table.observations import Command, Observation, Session
 from shoe_daemon.table.options import Options
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.times import from_microseconds, to_microseconds
 
 SITE, TABLE = "casino-north", "table-7"
 START = 1_795_291_200_000_000

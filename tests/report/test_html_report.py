@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode, Settings
+from drivers.simulators.shoe import Fault
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 from click.testing import CliRunner
 
-from drivers.simulators.angel_eye_with_mistakes import Settings
+from drivers.simulators.angel_eye import Settings
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import DECK, RANKS, Card
 from shoe_daemon.report.cards import DrawnCard

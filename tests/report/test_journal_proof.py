@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from drivers.simulators.angel_eye_with_mistakes import Settings
+from drivers.simulators.angel_eye import Settings
 from shoe_daemon import __version__
 from shoe_daemon.cli import main
 from shoe_daemon.journal import JournalReader

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from click.testing import CliRunner, Result
 
-from drivers.simulators.angel_eye_with_mistakes import Mode
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode
+from drivers.simulators.shoe import Fault
 from shoe_daemon.cli import main
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import Card
@@ -35,7 +35,7 @@ from shoe_daemon.report.wording import csv_cell
 from shoe_daemon.table.observations import CardDrawn, Gap, GapDetail, Link, Lock
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.times import from_microseconds, to_microseconds
 from tests.report import report_shoes
 from tests.report.report_shoes import DECISION, SITE, START, TABLE, Writer, shoe
 from tests.report.test_html_report import HOSTILE, read
@@ -451,7 +451,7 @@ def test_journals_are_found_by_their_configurations(
     result = run("--config", config, *WHEN, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["all"]["rounds"]["begun"] == 3
-    monkeypatch.setattr("shoe_daemon.config.SERVICE_STATE", tmp_path / "state")
+    monkeypatch.setattr("shoe_daemon.config.table.SERVICE_STATE", tmp_path / "state")
     assert "no journals" in run(*WHEN).stderr
     (tmp_path / "state" / "table-7").mkdir(parents=True)
     path.rename(tmp_path / "state" / "table-7" / "journal.db")

@@ -9,8 +9,8 @@ from statistics import median
 
 import pytest
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode, Settings
+from drivers.simulators.shoe import Fault
 from shoe_daemon.errors import UserError
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Outcome, Slot

@@ -16,9 +16,9 @@ from typing import Self
 import pytest
 from click.testing import CliRunner, Result
 
+from drivers.angel_eye_ii.codec import Report
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
-from drivers.angel_eye_ii.frame_codec import Report
-from drivers.simulators.serial_servers import PtyLine
+from drivers.simulators.lines import PtyLine
 from shoe_daemon.cli import main
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from shoe_daemon.cli import main
-from shoe_daemon.installation import certificates
-from shoe_daemon.installation.certificates import KeyPair, make_authority, make_server_certificate
+from shoe_daemon.install import certificates
+from shoe_daemon.install.certificates import KeyPair, make_authority, make_server_certificate
 from shoe_daemon.mqtt.certificates import certificate_alerts, not_after
 from shoe_daemon.mqtt.publisher import Publisher
 from shoe_daemon.mqtt.settings import MqttSettings, TlsSettings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shoe_daemon.never_backwards_clock import Clock
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.service.clock import Clock
+from shoe_daemon.table.times import to_microseconds
 
 NOON = to_microseconds("2026-11-21T12:00:00Z")
 SECOND = 1_000_000

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from drivers.driver import Frame, FrameKind
-from shoe_daemon.config import set_up
-from shoe_daemon.config_sections import Config, JournalSettings
+from shoe_daemon.config.sections import Config, JournalSettings
+from shoe_daemon.config.table import set_up
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.service import Daemon
 from shoe_daemon.table.observations import CardDrawn

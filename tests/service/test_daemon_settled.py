@@ -8,10 +8,10 @@ from pathlib import Path
 from drivers.angel_eye_ii import AngelEyeII
 from drivers.driver import Frame
 from drivers.reader_thread import Reader
-from drivers.simulators.angel_eye_with_mistakes import Settings, scenario
-from drivers.simulators.serial_servers import PtyLine
-from shoe_daemon.config import set_up
-from shoe_daemon.config_sections import Config, JournalSettings, ReaderSettings
+from drivers.simulators.angel_eye import Settings, scenario
+from drivers.simulators.lines import PtyLine
+from shoe_daemon.config.sections import Config, JournalSettings, ReaderSettings
+from shoe_daemon.config.table import set_up
 from shoe_daemon.service import Daemon
 from shoe_daemon.table import Event
 from tests.brokers import PATIENCE, wait_for

@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from bench import flood_growth
 from bench.flood_growth import FLOODS, Flood
 from drivers import Frame, FrameKind, create_driver
+from drivers.angel_eye_ii.codec import Report
 from drivers.angel_eye_ii.decoder import face_code, place_code
-from drivers.angel_eye_ii.frame_codec import Report
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, JournalUnwritable

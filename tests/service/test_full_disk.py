@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
+from drivers.simulators.angel_eye import Mode, Settings, scenario
 from shoe_daemon.journal import JournalReader
 from tests.brokers import PATIENCE, Listener, Mosquitto, wait_for
 from tests.chaos import journal_checks

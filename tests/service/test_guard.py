@@ -19,13 +19,13 @@ from structlog.testing import capture_logs
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.journal_reader import fold_table
-from shoe_daemon.journal.refold_check import refold
-from shoe_daemon.retry_and_log_limits import LogRateLimit
+from shoe_daemon.journal.reader import fold_table
+from shoe_daemon.journal.refold import refold
+from shoe_daemon.limits import LogRateLimit
 from shoe_daemon.service import guard
 from shoe_daemon.service.commands import Commands
 from shoe_daemon.service.refusals import Refusals
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table import table as table_module
 from shoe_daemon.table.commands import dispatch
 from shoe_daemon.table.observations import (

@@ -21,24 +21,24 @@ import pytest
 from msgspec.structs import replace
 
 from drivers import Decoder, Driver, LineSettings, ReaderEnvironment, create_driver
+from drivers.angel_eye_ii.codec import Report
 from drivers.angel_eye_ii.decoder import face_code, place_code, result_code
-from drivers.angel_eye_ii.frame_codec import Report
 from drivers.camera.messages import CameraDecoder, Say, Statement, encode_statement
-from drivers.simulators.simulated_mqtt_recogniser import SimulatedRecogniser
+from drivers.simulators.mqtt_camera import SimulatedRecogniser
 from drivers.simulators.text_readers import (
     SimulatedBeeTek,
     SimulatedJsonLines,
     SimulatedLineScanner,
 )
 from drivers.transport import LineError
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import DECK, Card
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.journal import JournalReader
 from shoe_daemon.mqtt.connection import MessageReceived
 from shoe_daemon.mqtt.topics import STATUS
-from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Daemon
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.table.observations import Role, Signal
 from tests.journal.signing_keys import write_key
 from tests.journal.test_verify import documented, rows_in_order

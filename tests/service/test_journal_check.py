@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.journal.prune import remove_oldest_shoe
+from shoe_daemon.service.core import Core
 from shoe_daemon.service.parts import journal_check
 from shoe_daemon.service.parts.journal_check import CURSOR, JournalCheck
-from shoe_daemon.service.processing_core import Core
 from shoe_daemon.table import Command
 from tests.brokers import Mosquitto, wait_for
 from tests.service.conftest import Run

@@ -107,7 +107,7 @@ def test_all_channels_are_lit_while_nothing_can_be_recorded(
     patch = (
         f"{QUICK}from pathlib import Path\n"
         "from shoe_daemon.journal import JournalUnwritable\n"
-        "from shoe_daemon.service.processing_core import Core\n"
+        "from shoe_daemon.service.core import Core\n"
         "write = Core._write\n"
         "def guarded(self, *given):\n"
         f"    if Path('{full}').exists():\n"

@@ -14,8 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from drivers.driver import Frame, FrameKind
 from shoe_daemon.cli import main
 from shoe_daemon.service.metrics import Figures, TableMetrics, health_json
-from shoe_daemon.service.prometheus_text import table_text
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.prometheus import table_text
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table.observations import Observation, Result
 from tests.brokers import Mosquitto, wait_for
 from tests.service.conftest import Run

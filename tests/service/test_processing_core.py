@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.driver import Frame, FrameKind
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.journal import JournalReader, JournalUnwritable
 from shoe_daemon.journal.verify import verify
-from shoe_daemon.never_backwards_clock import Clock
 from shoe_daemon.service import Core
+from shoe_daemon.service.clock import Clock
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import (
     CardDrawn,
@@ -34,7 +34,7 @@ from shoe_daemon.table.observations import (
     TableCleared,
 )
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.timestamp_conversion import to_microseconds
+from shoe_daemon.table.times import to_microseconds
 from tests.chaos import journal_checks
 from tests.service.daemon_process import configure
 from tests.volume import volume

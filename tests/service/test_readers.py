@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from drivers.simulators.angel_eye_with_mistakes import Mode, Settings, scenario
+from drivers.simulators.angel_eye import Mode, Settings, scenario
 from shoe_daemon.game.coup import Outcome
 from tests.brokers import PATIENCE, Listener, Mosquitto, free_port, wait_for
 from tests.chaos import journal_checks

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome
-from shoe_daemon.journal.entries_and_hash_chain import Head, Identity
-from shoe_daemon.journal.journal_reader import JournalReader
+from shoe_daemon.journal.chain import Head, Identity
+from shoe_daemon.journal.reader import JournalReader
 from shoe_daemon.journal.signatures import Signer, make_signature
 from shoe_daemon.mqtt.documents import SignatureLast, Status, encode_message
-from shoe_daemon.service.processing_core import CURSOR, Core
+from shoe_daemon.service.core import CURSOR, Core
 from shoe_daemon.service.rollback import MAX_JUMP, UNSIGNED, Rollback
 from shoe_daemon.table.observations import CardDrawn, Gap
 from tests.brokers import Listener, Mosquitto, Relay, wait_for

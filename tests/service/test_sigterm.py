@@ -16,8 +16,8 @@ import pytest
 from drivers import Reader, ReaderEnvironment
 from drivers.driver import Frame, FrameKind, LineSettings, Transport
 from drivers.transport import LineError
-from shoe_daemon.config import load_config, set_up
-from shoe_daemon.config_sections import Config, JournalSettings
+from shoe_daemon.config.sections import Config, JournalSettings
+from shoe_daemon.config.table import load_config, set_up
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader

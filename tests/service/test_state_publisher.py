@@ -14,7 +14,7 @@ from shoe_daemon.game import Card
 from shoe_daemon.journal.signatures import read_signatures
 from shoe_daemon.mqtt.publisher import Health, Publisher
 from shoe_daemon.mqtt.queues import Document
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table import Detail
 from shoe_daemon.table.observations import CardDrawn, Command, CutCardSeen, Observation, Result
 from tests.each_case import each_case

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from drivers.camera.driver import CameraDriver
 from drivers.reader_thread import Reader, ReaderEnvironment
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.service.watchdog import Watchdog
 from tests.brokers import Listener, Mosquitto, free_port, wait_for
 from tests.service.conftest import Run

@@ -15,7 +15,7 @@ import pytest
 
 from shoe_daemon.game.coup import Outcome
 from shoe_daemon.journal import JournalReader
-from shoe_daemon.journal.clip_records import ClipRecord, clip_records
+from shoe_daemon.journal.clips import ClipRecord, clip_records
 from tests.brokers import Listener, Mosquitto, wait_for
 from tests.camera.fake_cameras import NetworkCamera, Visit
 from tests.service.conftest import Run

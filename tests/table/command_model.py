@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game.cards import DECK
 from shoe_daemon.game.coup import DEALING_ORDER, Outcome
-from shoe_daemon.game.irregularity_rulings import Action
+from shoe_daemon.game.rulings import Action
 from shoe_daemon.table import (
     Event,
     Irregularity,
@@ -28,7 +28,7 @@ from shoe_daemon.table import (
 )
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.table.dealer import START, public_json, refusal_text
 from tests.table.history_model import HistoryModel
 from tests.table.mistake_logs import make_log

@@ -24,7 +24,7 @@ from shoe_daemon.table import DETAIL_VALUES, Event, encode_event, is_staff, make
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from shoe_daemon.game.coup import DEALING_ORDER, Outcome, Slot
 from shoe_daemon.game.house_rules import Burn, CutCard, DealingStyle, house_to_mapping
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.table.dealer import START, house
 
 if TYPE_CHECKING:

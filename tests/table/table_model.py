@@ -28,7 +28,7 @@ from shoe_daemon.table import (
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd, Signal
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.public_json import encode_public_table
 from tests.table import reference_rules
 from tests.table.dealer import START, house, refusal_text

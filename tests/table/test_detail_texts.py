@@ -15,7 +15,7 @@ import pytest
 
 import shoe_daemon
 from shoe_daemon.game.irregularities import REPORTABLE_KINDS
-from shoe_daemon.game.irregularity_rulings import POLICY_IDS, load_policy
+from shoe_daemon.game.rulings import POLICY_IDS, load_policy
 from shoe_daemon.table import DrawDue, Irregularity, decode_event, encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.detail_texts import (

@@ -11,7 +11,7 @@ from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import ResultOn
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.table.dealer import NATURAL, SIX, SQUEEZE, Dealer, house, types
 from tests.table.random_observations import RandomObservations
 

@@ -16,7 +16,6 @@ from shoe_daemon.table import (
     Event,
     decode_event,
     encode_event,
-    event_envelope,
     events,
     is_staff,
     public_document_types,
@@ -77,7 +76,7 @@ BUSY = busy()
 def structs() -> list[type[msgspec.Struct]]:
     """Return every type that goes out."""
     found = []
-    for module in (event_envelope, events, public_document_types):
+    for module in (events, events, public_document_types):
         own = [each for each in vars(module).values() if isinstance(each, type)]
         found += [
             each

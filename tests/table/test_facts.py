@@ -20,10 +20,10 @@ from shoe_daemon.game.coup import Slot
 from shoe_daemon.table import CardCorrected, CardDealt, CardDisclosed, Event, publish
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.checks import excess_card, missing_draw, wrong_hand
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Round
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.view import View, interpret, totals
 from tests.table.command_model import make_commanded_run
 from tests.table.mistake_logs import SEED, make_log

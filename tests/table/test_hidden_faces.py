@@ -20,7 +20,7 @@ from shoe_daemon.game.house_rules import DealingStyle
 from shoe_daemon.table import Event, encode_event, is_staff
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.table import mistakes_of_people as people
 from tests.table import mistakes_of_readers as readers
 from tests.table.command_model import random_command, with_commands

@@ -15,7 +15,7 @@ from shoe_daemon.errors import UserError
 from shoe_daemon.table import encode_event
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds, to_microseconds
+from shoe_daemon.table.times import from_microseconds, to_microseconds
 from tests.public_json import encode_public_table
 from tests.table.dealer import NATURAL, Dealer
 from tests.table.random_observations import RandomObservations

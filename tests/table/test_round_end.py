@@ -10,7 +10,7 @@ from shoe_daemon.game.cards import DECK
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.events import RoundFinished
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.each_case import each_case
 from tests.table import reference_rules
 from tests.table.dealer import (

@@ -25,7 +25,7 @@ from shoe_daemon.game.house_rules import Curator, CutCard, DealingStyle, house_t
 from shoe_daemon.table import observations as seen
 from shoe_daemon.table.options import Options, ResultOn, RoundEnd
 from shoe_daemon.table.table import Table
-from shoe_daemon.table.timestamp_conversion import from_microseconds
+from shoe_daemon.table.times import from_microseconds
 from tests.misdeals.supervised_table import SupervisedTable
 from tests.public_json import encode_public_table
 from tests.table.dealer import START, house, of_type, one, public_json, refusal_text, types

@@ -13,9 +13,9 @@ import cv2
 import numpy as np
 
 from drivers import LineError, VideoFrame
-from shoe_daemon.witness.clip_span import Cause
-from shoe_daemon.witness.witness_config import WitnessSettings
-from shoe_daemon.witness.witness_thread import Witness, WitnessEnvironment
+from shoe_daemon.witness.config import WitnessSettings
+from shoe_daemon.witness.span import Cause
+from shoe_daemon.witness.thread import Witness, WitnessEnvironment
 
 START = datetime(2026, 11, 23, 21, 0, tzinfo=UTC)
 SETTINGS = WitnessSettings(

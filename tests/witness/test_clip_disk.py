@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe_daemon.evidence_folder import EvidenceFolder
+from shoe_daemon.evidence import EvidenceFolder
 
 _MEGABYTE = 1_000_000
 _CLIPS = re.compile(r"\.?[0-9.-]+\.webm")

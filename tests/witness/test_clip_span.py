@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers import Picture, VideoRing
-from shoe_daemon.witness.clip_span import Cause, ClipSpan
+from shoe_daemon.witness.span import Cause, ClipSpan
 
 AFTER, LONGEST = 3, 20
 _NOW = datetime(2026, 11, 23, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe_daemon.config import load_config
+from shoe_daemon.config.table import load_config
 from shoe_daemon.doctor import examine
 from shoe_daemon.errors import UserError
 from tests.camera.fake_cameras import NetworkCamera, Visit
@@ -70,7 +70,7 @@ def test_faults_are_named(tmp_path: Path, keys: str, fault: str) -> None:
 
 def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    monkeypatch.setattr("shoe_daemon.witness.witness_config.find_spec", lambda _name: None)
+    monkeypatch.setattr("shoe_daemon.witness.config.find_spec", lambda _name: None)
     found = load(tmp_path, '[[witness]]\nsource = "rtsp://10.0.0.9/1"\n')
     assert "expected the package shoe-daemon-camera" in found
 

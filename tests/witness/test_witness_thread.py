@@ -19,8 +19,8 @@ import pytest
 from msgspec.structs import replace
 
 from drivers import ClipWriter, Image, Picture, encode_picture
-from shoe_daemon.witness import witness_thread
-from shoe_daemon.witness.clip_span import Cause
+from shoe_daemon.witness import thread
+from shoe_daemon.witness.span import Cause
 from tests.brokers import PATIENCE
 from tests.witness.scripted_camera import (
     CLOSED,
@@ -188,7 +188,7 @@ def test_a_dispute_while_the_last_clip_is_still_encoded_has_its_own(
 def test_an_encoder_that_is_too_slow_cuts_the_clip(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness_thread, "MAX_RING_BYTES", 60_000)
+    monkeypatch.setattr(thread, "MAX_RING_BYTES", 60_000)
     camera = ScriptedCamera(tmp_path)
     slowed(monkeypatch, camera, 3)
     camera.at(20, CLOSED, undecided=True)
@@ -389,7 +389,7 @@ def test_any_other_fault_does_not_end_the_thread(
             raise ZeroDivisionError
         return real(image, width)
 
-    monkeypatch.setattr(witness_thread, "encode_picture", fails)
+    monkeypatch.setattr(thread, "encode_picture", fails)
     camera = ScriptedCamera(tmp_path)
     camera.at(20, CLOSED)
     assert [each["say"] for each in camera.run(60)] == ["clip"]
@@ -420,7 +420,7 @@ def test_an_unfinished_clip_is_named_at_the_next_start(tmp_path: Path) -> None:
 def test_a_clip_waits_for_its_line_however_old_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witness_thread, "_CLEANUP_INTERVAL_S", 5)
+    monkeypatch.setattr(thread, "_CLEANUP_INTERVAL_S", 5)
     camera = ScriptedCamera(tmp_path)
     camera.records = False
     camera.at(20, CLOSED)
@@ -446,7 +446,7 @@ def test_what_the_journal_cannot_take_yet_waits(tmp_path: Path) -> None:
 
 
 def test_the_folder_stays_within_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness_thread, "_CLEANUP_INTERVAL_S", 5)
+    monkeypatch.setattr(thread, "_CLEANUP_INTERVAL_S", 5)
     settings = replace(SETTINGS, before=1, after=1, megabytes=0.02)
     camera = ScriptedCamera(tmp_path, settings)
     other = tmp_path / "20260101-120000.000-other-8s-0123456789abcdef.webm"

@@ -19,7 +19,7 @@ import msgspec
 from drivers.camera.profile.sections import VERSION, Lens, Point, Profile, Row
 from shoe_daemon.errors import UserError
 from shoe_daemon.game import DEALING_ORDER
-from shoe_daemon.toml_validation import convert_toml, read_toml
+from shoe_daemon.settings.toml import convert_toml, read_toml
 
 
 def load_profile(path: Path) -> Profile:

@@ -24,9 +24,9 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
-from drivers.url_redaction_and_error_location import redact_url
-from shoe_daemon.configured_files_and_credentials import read_secret
+from drivers.transport import redact_url
 from shoe_daemon.errors import UserError, one_line
+from shoe_daemon.settings.files import read_secret
 
 _PREFIX: Final = "camera:"
 _STREAM_SCHEMES: Final = ("rtsp://", "rtsps://", "http://", "https://")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from drivers.simulators.camera.hands import Grip
 from drivers.simulators.camera.settings import SceneFault
 from drivers.simulators.camera.table_layout import Point
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.game import Card, Slot
 
 FACE: Final = 180.0

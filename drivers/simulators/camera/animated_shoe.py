@@ -8,12 +8,12 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from drivers.simulators import angel_eye_with_mistakes as dealing
+from drivers.simulators import angel_eye as dealing
 from drivers.simulators.camera.animated_round import AnimatedRound, Effect
 from drivers.simulators.camera.dealing import TableDealing, ThroatDealing
 from drivers.simulators.camera.settings import SHOE_FAULTS, SceneFault, Settings, Station
 from drivers.simulators.camera.table_layout import PLACES, Point
-from drivers.simulators.simulated_shoe import DealtRound, Fault
+from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon.game import FOUR_CARDS
 
 _DEALT_FAULTS: Final = {

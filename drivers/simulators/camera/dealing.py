@@ -25,7 +25,7 @@ from drivers.simulators.camera.animated_round import (
 from drivers.simulators.camera.hands import Grip
 from drivers.simulators.camera.settings import SceneFault, Settings
 from drivers.simulators.camera.table_layout import CARD, DISCARD, PLACES, SHOE, THROAT_SIZE, Point
-from drivers.simulators.simulated_shoe import DealtRound, Fault
+from drivers.simulators.shoe import DealtRound, Fault
 from shoe_daemon.game import FOUR_CARDS, Card, Slot
 
 _DEALER: Final = 0

@@ -19,7 +19,7 @@ from drivers.simulators.camera.scene import Scene, Shot, Truth
 from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sprites import Pixels
 from drivers.simulators.camera.table_layout import CARD, PLACES, THROAT_WINDOW
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.errors import UserError, one_line
 
 _CODECS: Final = {".avi": "MJPG", ".mp4": "mp4v", ".mkv": "MJPG"}

@@ -24,7 +24,7 @@ from drivers.simulators.camera.settings import SceneFault, Settings, Station
 from drivers.simulators.camera.sprites import Pixels
 from drivers.simulators.camera.table_image import TableImage
 from drivers.simulators.camera.throat_image import ThroatImage
-from drivers.simulators.simulated_shoe import DealtRound
+from drivers.simulators.shoe import DealtRound
 from shoe_daemon.game import Card, Slot
 
 Corner = tuple[float, float]

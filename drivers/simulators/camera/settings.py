@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from drivers.simulators.simulated_shoe import Dealing
+from drivers.simulators.shoe import Dealing
 
 
 class Station(StrEnum):

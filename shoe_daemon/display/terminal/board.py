@@ -18,8 +18,8 @@ from rich.text import Text
 from shoe_daemon.display.languages import BASE, language
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import LETTERS, Symbols, Theme
-from shoe_daemon.display.terminal.card_drawing import LARGE, SMALL, Size
-from shoe_daemon.display.terminal.hand_drawing import (
+from shoe_daemon.display.terminal.cards import LARGE, SMALL, Size
+from shoe_daemon.display.terminal.hands import (
     Announcement,
     felt,
     is_unread,
@@ -28,7 +28,7 @@ from shoe_daemon.display.terminal.hand_drawing import (
 )
 from shoe_daemon.display.terminal.road_grid import HEIGHT
 from shoe_daemon.display.terminal.road_layout import board_rows, counts_line, next_round
-from shoe_daemon.display.terminal.text_layout import (
+from shoe_daemon.display.terminal.text import (
     MIN_SIZE,
     Part,
     centred,

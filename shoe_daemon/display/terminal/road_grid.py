@@ -17,7 +17,7 @@ from rich.text import Text
 
 from shoe_daemon.display.terminal import appearance
 from shoe_daemon.display.terminal.appearance import Symbols, Theme
-from shoe_daemon.display.terminal.text_layout import line, line_with_end
+from shoe_daemon.display.terminal.text import line, line_with_end
 from shoe_daemon.game import ROWS, BeadCell, BigCell, LeadingTies, MarkCell, Outcome, Roads
 
 HEIGHT: Final = ROWS + 1

@@ -19,7 +19,7 @@ from shoe_daemon.display.terminal.road_grid import (
     big_road_for,
     derived_roads,
 )
-from shoe_daemon.display.terminal.text_layout import Part, beside, line
+from shoe_daemon.display.terminal.text import Part, beside, line
 from shoe_daemon.event_text import aborted_text
 from shoe_daemon.game import (
     Ask,

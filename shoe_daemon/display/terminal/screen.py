@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.control import Control
 from rich.segment import Segment, Segments
 
-from shoe_daemon.display.terminal.text_layout import Part
+from shoe_daemon.display.terminal.text import Part
 
 Rows = list[list[Segment]]
 

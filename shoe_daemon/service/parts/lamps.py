@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shoe_daemon.lamps.lamp_pattern import LampAlert, TableView
+from shoe_daemon.lamps.pattern import LampAlert, TableView
 from shoe_daemon.mqtt.topics import TableIdentity
 from shoe_daemon.service.parts.part import Part, Surroundings
 from shoe_daemon.table import Event, Irregularity, IrregularityClosed, RulingGiven
 
 if TYPE_CHECKING:
-    from shoe_daemon.lamps.lamp_thread import Lamps
+    from shoe_daemon.lamps.thread import Lamps
 
 
 def make(daemon: Surroundings) -> Part | None:
@@ -20,7 +20,7 @@ def make(daemon: Surroundings) -> Part | None:
     if not config.lamp:
         return None
     # Tables without a lamp need not the memory.
-    from shoe_daemon.lamps.lamp_thread import Lamps  # noqa: PLC0415
+    from shoe_daemon.lamps.thread import Lamps  # noqa: PLC0415
 
     identity = TableIdentity(config.site, config.table.id, daemon.session)
     return _Lamps(daemon, Lamps(config.lamp, config.mqtt, identity.client_id()))

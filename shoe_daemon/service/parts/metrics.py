@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from shoe_daemon.config_sections import MetricsSettings
+from shoe_daemon.config.sections import MetricsSettings
 from shoe_daemon.service.metrics import Figures, MetricsWriter, TableMetrics, health_json
 from shoe_daemon.service.parts.part import Part, Surroundings
 from shoe_daemon.table import Event
@@ -54,7 +54,7 @@ def _files(settings: MetricsSettings) -> dict[Path, Callable[[Figures], bytes]]:
     files: dict[Path, Callable[[Figures], bytes]] = {}
     if settings.textfile is not None:
         # Tables without this file need neither the extra nor its memory.
-        from shoe_daemon.service.prometheus_text import table_text  # noqa: PLC0415
+        from shoe_daemon.service.prometheus import table_text  # noqa: PLC0415
 
         files[Path(settings.textfile)] = table_text
     if settings.health_file is not None:

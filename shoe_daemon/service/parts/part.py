@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 from drivers import Frame, Reader
-from shoe_daemon.config import Setup
+from shoe_daemon.config.table import Setup
 from shoe_daemon.mqtt.publisher import Publisher
-from shoe_daemon.service.processing_core import Core
-from shoe_daemon.service.state_publisher import StatePublisher
+from shoe_daemon.service.core import Core
+from shoe_daemon.service.state import StatePublisher
 from shoe_daemon.table import Event
 
 

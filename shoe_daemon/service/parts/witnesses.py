@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from drivers import Frame, FrameKind
-from shoe_daemon.journal.clip_records import WITNESS_PREFIX, is_witness
+from shoe_daemon.journal.clips import WITNESS_PREFIX, is_witness
 from shoe_daemon.service.parts.part import Part, Surroundings
 from shoe_daemon.table import (
     CardCorrected,
@@ -18,12 +18,12 @@ from shoe_daemon.table import (
     RoundVoided,
     StaffIrregularity,
 )
-from shoe_daemon.witness.clip_span import Cause
-from shoe_daemon.witness.witness_config import MISSING_VIDEO_PACKAGES
+from shoe_daemon.witness.config import MISSING_VIDEO_PACKAGES
+from shoe_daemon.witness.span import Cause
 
 if TYPE_CHECKING:
     from drivers import VideoFrame
-    from shoe_daemon.witness.witness_thread import Witnesses
+    from shoe_daemon.witness.thread import Witnesses
 
 _DISPUTES: Final = (RoundHeld, RoundVoided, ResultRevised, CardCorrected)
 """Events that are a cause for a clip, besides irregularities."""
@@ -36,7 +36,7 @@ def make(daemon: Surroundings) -> Part | None:
         return None
     try:
         # Tables without a witness need neither OpenCV nor its memory.
-        from shoe_daemon.witness.witness_thread import Witnesses  # noqa: PLC0415
+        from shoe_daemon.witness.thread import Witnesses  # noqa: PLC0415
     except ImportError:
         missing = Part()
         missing.alerts = (f"no clips: {MISSING_VIDEO_PACKAGES}",)

@@ -18,5 +18,5 @@ IRREGULARITY: Final = Irregularity(
         ),
         "too_many_cards": "{drawn} cards left a shoe that holds {full}.",
     },
-    raised_by=("shoes.card_count_and_order_checks",),
+    raised_by=("shoes.counts",),
 )

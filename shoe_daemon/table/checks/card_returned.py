@@ -16,5 +16,5 @@ IRREGULARITY: Final = Irregularity(
     sentences={
         "card_returned": "The reader says that a card was pushed back into the shoe.",
     },
-    raised_by=("readers.reader_faults",),
+    raised_by=("readers.faults",),
 )

@@ -17,5 +17,5 @@ IRREGULARITY: Final = Irregularity(
             "The cut card, {position} from the back, has not come out, and its place is passed."
         ),
     },
-    raised_by=("shoes.card_count_and_order_checks",),
+    raised_by=("shoes.counts",),
 )

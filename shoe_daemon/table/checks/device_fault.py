@@ -22,5 +22,5 @@ IRREGULARITY: Final = Irregularity(
         "fault_timeout": "The reader reports that a draw took too long[ (code {code})][: {text}].",
         "fault": "The reader reports an error[ (code {code})][: {text}].",
     },
-    raised_by=("readers.reader_faults",),
+    raised_by=("readers.faults",),
 )

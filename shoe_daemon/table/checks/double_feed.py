@@ -16,5 +16,5 @@ IRREGULARITY: Final = Irregularity(
     sentences={
         "drawn_together": "Two cards left the shoe together.",
     },
-    raised_by=("shoes.card_count_and_order_checks",),
+    raised_by=("shoes.counts",),
 )

@@ -37,7 +37,7 @@ IRREGULARITY: Final = Irregularity(
         "excess_by_correction": "By the corrected cards {card} is no part of round {round}.",
         "excess_by_reader": "The reader says that a card too many was drawn.",
     },
-    raised_by=("attribute", "readers.reader_faults"),
+    raised_by=("attribute", "readers.faults"),
 )
 
 KIND: Final = IrregularityKind.EXCESS_CARD

@@ -14,5 +14,5 @@ IRREGULARITY: Final = Irregularity(
     sentences={
         "shoe_empty": "All {full} cards have left the shoe, and one is due.",
     },
-    raised_by=("shoes.card_count_and_order_checks",),
+    raised_by=("shoes.counts",),
 )

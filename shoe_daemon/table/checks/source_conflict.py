@@ -26,5 +26,5 @@ IRREGULARITY: Final = Irregularity(
             "stands until a person decides."
         ),
     },
-    raised_by=("rounds.faces", "readers.checker_comparison"),
+    raised_by=("rounds.faces", "readers.checker"),
 )

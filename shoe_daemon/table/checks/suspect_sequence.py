@@ -18,5 +18,5 @@ IRREGULARITY: Final = Irregularity(
         "sequence_upwards": "{cards} cards in a row came upwards in rank.",
         "sequence_downwards": "{cards} cards in a row came downwards in rank.",
     },
-    raised_by=("shoes.card_count_and_order_checks",),
+    raised_by=("shoes.counts",),
 )

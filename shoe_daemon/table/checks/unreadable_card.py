@@ -16,5 +16,5 @@ IRREGULARITY: Final = Irregularity(
         "unread_card": "The card[ on {slot}] passed and could not be read.",
         "unread_by_reader": "The reader says that a card passed unread.",
     },
-    raised_by=("publish", "readers.reader_faults"),
+    raised_by=("publish", "readers.faults"),
 )

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from shoe_daemon.game import Action
 from shoe_daemon.table.commands import undo
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.observations import Command
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import TableState
+from shoe_daemon.table.state import TableState
 
 _REASONED: Final = frozenset({"correct_card", "enter_result", "void_round"})
 

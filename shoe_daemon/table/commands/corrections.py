@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Slot
 from shoe_daemon.table import ledger, publish
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import DECLARED, Round
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.rounds import lifecycle, results
-from shoe_daemon.table.table_context import TableContext
 
 
 def round_on_table(context: TableContext, number: int | None) -> Round | None:

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from shoe_daemon.game import REPORTABLE_KINDS, Action, IrregularityKind, Kind
 from shoe_daemon.table import events, ledger
 from shoe_daemon.table.commands import corrections, entries, rulings, undo
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail, uncoded_detail
 from shoe_daemon.table.facts import Phase
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.rounds import boundaries, lifecycle, results
-from shoe_daemon.table.shoes import player_holding_shoe
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.shoes import holder
+from shoe_daemon.table.state import OpenAlert
 
 
 class CommandHandler(NamedTuple):
@@ -285,7 +285,7 @@ COMMANDS: Final[dict[str, CommandHandler]] = {
         _apply_rule, _rule_refusal, privileged=True, may_show_faces=_may_rule_show_face
     ),
     "pass_shoe": CommandHandler(
-        lambda context, command: player_holding_shoe.pass_shoe(context, command.seat),
+        lambda context, command: holder.pass_shoe(context, command.seat),
         _seat_refusal,
     ),
     "dealer": CommandHandler(_change_dealer, _dealer_refusal),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from shoe_daemon.game import DEALING_ORDER, FOUR_CARDS, IrregularityKind, Slot
 from shoe_daemon.table import attribute, ledger
 from shoe_daemon.table.commands import corrections
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Doubt, Phase, Round
 from shoe_daemon.table.observations import Command
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.rounds import faces, lifecycle, rest
-from shoe_daemon.table.table_context import TableContext
 
 
 def result_entry_refusal(context: TableContext, command: Command) -> Detail | None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game import Action, Card, IrregularityKind, Kind
 from shoe_daemon.table import events, ledger
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.events import Proposal
@@ -23,8 +24,7 @@ from shoe_daemon.table.public_document_types import Alert
 from shoe_daemon.table.readers import tags
 from shoe_daemon.table.rounds import lifecycle, rest, results
 from shoe_daemon.table.shoes import copies, shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.state import OpenAlert
 
 _EXCESS_KINDS: Final = {
     IrregularityKind.EXCESS_CARD,

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from shoe_daemon.game import DEALING_ORDER, Action, Card, Slot
 from shoe_daemon.table import events
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Round
@@ -23,8 +24,7 @@ from shoe_daemon.table.observations import Command, Observation, Tick
 from shoe_daemon.table.rounds import lifecycle, results
 from shoe_daemon.table.shoe_state import PlayedRound
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import (
+from shoe_daemon.table.state import (
     OpenAlert,
     TableState,
     UndoableCommand,

@@ -15,13 +15,13 @@ from typing import Final, TypeVar
 
 from shoe_daemon.game import Card, IrregularityKind
 from shoe_daemon.table import ledger
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.observations import CardDrawn, Role, Unreadable
-from shoe_daemon.table.readers import main_reader_replacement
+from shoe_daemon.table.readers import replacement
 from shoe_daemon.table.rounds import lifecycle
 from shoe_daemon.table.shoe_state import ShoeState, Tag
-from shoe_daemon.table.table_context import TableContext
 
 _MAX_TAGS: Final = 1500
 """Tags of a shoe: of two readers, and twelve decks. Beyond it the oldest is forgotten."""
@@ -65,7 +65,7 @@ def _is_new(context: TableContext, obs: CardDrawn | Unreadable, key: str) -> boo
     if _may_return(context, shoe, obs, tag):
         return True
     tag.seen, tag.at = current, now
-    if not main_reader_replacement.is_only_checking(context, obs.source):
+    if not replacement.is_only_checking(context, obs.source):
         _raise_duplicate(context, shoe, tag)
     return False
 

@@ -8,15 +8,15 @@ from typing import Final
 
 from shoe_daemon.game import FOUR_CARDS, IrregularityKind
 from shoe_daemon.table import attribute, events, ledger, publish
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.facts import DECLARED, Doubt, Round
 from shoe_daemon.table.observations import Result
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import checker_comparison, reader_status
-from shoe_daemon.table.rounds import lifecycle, outcome
+from shoe_daemon.table.readers import checker, status
+from shoe_daemon.table.rounds import lifecycle, results
 from shoe_daemon.table.shoe_state import DeclaredResult
 from shoe_daemon.table.shoes import shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
 
 _ENDS_AT_RESULT: Final = frozenset({RoundEnd.DEVICE, RoundEnd.BUTTON})
 
@@ -26,7 +26,7 @@ def apply_result(context: TableContext, obs: Result) -> None:
     context.resolve_mode_at_result()
     round_ = context.state.round
     if round_ is None or (round_.phase and round_.said):
-        reader_status.resync_readers(context)
+        status.resync_readers(context)
     elif obs.forced or obs.outcome == "forced":
         _apply_forced_end(context, round_)
     elif round_.phase:
@@ -40,7 +40,7 @@ def apply_result(context: TableContext, obs: Result) -> None:
 def _apply_forced_end(context: TableContext, round_: Round) -> None:
     if round_.phase:
         return
-    reader_status.resync_readers(context)
+    status.resync_readers(context)
     if not round_.finished:
         lifecycle.abort_round(context, round_, "forced")
         return
@@ -59,15 +59,15 @@ def _apply_declared_result(context: TableContext, round_: Round, obs: Result) ->
     if not round_.doubts and due.spot is not None:
         # Compared if a correction shows that no card is missing.
         publish.commit(context, round_, cards_only=True)
-        checker_comparison.resync_at_boundary(context)
+        checker.resync_at_boundary(context)
         _store_declared_result(context, round_, obs)
         lifecycle.declare_missing(context, round_, "missing_at_result")
         return
     round_.said = True
     _store_declared_result(context, round_, obs)
     if context.mode in _ENDS_AT_RESULT or round_.doubts or not due.known:
-        lifecycle.end_round(context, round_, outcome.declared_winner(obs))
-        reader_status.resync_readers(context)
+        lifecycle.end_round(context, round_, results.declared_winner(obs))
+        status.resync_readers(context)
     else:
         publish.commit(context, round_)
         lifecycle.end_if_over(context, round_)
@@ -76,7 +76,7 @@ def _apply_declared_result(context: TableContext, round_: Round, obs: Result) ->
 def _store_declared_result(context: TableContext, round_: Round, obs: Result) -> None:
     """Store the declared result of a round; not if its cards may be those of two rounds."""
     if context.state.shoe is not None and not round_.doubts & Doubt.TORN:
-        said = DeclaredResult(outcome.declared_winner(obs), obs.player_pair, obs.banker_pair)
+        said = DeclaredResult(results.declared_winner(obs), obs.player_pair, obs.banker_pair)
         context.state.shoe.declared[round_.number] = said
 
 
@@ -127,7 +127,7 @@ def close_betting(context: TableContext) -> None:
         _apply_boundary(context, "missing_at_closed_betting", drawing=True)
     round_ = lifecycle.in_progress(context)
     if round_ is None:
-        reader_status.resync_readers(context, drawing=True)
+        status.resync_readers(context, drawing=True)
     closed = context.state.betting == "closed"
     if round_ is not None and not round_.is_missing:
         return
@@ -146,11 +146,11 @@ def _apply_boundary(context: TableContext, code: str, *, drawing: bool = False) 
         if not round_.doubts and round_.known.due.spot is not None:
             lifecycle.reveal_faces(context, round_)
             publish.commit(context, round_, cards_only=True)
-            checker_comparison.resync_at_boundary(context, drawing=drawing)
+            checker.resync_at_boundary(context, drawing=drawing)
             lifecycle.declare_missing(context, round_, code)
             return
         lifecycle.end_or_abort_round(context, round_)
-    reader_status.resync_readers(context, drawing=drawing)
+    status.resync_readers(context, drawing=drawing)
 
 
 def confirm_result(context: TableContext) -> None:
@@ -171,7 +171,7 @@ def apply_quiet_deadline(context: TableContext) -> None:
             lifecycle.end_round(context, round_)
         else:
             lifecycle.end_or_abort_round(context, round_)
-    reader_status.resync_readers(context, drawing=True)
+    status.resync_readers(context, drawing=True)
 
 
 def apply_reveal(context: TableContext) -> None:
@@ -198,9 +198,9 @@ def apply_boot(context: TableContext) -> None:
             round_.interrupted = context.state.unsynced = True
     last, shoe = context.state.round, context.state.shoe
     if last is not None and last.interrupted and context.state.unsynced:
-        reader_status.start_quiet_timer(context)
+        status.start_quiet_timer(context)
     else:
-        reader_status.resync_readers(context)
+        status.resync_readers(context)
     if context.state.cut_card or (shoe is not None and shoe.cut_card):
         shoe_lifecycle.start_shoe(context, announced=True)
 
@@ -229,7 +229,7 @@ def apply_new_shoe(context: TableContext, left: int | None = None) -> None:
     round_ = lifecycle.in_progress(context)
     if round_ is not None:
         _end_or_reset(context, round_, whole=round_.is_complete)
-    reader_status.resync_readers(context)
+    status.resync_readers(context)
     shoe_lifecycle.start_shoe(context, announced=True, left=left)
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from shoe_daemon.game import DEALING_ORDER, Card, IrregularityKind, Slot
 from shoe_daemon.table import attribute, events, ledger, publish
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Doubt, Round
-from shoe_daemon.table.readers import main_reader_replacement, reader_status
+from shoe_daemon.table.readers import replacement, status
 from shoe_daemon.table.rounds import lifecycle, rest
 from shoe_daemon.table.shoes import copies
-from shoe_daemon.table.table_context import TableContext
 from shoe_daemon.table.view import is_seen_at_draw
 
 # A constant: in Python 3.11 looking up an enumeration's member takes longer than a call.
@@ -199,9 +199,9 @@ def apply_placed_card(
     has drawn.
     """
     if source is not None:
-        reader = reader_status.get_reader(context, source)
+        reader = status.get_reader(context, source)
         reader.places = reader.sees_cards = True
-    alone = context.state.placing or main_reader_replacement.is_only_reader_up(context, source)
+    alone = context.state.placing or replacement.is_only_reader_up(context, source)
     round_ = lifecycle.in_progress(context)
     if alone and round_ is not None and round_.cleared:
         # The round lacks a card, but this card was laid after the table was cleared.

@@ -11,12 +11,12 @@ from typing import Final
 
 from shoe_daemon.game import FOUR_CARDS, Kind, Outcome
 from shoe_daemon.table import events, publish
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.facts import DECLARED, Doubt, PastRound, Phase, Round
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import checker_comparison, reader_status
+from shoe_daemon.table.readers import checker, status
 from shoe_daemon.table.rounds.results import MAX_PLAYED_ROUNDS
-from shoe_daemon.table.shoes import player_holding_shoe, shoe_lifecycle
-from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.shoes import holder, shoe_lifecycle
 
 # Constants: in Python 3.11 looking up an enumeration's member takes longer than a call.
 _QUIET_MODE: Final = RoundEnd.QUIET
@@ -78,7 +78,7 @@ def await_quiet_end(context: TableContext, round_: Round) -> None:
     if context.mode is not _QUIET_MODE:
         return
     if round_.doubts or round_.is_complete or round_.is_due_unreadable:
-        reader_status.start_quiet_timer(context)
+        status.start_quiet_timer(context)
     elif not context.state.unsynced:
         context.state.quiet_at = None
 
@@ -115,7 +115,7 @@ def _end_partial_round(context: TableContext, round_: Round) -> None:
     """End a round by the rules after a gap, once each of its cards has its slot."""
     if round_.is_complete and all(card.slot for card in round_.cards):
         end_or_abort_round(context, round_)
-        reader_status.resync_readers(context, drawing=True)
+        status.resync_readers(context, drawing=True)
 
 
 def end_round(context: TableContext, round_: Round, declared: Outcome | None = None) -> None:
@@ -135,7 +135,7 @@ def abort_round(context: TableContext, round_: Round, cause: str, *, rest: bool 
     round_.cause = cause
     round_.said = True
     close_round(context, round_, rest=rest)
-    player_holding_shoe.pass_after_round(context, None)
+    holder.pass_after_round(context, None)
 
 
 def end_or_abort_round(context: TableContext, round_: Round) -> None:
@@ -151,13 +151,13 @@ def close_round(context: TableContext, round_: Round, *, rest: bool = False) -> 
     state = context.state
     round_.phase = Phase.REST if rest else Phase.ENDED
     publish.commit(context, round_, closing=True)
-    checker_comparison.record_hidden_cards(context, round_)
+    checker.record_hidden_cards(context, round_)
     context.in_round = False
     state.quiet_at = state.reveal_at = None
     if rest:
         if round_.hides_faces:
             round_.end = None  # hidden faces alone end no coup
-        reader_status.start_quiet_timer(context)
+        status.start_quiet_timer(context)
     elif state.betting == "closed" and not round_.next_closed:
         state.betting = "open"
     if state.shoe is not None:

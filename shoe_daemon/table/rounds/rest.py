@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from shoe_daemon.game import Card, Slot
 from shoe_daemon.table import events, publish
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Phase, Round, is_repeat
 from shoe_daemon.table.options import RoundEnd
-from shoe_daemon.table.readers import reader_status
-from shoe_daemon.table.shoes import card_count_and_order_checks, copies
-from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.readers import status
+from shoe_daemon.table.shoes import copies, counts
 from shoe_daemon.table.view import interpret
 
 
@@ -54,9 +54,9 @@ def count_rest_card(context: TableContext, round_: Round, card: DrawnCard) -> No
     round_.rest.append(card)
     if card.face is not None:
         context.emit(events.StaffCardDealt(card.face, card.declared), round_.number)
-    card_count_and_order_checks.raise_double_feed(context)
+    counts.raise_double_feed(context)
     publish.count_loose_card(context, card)
-    reader_status.start_quiet_timer(context)
+    status.start_quiet_timer(context)
     if context.mode is RoundEnd.RULES and _next_spot(round_) is None:
         round_.phase = Phase.ENDED
 

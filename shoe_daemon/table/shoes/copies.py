@@ -6,12 +6,12 @@ from typing import Final
 
 from shoe_daemon.game import Card, IrregularityKind, Slot
 from shoe_daemon.table import ledger
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.shoe_state import ShoeState
-from shoe_daemon.table.shoes import card_count_and_order_checks
-from shoe_daemon.table.table_context import TableContext
-from shoe_daemon.table.table_state import OpenAlert
+from shoe_daemon.table.shoes import counts
+from shoe_daemon.table.state import OpenAlert
 
 _CORRECTED: Final = "by the corrected cards nothing is wrong"
 
@@ -19,7 +19,7 @@ _CORRECTED: Final = "by the corrected cards nothing is wrong"
 def count_card(context: TableContext, shoe: ShoeState, card: DrawnCard) -> None:
     """Count a card that was drawn, or whose face became known."""
     if context.options.suspect_run is not None:
-        card_count_and_order_checks.record_recent_card(context, shoe, card)
+        counts.record_recent_card(context, shoe, card)
     if card.face is not None:
         count_face(context, shoe, card, card.face)
 

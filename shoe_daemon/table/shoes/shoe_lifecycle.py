@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from shoe_daemon.game import DECK, Card, IrregularityKind, Kind
 from shoe_daemon.table import events, ledger, public_documents
+from shoe_daemon.table.context import TableContext
 from shoe_daemon.table.detail_texts import Detail, make_detail
 from shoe_daemon.table.drawn_card import DrawnCard
 from shoe_daemon.table.facts import Round
-from shoe_daemon.table.readers import checker_comparison
+from shoe_daemon.table.readers import checker
 from shoe_daemon.table.rounds import results
 from shoe_daemon.table.shoe_state import ShoeState
-from shoe_daemon.table.shoes import (
-    card_count_and_order_checks,
-    copies,
-    player_holding_shoe,
-)
-from shoe_daemon.table.table_context import TableContext
+from shoe_daemon.table.shoes import copies, counts, holder
 
 
 def start_shoe(
@@ -36,9 +32,9 @@ def start_shoe(
         if alert.round is not None or alert.staff_only or not late:
             ledger.close_alert(context, alert, "continue", "a new shoe was begun")
     results.release_results(context, at_once=True)
-    checker_comparison.reset_for_new_shoe(context)
+    checker.reset_for_new_shoe(context)
     if state.shoe is not None and (left is not None or not state.shoe.finished):
-        card_count_and_order_checks.check_card_count(context, state.shoe, left)
+        counts.check_card_count(context, state.shoe, left)
     public_documents.store_past_shoe(state)
     state.shoes += 1
     shoe = ShoeState(state.shoes, context.decks, context.at, announced, overrun)
@@ -53,7 +49,7 @@ def start_shoe(
     for alert in state.alerts:
         alert.shoe, alert.after = shoe.number, 0
     context.emit(events.ShoeStarted(shoe.decks, context.house.id, state.session.policy))
-    player_holding_shoe.offer_new_shoe(context)
+    holder.offer_new_shoe(context)
     if state.cut_card and not announced:
         shoe.cut_card = True
         _limit_rounds(context, shoe, mid_round=False)
@@ -103,8 +99,8 @@ def burn_card(
     )
     if unseen and card is not None:
         context.emit(events.StaffCardDealt(card, None))
-    card_count_and_order_checks.raise_double_feed(context)
-    checker_comparison.compare_main_card(context, card)
+    counts.raise_double_feed(context)
+    checker.compare_main_card(context, card)
     copies.count_card(context, shoe, DrawnCard(card, public=not unseen))
     if fresh and left is not None and left < 0 and burn.mode != "unchecked":
         _raise_burn_error(context, shoe, make_detail("burned_too_many", due=shoe.burned - 1))
@@ -181,7 +177,7 @@ def check_last_round(context: TableContext, shoe: ShoeState) -> None:
         _publish_last_round(context, shoe)
     elif shoe.rounds_left == 0:
         shoe.finished = True
-        card_count_and_order_checks.check_card_count(context, shoe, None)
+        counts.check_card_count(context, shoe, None)
         banker, player, rounds, tie = _round_counts(shoe)
         context.emit(
             events.ShoeFinished(

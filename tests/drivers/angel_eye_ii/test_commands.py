@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
-from drivers.angel_eye_ii.frame_codec import ShoeCommand
+from drivers.angel_eye_ii.codec import ShoeCommand
 from shoe_daemon.errors import UserError
 
 EXAMPLE = bytes.fromhex("02 4F 50 4C 4B 30 32 03 31 42")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drivers.angel_eye_ii.codec import Report
 from drivers.angel_eye_ii.decoder import decode_report, face_code, place_code, result_code
-from drivers.angel_eye_ii.frame_codec import Report
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Outcome, Slot
 from shoe_daemon.table.observations import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
-from drivers.angel_eye_ii.frame_codec import MAX_FRAME, Report
+from drivers.angel_eye_ii.codec import MAX_FRAME, Report
 from drivers.driver import Frame, FrameKind
 from shoe_daemon.game.coup import Slot
 from shoe_daemon.table.observations import Booted, CardDrawn, Gap, Observation, Standby

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drivers.angel_eye_ii import AngelEyeII, AngelOptions
+from drivers.angel_eye_ii.codec import MAX_FRAME
 from drivers.angel_eye_ii.decoder import AngelDecoder
-from drivers.angel_eye_ii.frame_codec import MAX_FRAME
 from drivers.driver import Frame
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
-from drivers.simulators.simulated_shoe import Fault
+from drivers.simulators.angel_eye import Mode, Scenario, Settings, scenario
+from drivers.simulators.shoe import Fault
 from shoe_daemon.table.observations import Gap, Observation
 
 SILENT = tuple(fault for fault in Fault if fault is not Fault.UNPLUG)

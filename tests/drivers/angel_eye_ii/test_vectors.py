@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.angel_eye_ii.frame_codec import Report, parse_report
+from drivers.angel_eye_ii.codec import Report, parse_report
 from drivers.driver import FrameKind
 from shoe_daemon.game.cards import Card
 from shoe_daemon.game.coup import Slot

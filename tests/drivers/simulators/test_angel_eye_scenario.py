@@ -9,11 +9,10 @@ from collections import Counter
 import pytest
 
 from drivers.angel_eye_ii import AngelEyeII
-from drivers.angel_eye_ii.frame_codec import Report
-from drivers.capture_file_and_anonymising import observations_of
-from drivers.simulators.angel_eye_faulty_line import Step
-from drivers.simulators.angel_eye_with_mistakes import Mode, Scenario, Settings, scenario
-from drivers.simulators.simulated_shoe import (
+from drivers.angel_eye_ii.codec import Report
+from drivers.capture import observations_of
+from drivers.simulators.angel_eye import Mode, Scenario, Settings, Step, scenario
+from drivers.simulators.shoe import (
     DealtRound,
     Excess,
     Fault,

@@ -25,12 +25,12 @@ from drivers.driver import Frame
 from drivers.mqtt_camera import MqttCamera
 from drivers.reader_thread import Reader
 from drivers.registry import create_driver
-from drivers.simulators import serial_servers
-from drivers.simulators.angel_eye_with_mistakes import Scenario, Settings, scenario, scenes
-from drivers.simulators.serial_servers import Line, PtyLine, TcpLine
-from drivers.simulators.simulated_mqtt_recogniser import SimulatedRecogniser
-from drivers.simulators.simulated_shoe import Fault
-from drivers.simulators.simulator_interface_and_playback import (
+from drivers.simulators import lines
+from drivers.simulators.angel_eye import Scenario, Settings, scenario, scenes
+from drivers.simulators.lines import Line, PtyLine, TcpLine
+from drivers.simulators.mqtt_camera import SimulatedRecogniser
+from drivers.simulators.shoe import Fault
+from drivers.simulators.simulator import (
     Pace,
     find_simulator,
     play,
@@ -328,15 +328,15 @@ class TestPty:
     def test_it_is_drained_when_all_is_read_however_long_that_takes(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        looks, unread = 0, serial_servers._unread  # noqa: SLF001 - to know how often it was looked
+        looks, unread = 0, lines._unread  # noqa: SLF001 - to know how often it was looked
 
         def look(*what: Any) -> bool:  # noqa: ANN401 - whatever is handed to it
             nonlocal looks
             looks += 1
             return unread(*what)
 
-        monkeypatch.setattr(serial_servers, "_DRAIN_POLL_S", 0.001)
-        monkeypatch.setattr(serial_servers, "_unread", look)
+        monkeypatch.setattr(lines, "_DRAIN_POLL_S", 0.001)
+        monkeypatch.setattr(lines, "_unread", look)
         line = PtyLine()
         with Path(line.address).open("rb", buffering=0) as slave:
             line.send(bytes(3000), threading.Event())
@@ -353,7 +353,7 @@ class TestPty:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         answers = [True, False, True, *[False] * 50]
-        monkeypatch.setattr(serial_servers, "_unread", lambda *_: answers.pop(0))
+        monkeypatch.setattr(lines, "_unread", lambda *_: answers.pop(0))
         line = PtyLine()
         with Path(line.address).open("rb"):
             line.drain(threading.Event())

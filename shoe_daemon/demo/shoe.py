@@ -1,0 +1,189 @@
+"""Options of the demo, and the shoe that follows from them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from drivers.simulators.angel_eye import Mode, Scene, Settings, Step, scenario
+from drivers.simulators.shoe import CUT_BEHIND, Excess, Fault
+from drivers.simulators.simulator import Simulator, find_simulator
+from shoe_daemon.demo.supervisor import CARRIES
+from shoe_daemon.errors import UserError
+from shoe_daemon.game import House, IrregularityKind, Policy, find_house, find_policy
+
+ANGEL_EYE: Final = "angel-eye-ii"
+
+QUIET_S: Final = 3.0
+"""Seconds at real pace: more than between two cards, less than between two rounds."""
+
+OFTEN: Final = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.UNREADABLE, Fault.NOISE)
+"""Default faults."""
+
+_WITHOUT_SLOTS: Final = (Fault.OVERDRAW, Fault.UNPLUG)
+"""Faults after which the table knows the next round without slots and without a person."""
+
+_MISDEALS: Final = frozenset({Fault.OVERDRAW, Fault.MISSED_DRAW})
+_EARLY_ROUNDS: Final = range(2, 4)
+_TRIES: Final = 500
+
+_MAX_PAUSE_S: Final = 5.0
+_BURN_PACE: Final = 0.4
+_READING_S: Final = 5.0
+"""Additional seconds after an error of the shoe, for reading it."""
+
+
+class DemoSettings(Struct, frozen=True, kw_only=True):
+    """
+    Options of `shoe-daemon demo`.
+
+    Attributes:
+        rounds: Number of rounds; None until a signal, or to the end of the shoe where the reader
+            does not report a new one.
+        driver: The reader that is simulated.
+        speed: Multiple of a real table's pace; 0 is as fast as it goes.
+        mode: The shoe reports faces at each draw, or with the result.
+        house: One of `rules list`, or a file.
+        policy: One of `rules policy --list`, or a file.
+        seed: Seed of the shoe; None for a random seed with an early misdeal.
+        faults: Possible faults.
+        fault_rate: Chance of a fault per round, 0 to 1.
+        port: Preferred port of the broker.
+        board: Start a display for browsers if it is installed.
+        board_port: Preferred port of the display.
+        camera: A simulated camera reads the cards, instead of the shoe.
+        decide: Irregularities wait for a person on the pit's page.
+        plain: Lines instead of a picture, on a terminal too.
+        keep: Folder for the journal; None for a temporary folder.
+    """
+
+    rounds: int | None = None
+    driver: str = ANGEL_EYE
+    speed: float = 2.0
+    mode: Mode = Mode.OPEN
+    house: str = "seven-feathers"
+    policy: str = "us_nj_pa"
+    seed: int | None = None
+    faults: tuple[Fault, ...] = OFTEN
+    fault_rate: float = 0.25
+    port: int = 1883
+    board: bool = True
+    board_port: int = 8080
+    camera: bool = False
+    decide: bool = False
+    plain: bool = False
+    keep: Path | None = None
+
+
+def house_of(settings: DemoSettings) -> House:
+    """
+    Load the house rules.
+
+    Raises:
+        UserError: The house is unknown, or does not deal whole shoes.
+    """
+    house = find_house(settings.house)
+    if house.reshuffle != "per_shoe":
+        when = house.reshuffle.replace("_", " ")
+        raise UserError(
+            f"--house {settings.house}: its cards are shuffled {when}, which the simulated shoe"
+            " does not do; expected a house that deals whole shoes"
+        )
+    return house
+
+
+def shoe_of(settings: DemoSettings, house: House) -> Settings:
+    """Configure the simulated shoe."""
+    wanted = Settings(
+        mode=settings.mode,
+        decks=house.decks,
+        rounds=settings.rounds,
+        seed=settings.seed or 0,
+        faults=settings.faults,
+        fault_rate=settings.fault_rate,
+        cut_behind=max(house.cut_card.position or CUT_BEHIND, CUT_BEHIND),
+        last_rounds=min(house.cut_card.hands_after, 1),
+        burn=house.burn,
+        excess=_excess(find_policy(settings.policy), camera=settings.camera),
+        make_good=True,
+    )
+    if not settings.camera and settings.driver != ANGEL_EYE:
+        wanted = replace(wanted, shoes=1, excess=Excess.BURNED, make_good=False)
+        if find_simulator(settings.driver).ends_in_silence:
+            faults = tuple(fault for fault in _WITHOUT_SLOTS if fault in settings.faults)
+            wanted = replace(wanted, faults=faults)
+    return wanted if settings.seed is not None else _early_misdeal(wanted)
+
+
+def simulator_of(settings: DemoSettings) -> type[Simulator]:
+    """
+    Return the simulated reader.
+
+    Raises:
+        UserError: It has no simulator, or the demo cannot show it in this way.
+    """
+    simulator = find_simulator(settings.driver)
+    if settings.mode not in simulator.modes:
+        raise UserError(f"--mode {settings.mode}: {simulator.about} has no such mode")
+    if simulator.ends_in_silence and not settings.speed:
+        raise UserError(f"--speed 0: expected more: with {simulator.about}, silence ends a round")
+    return simulator
+
+
+def reader_options(settings: DemoSettings) -> dict[str, Any]:
+    """
+    Return the options of the driver.
+
+    In the demo nothing is sent twice, and equal cards may follow each other faster than at a
+    table: no time makes one a repeat of the other.
+    """
+    simulator = simulator_of(settings)
+    needed = getattr(simulator, "demo_options", {})
+    return {**needed, **dict.fromkeys(simulator.repeat_options, 0.0)}
+
+
+def _excess(policy: Policy, *, camera: bool) -> Excess:
+    """
+    Choose what happens to an excess card: what the policy says. A card that a camera has
+    read was exposed, and cannot become the first card of the next round.
+    """
+    if camera:
+        return Excess.BURNED
+    rulings = policy.rulings(IrregularityKind.EXCESS_CARD)
+    return Excess.CARRIED if rulings and rulings[0].action in CARRIES else Excess.BURNED
+
+
+def _early_misdeal(wanted: Settings) -> Settings:
+    """Choose a seed whose second or third round is the first misdeal, if possible."""
+    chosen = wanted
+    for _ in range(_TRIES if wanted.fault_rate and _MISDEALS & set(wanted.faults) else 1):
+        chosen = replace(wanted, seed=random.randrange(1_000_000))
+        rounds = scenario(replace(chosen, rounds=_EARLY_ROUNDS.stop - 1)).rounds
+        faults = [dealt for dealt in rounds if dealt.fault]
+        if faults and faults[0].number in _EARLY_ROUNDS and faults[0].fault in _MISDEALS:
+            break
+    return chosen
+
+
+def shortened(scenes: Iterable[Scene]) -> Iterator[Scene]:
+    """Shorten the pauses for bets and burned cards, and lengthen those after an error."""
+    now = before = 0.0
+    last: Step | None = None
+    for scene in scenes:
+        steps = []
+        for step in scene.steps:
+            now += _pause(step.at - before, last, burning=scene.round is None)
+            before, last = step.at, step
+            steps.append(replace(step, at=now))
+        yield replace(scene, steps=tuple(steps))
+
+
+def _pause(seconds: float, after: Step | None, *, burning: bool) -> float:
+    if after is not None and after.report is not None and after.report.code == "E":
+        return seconds + _READING_S
+    return seconds * _BURN_PACE if burning else min(seconds, _MAX_PAUSE_S)

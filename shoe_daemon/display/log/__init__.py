@@ -1,0 +1,1 @@
+"""The log of the pit: events of all tables, kept and searched."""
