@@ -413,6 +413,9 @@ def decode_observation(line: bytes | str) -> AnyObservation:
         if isinstance(observation, Session):
             house_of(observation)
             policy_of(observation)
+    except UserError as error:
+        # All errors of a house or a policy: a log's line is one line of a report.
+        raise UserError(str(error).replace("\n", "; ")) from error
     except (msgspec.DecodeError, ValueError) as error:
         raise UserError(_error_text(error)) from error
     except RecursionError as error:
