@@ -89,7 +89,7 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(CODE)
 	$(BIN)/lint-imports --no-logo --no-cache
-	$(BIN)/python -m tools.check_import_cycles_and_purity
+	$(BIN)/python -m tools.check_imports
 	$(BIN)/python -m tools.generate --check
 
 generate: venv # what follows from the irregularities and the messages
@@ -169,7 +169,7 @@ bench: venv # docs/measure.md says what the figures mean
 	$(BIN)/python -m bench.card_latency
 	$(BIN)/python -m bench.alarm_latency
 	$(BIN)/python -m bench.lamp_latency
-	$(BIN)/python -m bench.memory_and_start_time
+	$(BIN)/python -m bench.start
 	$(BIN)/python -m bench.journal_append
 	$(BIN)/python -m bench.rounds_per_second
 	$(BIN)/python -m bench.decoders

@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 
 class Splitter:
-    """Splits frames and does nothing else."""
+    """Only splits frames."""
 
     def __init__(self, end: bytes) -> None:
         self._end = end

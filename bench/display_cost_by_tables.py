@@ -19,7 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bench.display_and_chromium import Cost, cost, is_there, show
+from bench.browser import Cost, cost, is_there, show
 from bench.harness import child_processes, mosquitto, mosquitto_pid, wait_for
 from bench.paint_latency import StatePublisher
 from bench.simulated_mqtt_messages import (

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from playwright.sync_api import CDPSession, Page
 
-from bench.display_and_chromium import chromium, cost, open_page, show
+from bench.browser import chromium, cost, open_page, show
 from bench.harness import mosquitto
 from bench.paint_latency import StatePublisher
 from bench.simulated_mqtt_messages import SITE, TABLE, Step, simulated_steps, status

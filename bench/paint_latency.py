@@ -16,7 +16,7 @@ from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 from playwright.sync_api import Page
 
-from bench.display_and_chromium import chromium, open_page, show
+from bench.browser import chromium, open_page, show
 from bench.harness import (
     child_processes,
     free_port,

@@ -282,7 +282,7 @@ def part_of(path: Path) -> Path:
 
 def load_part(path: Path) -> ScannedDeck | None:
     """
-    Return what was learned for a profile so far; None for nothing.
+    Return what was learned for a profile so far; None before the first card.
 
     Raises:
         UserError: The file cannot be read, or is invalid.

@@ -373,7 +373,7 @@ class _Trial:
         return self._seven_bit_scores, replace(line, bytesize=7, parity=parity)
 
     def result(self, port: str, failed: list[LineSettings]) -> Identification:
-        """Return what fits; a reader with a setting at which nothing fitted is not there."""
+        """Return what fits, without readers that have a setting at which no frame was valid."""
         scores, line = self._best()
         frames, share = self._evidence()
         best = [each for each in scores if each.frames == frames]

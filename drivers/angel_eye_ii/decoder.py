@@ -143,7 +143,7 @@ class _Face(NamedTuple):
 
 
 def decode_report(report: Report) -> DecodedReport:
-    """Decode a report; invalid data raises nothing."""
+    """Decode a report; invalid data do not raise."""
     entry = _REPORTS.get(report.code)
     if entry is None:
         return DecodedReport(note=f"unknown report {report.code!a}")
@@ -233,7 +233,7 @@ def _preset(data: bytes) -> DecodedReport:
 
 
 def _bits(data: bytes, shift: int, mask: int) -> int:
-    """Return some bits of the first byte; -1 without data, which is no valid code."""
+    """Return some bits of the first byte; -1, an invalid code, without data."""
     return data[0] >> shift & mask if data else -1
 
 

@@ -6,7 +6,7 @@ from a source, and a station that turns them into JSON lines, one for each card 
 `profile`, made by `shoe-daemon calibrate camera`, describes where the places are in the frame.
 
     sources: capture → stations: overhead: slot_tracker → recognition: card_reader
-                         or throat: card_track, throat_window, index_vote
+                         or throat: card_track, throat_window, throat_vote
     Both read an index with the recogniser.
 
     driver options line messages   configuration, the line, its JSON

@@ -18,9 +18,9 @@ from typing import Final
 from shoe_daemon.errors import UserError
 from shoe_daemon.journal import database
 from shoe_daemon.journal.chain import Head
-from shoe_daemon.journal.inspection import verify_part
 from shoe_daemon.journal.part import Part, journal_start, next_shoe
 from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.start_check import verify_part
 
 _OTHER_TABLES: Final = ("counter", "cursor", "signature")
 """Tables that are not part of the chain."""

@@ -19,9 +19,9 @@ from shoe_daemon.journal.database import (
     file_error,
     read_anchor,
 )
-from shoe_daemon.journal.inspection import inspect
 from shoe_daemon.journal.lock import WriterLock
 from shoe_daemon.journal.part import last_capture
+from shoe_daemon.journal.start_check import inspect
 
 _STARTS: Final = """
     SELECT shoe, seq, min(observation), at FROM event WHERE type = 'shoe_started'

@@ -25,7 +25,6 @@ from shoe_daemon.journal.chain import (
     StoredEvent,
 )
 from shoe_daemon.journal.database import JournalUnwritable, error_reason, file_error
-from shoe_daemon.journal.inspection import inspect
 from shoe_daemon.journal.lock import WriterLock
 from shoe_daemon.journal.reader import JournalReader, is_last_salted, read_head
 from shoe_daemon.journal.signatures import (
@@ -35,6 +34,7 @@ from shoe_daemon.journal.signatures import (
     last_signature,
     make_signature,
 )
+from shoe_daemon.journal.start_check import inspect
 from shoe_daemon.table import from_microseconds
 
 _INSERTS: Final = {

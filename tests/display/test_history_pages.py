@@ -25,7 +25,7 @@ import pytest
 
 from drivers.simulators.shoe import Fault
 from shoe_daemon.cli.display import import_journal
-from shoe_daemon.display.log.address import parse_filter
+from shoe_daemon.display.log.search import parse_filter
 from shoe_daemon.display.log.store import HistoryStore, ReceivedEvent, SeqRange
 from shoe_daemon.display.log.summaries import LoggedEvent
 from shoe_daemon.table import to_microseconds

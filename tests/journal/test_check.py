@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from shoe_daemon.errors import UserError
-from shoe_daemon.journal import Journal, inspection
+from shoe_daemon.journal import Journal, start_check
 from shoe_daemon.journal.check import check_whole
-from shoe_daemon.journal.inspection import inspect
 from shoe_daemon.journal.part import part_around
 from shoe_daemon.journal.prune import remove_oldest_shoe
 from shoe_daemon.journal.reader import JournalReader
+from shoe_daemon.journal.start_check import inspect
 from tests.journal.journal_entries import ROUNDS_A_SHOE, SITE, TABLE, fill, open_journal
 from tests.journal.signing_keys import signing_key
 from tests.journal.test_unusable_files import REFUSED, Spoil, folder
@@ -45,7 +45,7 @@ def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small journals are checked as long ones."""
-    monkeypatch.setattr(inspection, "_WHOLE_BELOW_BYTES", 0)
+    monkeypatch.setattr(start_check, "_WHOLE_BELOW_BYTES", 0)
 
 
 def change(path: Path, statement: str, number: int) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_import_cycles_and_purity import check, main
+from tools.check_imports import check, main
 
 
 def faults(root: Path, *trees: dict[str, str]) -> list[str]:

@@ -152,7 +152,7 @@ class V4l2Device(Source):
         return {name: value for name, value in held.items() if value != self._controls[name]}
 
     def read(self) -> tuple[Any, float | None]:
-        """Return the next image; there is no time stamp."""
+        """Return the next image, without a time stamp."""
         image = self._next()
         if not self._held:
             self._held = True

@@ -2,7 +2,7 @@
 The station at the shoe's throat: which card left the shoe.
 
 The frames of a card are kept until it has passed. Then both of its ends are read
-(`index_vote`). A card that went back was not dealt.
+(`throat_vote`). A card that went back was not dealt.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from drivers.camera.stations.card_track import (
     TrackOutcome,
     VisibilityMonitor,
 )
-from drivers.camera.stations.index_vote import EndVotes, TrackFrame, TwoIndexVote
 from drivers.camera.stations.reference_check import CheckedStation, ThroatEdges
+from drivers.camera.stations.throat_vote import EndVotes, TrackFrame, TwoIndexVote
 from drivers.camera.stations.throat_window import ThroatWindow
 from drivers.transport import LineError
 

@@ -35,13 +35,6 @@ from shoe_daemon.display.evidence import (
     parse_picture,
     round_archive,
 )
-from shoe_daemon.display.log.address import (
-    KINDS,
-    MARKS,
-    VIEWS,
-    ParsedFilter,
-    parse_filter,
-)
 from shoe_daemon.display.log.queries import (
     Cursor,
     LogReader,
@@ -49,6 +42,13 @@ from shoe_daemon.display.log.queries import (
     open_log,
 )
 from shoe_daemon.display.log.recorder import HistoryRecorder
+from shoe_daemon.display.log.search import (
+    KINDS,
+    MARKS,
+    VIEWS,
+    ParsedFilter,
+    parse_filter,
+)
 from shoe_daemon.display.log.store import is_damage
 from shoe_daemon.floor.table import TABLE_NAME
 from shoe_daemon.report.wording import csv_cell

@@ -3,7 +3,7 @@ Checks imports: no cycles, extras only where they belong, and a pure core.
 
 The direction of imports is checked by import-linter, with the contracts in pyproject.toml.
 
-`python -m tools.check_import_cycles_and_purity [ROOT]` prints each fault on one line and ends with
+`python -m tools.check_imports [ROOT]` prints each fault on one line and ends with
 status 1 if there is any. The source is only parsed, not imported.
 """
 

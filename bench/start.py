@@ -1,6 +1,6 @@
 """
 Memory and start-up time of the daemon, compared with Python importing pySerial, paho-mqtt and
-structlog: `python -m bench.memory_and_start_time`.
+structlog: `python -m bench.start`.
 
 Both are started alternately. The daemon is started as by systemd, with a reader and a broker; its
 start ends with READY, and its memory is read when both are connected. Aim: at most 1.3 times the
