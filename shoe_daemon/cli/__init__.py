@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "check-config": "shoe_daemon.cli.doctor:check_config",
     "cmd": "shoe_daemon.cli.cmd:command",
     "demo": "shoe_daemon.cli.demo:command",
+    "diagnostics": "shoe_daemon.cli.doctor:diagnostics",
     "display": "shoe_daemon.cli.display:display",
     "init": "shoe_daemon.cli.init:command",
     "run": "shoe_daemon.cli.run:command",

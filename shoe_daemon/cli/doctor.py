@@ -1,5 +1,6 @@
 """
-`shoe-daemon check-config` and `doctor`: check a configuration, and the equipment that it names.
+`shoe-daemon check-config`, `doctor` and `diagnostics`: check a configuration and the equipment
+that it names, and collect what the report of a fault needs.
 
 A file with a section ``[display]`` configures a display, one with ``[notify]`` notifications; any
 other file, a table.
@@ -7,8 +8,13 @@ other file, a table.
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
 import textwrap
 from collections.abc import Iterator
+from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +23,10 @@ import msgspec
 from msgspec.structs import astuple
 
 from drivers import ForwardTarget, has_line_settings, redact_url
+from shoe_daemon import __version__
+from shoe_daemon.cli.journal import summary_lines
 from shoe_daemon.cli.options import PATH, config_option
-from shoe_daemon.config.table import Reading, Setup, load_config
+from shoe_daemon.config.table import Reading, Setup, load_config, service_of
 from shoe_daemon.display.config import (
     DisplaySettings,
     DisplaySetup,
@@ -32,7 +40,9 @@ from shoe_daemon.doctor import (
     examine_notify,
     maturity_text,
 )
-from shoe_daemon.errors import UserError
+from shoe_daemon.errors import UserError, os_errors_at
+from shoe_daemon.journal.reader import open_read_only
+from shoe_daemon.journal.summary import summarise
 from shoe_daemon.lamps.config import LampSettings
 from shoe_daemon.logs import warnings_on_stderr
 from shoe_daemon.mqtt.settings import MqttSettings
@@ -46,6 +56,7 @@ from shoe_daemon.settings.loader import has_section
 from shoe_daemon.table import RoundEnd
 from shoe_daemon.witness.config import WitnessSettings
 
+_LOG_LINES: Final = 200
 _SIGNS: Final = {"good": "ok", "note": "--", "bad": "!!"}
 
 
@@ -60,6 +71,11 @@ def check_config(file: Path) -> None:
     Exits with 2 and a line for each thing that is wrong; nothing is opened for
     writing.
     """
+    for line in _config_lines(file):
+        click.echo(line)
+
+
+def _config_lines(file: Path) -> list[str]:
     if has_section(file, "display"):
         shown = load_display(file, inspecting=True)
         lines, notes = [*_display_lines(shown)], shown.notes
@@ -69,8 +85,7 @@ def check_config(file: Path) -> None:
     else:
         setup = load_config(file, inspecting=True)
         lines, notes = _table_lines(setup), setup.notes
-    for line in (*lines, *(f"note      {note}" for note in notes)):
-        click.echo(line)
+    return [*lines, *(f"note      {note}" for note in notes)]
 
 
 def _display_lines(setup: DisplaySetup) -> Iterator[str]:
@@ -243,13 +258,7 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
     """
     findings = []
     with warnings_on_stderr():
-        if has_section(file, "display"):
-            examined = examine_display(load_display(file, inspecting=True))
-        elif has_section(file, "notify"):
-            examined = examine_notify(load_notify(file, inspecting=True))
-        else:
-            examined = examine(load_config(file, inspecting=True), light_lamps=light_lamps)
-        for finding in examined:
+        for finding in _examined(file, light_lamps=light_lamps):
             findings.append(finding)
             if not as_json:
                 click.echo(finding_line(finding))
@@ -260,7 +269,77 @@ def doctor(file: Path, *, as_json: bool, light_lamps: bool) -> None:
         raise UserError(f"{file}: {bad} of {len(findings)} findings are bad", exit_status=1)
 
 
+def _examined(file: Path, *, light_lamps: bool = False) -> Iterator[Finding]:
+    if has_section(file, "display"):
+        return examine_display(load_display(file, inspecting=True))
+    if has_section(file, "notify"):
+        return examine_notify(load_notify(file, inspecting=True))
+    return examine(load_config(file, inspecting=True), light_lamps=light_lamps)
+
+
 def finding_line(finding: Finding) -> str:
     """Return a finding as `doctor` prints it, at most 80 characters a line."""
     lead = f"{_SIGNS[finding.verdict]}  {finding.about:<12} "
     return textwrap.fill(finding.text, 80, initial_indent=lead, subsequent_indent=" " * len(lead))
+
+
+@click.command("diagnostics", short_help="Collect what the report of a fault needs.")
+@config_option("The configuration of a table, a display or notify.", required=True)
+def diagnostics(file: Path) -> None:
+    """
+    Print versions, what the configuration means, the findings of `doctor`, and of a table the
+    numbers of its journal and the last lines of its log, without passwords.
+
+    Read it before you send it: it names the site, its tables, addresses and operators.
+    """
+    for title, lines in (
+        ("versions", _versions),
+        ("configuration", partial(_config_lines, file)),
+        ("doctor", lambda: map(finding_line, _examined(file))),
+        ("journal", partial(_journal_lines, file)),
+        ("log", partial(_log_lines, file)),
+    ):
+        click.echo(f"== {title}")
+        try:
+            with warnings_on_stderr():
+                for line in lines():
+                    click.echo(line)
+        except UserError as error:
+            click.echo(error)
+
+
+def _versions() -> Iterator[str]:
+    yield f"shoe-daemon {__version__}, Python {platform.python_version()}"
+    try:
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        system = platform.system()
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000
+    yield f"{system}, Linux {platform.release()}, {platform.machine()}"
+    yield f"{os.cpu_count()} processors, {memory_mb:,} MB of memory"
+    found = sorted({f"{each.name} {each.version}" for each in metadata.distributions()})
+    yield from textwrap.wrap(", ".join(found), 80)
+
+
+def _journal_lines(file: Path) -> Iterator[str]:
+    """Yield the numbers of a table's journal: no card is among them."""
+    if has_section(file, "display") or has_section(file, "notify"):
+        return
+    path = load_config(file, inspecting=True).journal
+    with open_read_only(path) as reader:
+        yield from summary_lines(path, summarise(reader))
+
+
+def _log_lines(file: Path) -> Iterator[str]:
+    service = service_of(file)
+    if service is None:
+        yield f"{file}: not of a service; add the log of what runs it"
+        return
+    unit = f"shoe-daemon@{service}"
+    for section in ("display", "notify"):
+        if has_section(file, section):
+            unit = f"shoe-{section}"
+    with os_errors_at("journalctl"):
+        command = ["journalctl", "-u", unit, "-n", str(_LOG_LINES), "--no-pager", "-o", "cat"]
+        log = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    yield from (log.stdout or log.stderr).splitlines()

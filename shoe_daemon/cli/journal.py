@@ -137,7 +137,7 @@ def stats(file: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(summary, order="sorted"))
     else:
-        click.echo("\n".join(_summary_lines(file, summary)))
+        click.echo("\n".join(summary_lines(file, summary)))
 
 
 @command.command()
@@ -244,7 +244,8 @@ def integrity(ctx: click.Context, file: Path, *, as_json: bool) -> None:
     ctx.exit(0 if found.clean else 1)
 
 
-def _summary_lines(file: Path, summary: Summary) -> Iterator[str]:
+def summary_lines(file: Path, summary: Summary) -> Iterator[str]:
+    """Yield the statistics of a journal as `stats` prints them."""
     yield f"{file}: {summary.site}/{summary.table}"
     yield ""
     yield from table_lines(_overview(summary))

@@ -28,7 +28,11 @@ def _configured(folder: Path) -> Path:
 
 def test_what_looks_at_a_configuration_does_not_tell_it(tmp_path: Path) -> None:
     file = str(_configured(tmp_path))
-    for arguments in (["check-config", file], ["doctor", "--config", file]):
+    for arguments in (
+        ["check-config", file],
+        ["doctor", "--config", file],
+        ["diagnostics", "--config", file],
+    ):
         told = CliRunner().invoke(main, arguments)
         assert "rtsp://127.0.0.1:9/one" in told.output, told.output
         assert "s3cret" not in told.output
