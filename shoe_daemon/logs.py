@@ -25,13 +25,14 @@ _JOURNAL_FIELDS: Final = ("site", "table", "round")
 _PRIORITIES: Final = {"debug": 7, "info": 6, "warning": 4, "error": 3, "critical": 2}
 
 
-def configure_logging(*, quiet: bool = False) -> None:
+def configure_logging(*, quiet: bool = False, debug: bool = False) -> None:
     """
-    Configure structlog for this process; with `quiet`, only warnings and errors are logged.
+    Configure structlog for this process; with `quiet`, only warnings and errors are logged, with
+    `debug`, the way of each card.
 
     Where stderr is connected to systemd's journal, each log event is one entry with fields.
     """
-    level = logging.WARNING if quiet else logging.INFO
+    level = logging.WARNING if quiet else logging.DEBUG if debug else logging.INFO
     log = _JournalLog() if _is_journal(sys.stderr) else _NonBlockingLog(sys.stderr)
     structlog.configure(
         processors=[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 from collections.abc import Iterator
 
@@ -67,7 +68,10 @@ def _logs_as_they_come() -> Iterator[None]:
 
 def _log_to_stdout() -> None:
     structlog.reset_defaults()
-    structlog.configure(logger_factory=structlog.WriteLoggerFactory(_Stdout()))  # type: ignore[arg-type]
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(_Stdout()),  # type: ignore[arg-type]
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

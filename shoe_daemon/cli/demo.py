@@ -102,6 +102,11 @@ _FAULT_RATE_ALL: Final = 0.4
     help="You are the supervisor: misdeals wait for you on the pit's page.",
 )
 @click.option("--plain", is_flag=True, help="Lines instead of a picture.")
+@click.option(
+    "--debug",
+    is_flag=True,
+    help="Lines with what happens to each card: frames, observations, events, messages.",
+)
 @click.option("--keep", metavar="DIR", type=FOLDER, help="Leaves journal and log in this folder.")
 def command(**wishes: Any) -> None:  # noqa: ANN401 - click's options
     """

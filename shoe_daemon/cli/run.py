@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 
 @click.command("run", short_help="Run the daemon of one table.")
 @config_option("The table's configuration; see `check-config`.", required=True)
-def command(file: Path) -> None:
+@click.option(
+    "--debug",
+    is_flag=True,
+    help="Logs frames, observations, events and messages too; faces before the table shows them.",
+)
+def command(file: Path, *, debug: bool) -> None:
     """Run the daemon of one table until it is told to stop (SIGTERM or Ctrl-C)."""
     # Objects made at the start live as long as the daemon: exclude them from garbage collection.
     gc.disable()
     try:
-        daemon = _create_daemon(file)
+        daemon = _create_daemon(file, debug=debug)
         gc.freeze()
     finally:
         gc.enable()
@@ -35,7 +40,7 @@ def command(file: Path) -> None:
     daemon.run()
 
 
-def _create_daemon(file: Path) -> Daemon:
+def _create_daemon(file: Path, *, debug: bool) -> Daemon:
     import_structlog_alone()
     import structlog
 
@@ -43,7 +48,7 @@ def _create_daemon(file: Path) -> Daemon:
     from shoe_daemon.logs import configure_logging
     from shoe_daemon.service import Daemon
 
-    configure_logging()
+    configure_logging(debug=debug)
     setup = load_config(file, serving=True)
     structlog.contextvars.bind_contextvars(site=setup.config.site, table=setup.config.table.id)
     return Daemon(setup)

@@ -23,6 +23,7 @@ from shoe_daemon.demo.view_model import Health, RecentEvents, order_line
 from shoe_daemon.display.terminal.screen import Screen
 from shoe_daemon.errors import UserError, one_line
 from shoe_daemon.event_text import event_lines
+from shoe_daemon.logs import configure_logging
 from shoe_daemon.process import stop_on_signals
 
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -94,11 +95,12 @@ def run_demo(settings: DemoSettings) -> int:
     Raises:
         UserError: The house, the folder or the broker cannot be used.
     """
-    with stop_on_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, _log(folder):
+    log = _debug_log if settings.debug else _log
+    with stop_on_signals(*_ENDS) as stopping, _folder(settings.keep) as folder, log(folder):
         house = house_of(settings)
         with DemoRunner(settings, house, folder) as runner:
             _introduce(runner, settings)
-            as_text = settings.plain or not Screen.is_supported()
+            as_text = settings.plain or settings.debug or not Screen.is_supported()
             with contextlib.nullcontext() if as_text else Screen() as screen:
                 output = Output() if screen is None else ScreenOutput(runner, screen)
                 _show(runner, output, stopping)
@@ -172,6 +174,16 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def _debug_log(_folder: Path) -> Iterator[None]:
+    """Log everything to the terminal."""
+    configure_logging(debug=True)
+    try:
+        yield
+    finally:
+        structlog.reset_defaults()
+
+
+@contextlib.contextmanager
 def _log(folder: Path) -> Iterator[None]:
     """Redirect all logs from the terminal to a file beside the journal."""
     handler = logging.FileHandler(folder / "demo.log")
@@ -184,6 +196,7 @@ def _log(folder: Path) -> Iterator[None]:
                 structlog.processors.format_exc_info,
                 structlog.processors.JSONRenderer(),
             ],
+            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
             logger_factory=structlog.WriteLoggerFactory(file),
         )
         try:

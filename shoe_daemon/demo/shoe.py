@@ -59,6 +59,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
         camera: A simulated camera reads the cards, instead of the shoe.
         decide: Irregularities wait for a person on the pit's page.
         plain: Lines instead of a picture, on a terminal too.
+        debug: Plain, with the log of all that happens to each card.
         keep: Folder for the journal; None for a temporary folder.
     """
 
@@ -77,6 +78,7 @@ class DemoSettings(Struct, frozen=True, kw_only=True):
     camera: bool = False
     decide: bool = False
     plain: bool = False
+    debug: bool = False
     keep: Path | None = None
 
 

@@ -5,10 +5,12 @@ that outlives the connection.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+import msgspec
 import structlog
 from msgspec.structs import replace
 
@@ -202,6 +204,7 @@ class Publication:
         self._online_pending = False
         self._announced_limit: int | None = None
         self._unanswered: set[str] = set()
+        self._logged: dict[str, dict[str, Any]] = {}
         self._compare_at = self._compare_by = now
         self._offline: bytes | None = None
         self._offline_acknowledged = False
@@ -384,6 +387,8 @@ class Publication:
         expiry_s = None
         if message.suffix == STATE:
             expiry_s = STATE_EXPIRY_HEARTBEATS * self._state.settings.heartbeat
+        if self._state.log.is_enabled_for(logging.DEBUG):
+            self._log_sent(message)
         return self._connection.publish(
             message.topic,
             message.payload,
@@ -391,6 +396,18 @@ class Publication:
             expiry_s=expiry_s,
             correlation=message.correlation,
         )
+
+    def _log_sent(self, message: Message) -> None:
+        """Log a message; of a document, only the fields that changed since the last one."""
+        facts: dict[str, Any] = {}
+        if message.payload.startswith(b"{") and not message.is_event:
+            fields = msgspec.json.decode(message.payload)
+            before = self._logged.get(message.topic, {})
+            facts["changed"] = {
+                key: each for key, each in fields.items() if before.get(key) != each
+            }
+            self._logged[message.topic] = fields
+        self._state.log.debug("message_sent", topic=message.topic, **facts)
 
     def is_stopped(self) -> bool:
         """Return whether a stop was requested and has ended; take its next step."""

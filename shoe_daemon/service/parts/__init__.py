@@ -11,6 +11,7 @@ from shoe_daemon.service.parts import (
     lamps,
     metrics,
     retention,
+    trace,
     witnesses,
 )
 from shoe_daemon.service.parts.part import Part, Surroundings
@@ -18,6 +19,7 @@ from shoe_daemon.service.parts.part import Part, Surroundings
 __all__ = ["MAKERS", "Part", "Surroundings"]
 
 MAKERS: Final[tuple[Callable[[Surroundings], Part | None], ...]] = (
+    trace.make,
     lamps.make,
     witnesses.make,
     certificates.make,
