@@ -1,9 +1,12 @@
 """
-Builds the Debian packages: `python -m tools.build_deb [FOLDER]`, as `make deb` does into dist/.
+Builds the Debian packages: `python -m tools.build_deb FOLDER [PROCESSOR...]`, as `make deb` does
+into dist/ for all processors.
 
 `shoe-daemon` has its own Python environment in /opt/shoe-daemon; `shoe-daemon-camera` adds OpenCV
-to the same environment. packaging/ holds what a person writes: control files, maintainer scripts,
-and the locks with the hashes of all included wheels. The same commit gives the same bytes.
+to the same environment. A package serves every distribution, because it has the wheels of each
+Python in `PYTHONS`: only their libraries differ, and these have the version in their name.
+packaging/ holds what a person writes: control files, maintainer scripts, and the locks with the
+hashes of all included wheels. The same commit gives the same bytes.
 """
 
 from __future__ import annotations
@@ -26,12 +29,16 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGING: Final = ROOT / "packaging"
 WORK: Final = ROOT / "build" / "deb"
-# The interpreter of Debian 12: bytecode is compiled with it, and the environment links to it.
-SYSTEM_PYTHON: Final = Path("/usr/bin/python3.11")
+PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
+"""Of Debian 12, Ubuntu 24.04, Debian 13, and Ubuntu 26.04."""
+PROCESSORS: Final = {"amd64": "x86_64", "arm64": "aarch64"}
+"""Debian's names, and those of the wheels."""
 PREFIX: Final = Path("opt/shoe-daemon")
-SITE_PACKAGES: Final = PREFIX / "lib/python3.11/site-packages"
+SITE_PACKAGES: Final = PREFIX / "lib/python3/site-packages"
 WEIGHTS: Final = SITE_PACKAGES / "drivers/camera/recognition/weights/networks.zip"
-PLATFORMS: Final = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
+PLATFORMS: Final = ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
+BUILD_INFORMATION: Final = "__config__.py"
+"""What NumPy was built with; the only module that differs between its wheels."""
 # xz would take a minute longer for OpenCV and save a quarter of its size.
 COMPRESSION: Final = ("-Zgzip", "-z6")
 COMPLETIONS: Final = {
@@ -52,12 +59,14 @@ class BuildError(Exception):
 
 
 def main(arguments: list[str]) -> str | None:
-    """Build both packages; return an error message for `sys.exit`."""
-    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
-        return "usage: python -m tools.build_deb [FOLDER]"
+    """Build both packages for each processor; return an error message for `sys.exit`."""
+    if not arguments or arguments[0].startswith("-"):
+        return "usage: python -m tools.build_deb FOLDER [PROCESSOR...]"
+    out, *processors = arguments
     try:
-        for package in build(Path(arguments[0]) if arguments else ROOT / "dist"):
-            print(f"{package}  {package.stat().st_size / 1e6:.1f} MB")
+        for processor in processors or PROCESSORS:
+            for package in build(Path(out), processor):
+                print(f"{package}  {package.stat().st_size / 1e6:.1f} MB")
     except BuildError as error:
         return f"build_deb: {error}"
     except subprocess.CalledProcessError as error:
@@ -65,10 +74,10 @@ def main(arguments: list[str]) -> str | None:
     return None
 
 
-def build(out: Path) -> list[Path]:
+def build(out: Path, processor: str) -> list[Path]:
     """Build both packages into a folder and return their paths."""
-    if not SYSTEM_PYTHON.exists():
-        raise BuildError(f"{SYSTEM_PYTHON} is missing: build on Debian 12 with python3 installed")
+    if processor not in PROCESSORS:
+        raise BuildError(f"{processor}: there are packages for {' and '.join(PROCESSORS)} only")
     if shutil.which("dpkg-deb") is None:
         raise BuildError("dpkg-deb is missing: apt-get install dpkg")
     os.environ["SOURCE_DATE_EPOCH"] = str(commit_time())
@@ -76,9 +85,9 @@ def build(out: Path) -> list[Path]:
     WORK.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=WORK, prefix="stage-") as folder:
         daemon, camera = Path(folder) / "shoe-daemon", Path(folder) / "shoe-daemon-camera"
-        stage_daemon(daemon)
-        stage_camera(camera, daemon)
-        return [_pack(root, out) for root in (daemon, camera)]
+        stage_daemon(daemon, processor)
+        stage_camera(camera, daemon, processor)
+        return [_pack(root, out, processor) for root in (daemon, camera)]
 
 
 def project_version() -> str:
@@ -104,22 +113,20 @@ def commit_time() -> int:
     return int(answer.stdout)
 
 
-def stage_daemon(root: Path) -> None:
+def stage_daemon(root: Path, processor: str) -> None:
     """Lay out the files of `shoe-daemon`, the weights of the recogniser still among them."""
     _make_environment(root)
-    for wheel in (*_locked_wheels("requirements.lock"), _project_wheel()):
+    for wheel in (*_locked_wheels("requirements.lock", processor), _project_wheel()):
         _unpack(wheel, root / SITE_PACKAGES)
-    _compile(root)
     _install_system_files(root)
     _generate_from_commands(root)
     _write_documents(root)
 
 
-def stage_camera(root: Path, daemon: Path) -> None:
+def stage_camera(root: Path, daemon: Path, processor: str) -> None:
     """Lay out the files of `shoe-daemon-camera`; the weights move here from the daemon."""
-    for wheel in _locked_wheels("requirements-camera.lock"):
+    for wheel in _locked_wheels("requirements-camera.lock", processor):
         _unpack(wheel, root / SITE_PACKAGES)
-    _compile(root)
     weights = root / WEIGHTS
     weights.parent.mkdir(parents=True)
     shutil.move(daemon / WEIGHTS, weights)
@@ -127,38 +134,46 @@ def stage_camera(root: Path, daemon: Path) -> None:
 
 
 def _make_environment(root: Path) -> None:
-    """Write a virtual environment without pip."""
+    """Write a virtual environment without pip, for the Python of whatever distribution."""
     programs = root / PREFIX / "bin"
     programs.mkdir(parents=True)
     (root / SITE_PACKAGES).mkdir(parents=True)
-    config = f"home = {SYSTEM_PYTHON.parent}\ninclude-system-site-packages = false\n"
+    for version in PYTHONS:
+        (root / PREFIX / f"lib/python{version}").symlink_to("python3")
+    config = "home = /usr/bin\ninclude-system-site-packages = false\n"
     (root / PREFIX / "pyvenv.cfg").write_text(config)
-    (programs / "python").symlink_to(SYSTEM_PYTHON)
+    (programs / "python").symlink_to("/usr/bin/python3")
     (programs / "python3").symlink_to("python")
     launcher = programs / "shoe-daemon"
     launcher.write_text(LAUNCHER)
     launcher.chmod(0o755)
 
 
-def _locked_wheels(lock_name: str) -> list[Path]:
+def _locked_wheels(lock_name: str, processor: str) -> list[Path]:
     """Return the wheels of a lock; they are downloaded once for each content of the lock."""
     lock = PACKAGING / lock_name
-    cache = WORK / f"wheels-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
+    cache = WORK / f"wheels-{processor}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
     if not cache.is_dir():
         with tempfile.TemporaryDirectory(dir=WORK) as folder:
-            _download(lock, Path(folder) / "wheels")
+            for python in PYTHONS:
+                _download(lock, processor, python, Path(folder) / "wheels")
             (Path(folder) / "wheels").rename(cache)
     return sorted(cache.glob("*.whl"))
 
 
-def _download(lock: Path, folder: Path) -> None:
-    """Download the wheels of Debian 12's Python on amd64, whatever Python runs here."""
+def _download(lock: Path, processor: str, python: str, folder: Path) -> None:
+    """Download the wheels of a Python on a processor, whatever runs here."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
-    target = ["--implementation", "cp", "--python-version", "3.11"]
-    target += [f"--abi={abi}" for abi in ("cp311", "abi3", "none")]
-    target += [f"--platform={platform}" for platform in PLATFORMS]
+    target = ["--implementation", "cp", "--python-version", python]
+    target += [f"--abi={abi}" for abi in ("cp" + python.replace(".", ""), "abi3", "none")]
+    target += [f"--platform={platform}_{PROCESSORS[processor]}" for platform in PLATFORMS]
     checks = ["--no-deps", "--require-hashes", "--only-binary=:all:"]
-    _run(*pip, *target, *checks, "--requirement", lock, "--dest", folder)
+    command = [*pip, *target, *checks, "--requirement", lock, "--dest", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = re.search(r"No matching distribution found for (\S+)", done.stderr)
+        wheel = f"no wheel of {reason[1]}" if reason else done.stderr.strip()
+        raise BuildError(f"{lock.name}: {wheel} for Python {python} on {processor}")
 
 
 def _project_wheel() -> Path:
@@ -171,18 +186,21 @@ def _project_wheel() -> Path:
 
 
 def _unpack(wheel: Path, site_packages: Path) -> None:
-    """Unpack a wheel; one with files for other folders is refused."""
+    """
+    Unpack a wheel over those of the same version for other Pythons.
+
+    Raises:
+        BuildError: It has files for other folders, or another content of a file.
+    """
     with zipfile.ZipFile(wheel) as archive:
-        if any(".data/" in name for name in archive.namelist()):
-            raise BuildError(f"{wheel.name}: has a .data folder, which build_deb cannot install")
+        for name in archive.namelist():
+            if ".data/" in name:
+                raise BuildError(f"{wheel.name}: has a .data folder, which build_deb cannot install")
+            file = site_packages / name
+            same = not file.is_file() or file.read_bytes() == archive.read(name)
+            if not same and ".dist-info/" not in name and file.name != BUILD_INFORMATION:
+                raise BuildError(f"{wheel.name}: {name} differs between the Pythons")
         archive.extractall(site_packages)
-
-
-def _compile(root: Path) -> None:
-    """Compile all modules: the same source gives the same bytes, whatever its time stamp."""
-    paths: tuple[str | Path, ...] = ("-s", root, "-p", "/", root / SITE_PACKAGES)
-    clean: tuple[str | Path, ...] = ("env", "-i", "PYTHONHASHSEED=0", SYSTEM_PYTHON, "-s")
-    _run(*clean, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", *paths)
 
 
 def _install_system_files(root: Path) -> None:
@@ -208,18 +226,17 @@ def _install_system_files(root: Path) -> None:
 
 
 def _generate_from_commands(root: Path) -> None:
-    """Write manual pages and shell completion with the program that is packed."""
-    python = root / PREFIX / "bin/python"
+    """Write manual pages and shell completion with the program that runs here."""
     pages = root / "usr/share/man/man1"
     pages.mkdir(parents=True)
-    _run(python, "-IB", ROOT / "tools/make_man_pages.py", pages, str(commit_time()))
+    _run(sys.executable, "-m", "tools.make_man_pages", pages, str(commit_time()))
     for page in sorted(pages.iterdir()):
         _compress(page)
     call = "from shoe_daemon.cli import main; main(prog_name='shoe-daemon')"
     for shell, name in COMPLETIONS.items():
         (root / name).parent.mkdir(parents=True)
         request = {**os.environ, "_SHOE_DAEMON_COMPLETE": f"{shell}_source"}
-        script = subprocess.check_output([str(python), "-IB", "-c", call], env=request)
+        script = subprocess.check_output([sys.executable, "-c", call], env=request, cwd=ROOT)
         (root / name).write_bytes(script)
 
 
@@ -234,7 +251,7 @@ def _write_documents(root: Path) -> None:
     text += "".join(_licence_lines(root))
     (documents / "copyright").write_text(text, encoding="utf-8")
     entry = (
-        f"shoe-daemon ({debian_version()}) bookworm; urgency=medium\n\n"
+        f"shoe-daemon ({debian_version()}) stable; urgency=medium\n\n"
         f"  * The changes are in /usr/share/doc/shoe-daemon/CHANGELOG.md.gz.\n\n"
         f" -- {_control_field(root.name, 'Maintainer')}  {formatdate(commit_time())}\n"
     )
@@ -274,7 +291,7 @@ def _compress(file: Path) -> None:
     file.unlink()
 
 
-def _pack(root: Path, out: Path) -> Path:
+def _pack(root: Path, out: Path, processor: str) -> Path:
     """Write the control files and build the package."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
     size = sum(path.stat().st_size for path in files) // 1024 + 1
@@ -284,7 +301,7 @@ def _pack(root: Path, out: Path) -> Path:
     (control / "md5sums").write_text(checksums)
     fields = (PACKAGING / root.name / "control").read_text(encoding="utf-8")
     version = debian_version()
-    (control / "control").write_text(fields.format(version=version, installed_size=size))
+    (control / "control").write_text(fields.format(version=version, installed_size=size, processor=processor))
     for name in ("postinst", "prerm", "postrm", "templates", "triggers"):
         source = PACKAGING / root.name / name
         if source.exists():
@@ -292,7 +309,7 @@ def _pack(root: Path, out: Path) -> Path:
             (control / name).chmod(0o755 if name.startswith(("pre", "post")) else 0o644)
     _set_times(root)
     out.mkdir(parents=True, exist_ok=True)
-    package = out / f"{root.name}_{version}_amd64.deb"
+    package = out / f"{root.name}_{version}_{processor}.deb"
     _run("dpkg-deb", "--root-owner-group", *COMPRESSION, "--build", root, package)
     return package
 
