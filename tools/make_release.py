@@ -33,7 +33,8 @@ def main() -> str | None:
         shutil.rmtree(DIST, ignore_errors=True)
         DIST.mkdir()
         _write_wheel()
-        build_deb.build(DIST)
+        for processor in build_deb.PROCESSORS:
+            build_deb.build(DIST, processor)
         (DIST / "CHANGES.md").write_text(changes, encoding="utf-8")
         vulnerable = audit(DIST / "audit.json")
         _write_hashes()
