@@ -1,5 +1,5 @@
+# make run    a simulated table, dealt before your eyes; installs only what it needs
 # make venv   .venv with everything: all extras and the development tools
-# make run    a simulated table, dealt before your eyes
 # make run-camera   the same, read by a simulated camera, with its picture in a browser
 # make test   every promise, in minutes; `make test-fast` the pure tests, in under a minute;
 #             `make test-all` every promise at full volume
@@ -34,7 +34,10 @@ venv: .venv/.stamp
 .venv/.stamp: pyproject.toml requirements-dev.lock tools/prepare.py
 	@python=$$(tools/find_python.sh $(PYTHON)) && $$python tools/prepare.py venv
 
-run: venv
+.venv/.run: pyproject.toml requirements-run.lock tools/prepare.py
+	@python=$$(tools/find_python.sh $(PYTHON)) && $$python tools/prepare.py run
+
+run: .venv/.run
 	@$(BIN)/shoe-daemon demo $(ARGS)
 
 run-camera: venv
@@ -121,6 +124,9 @@ lock: build/uv/bin/uv
 	  --extra metrics --extra notify --extra gpio --group dev \
 	  $(LOCKARGS) --output-file requirements-dev.lock pyproject.toml
 	@sed -i '1i # Made by `make lock` from pyproject.toml; `make lock LOCKARGS=--upgrade` takes newer versions.' requirements-dev.lock
+	$(UV_COMPILE) --universal --extra display --extra demo --extra pins --group build \
+	  --constraint requirements-dev.lock --output-file requirements-run.lock pyproject.toml
+	@sed -i '1i # Made by `make lock`: what `make run` needs.' requirements-run.lock
 	$(UV_COMPILE) $(FOR_DEBIAN) --extra display --extra pins --extra keys --extra metrics --extra notify --extra gpio \
 	  --output-file packaging/requirements.lock pyproject.toml
 	$(FOR_CAMERA) | $(UV_COMPILE) $(FOR_DEBIAN) --output-file packaging/requirements-camera.lock -

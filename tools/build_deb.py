@@ -195,7 +195,9 @@ def _unpack(wheel: Path, site_packages: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if ".data/" in name:
-                raise BuildError(f"{wheel.name}: has a .data folder, which build_deb cannot install")
+                raise BuildError(
+                    f"{wheel.name}: has a .data folder, which build_deb cannot install"
+                )
             file = site_packages / name
             same = not file.is_file() or file.read_bytes() == archive.read(name)
             if not same and ".dist-info/" not in name and file.name != BUILD_INFORMATION:
@@ -301,7 +303,9 @@ def _pack(root: Path, out: Path, processor: str) -> Path:
     (control / "md5sums").write_text(checksums)
     fields = (PACKAGING / root.name / "control").read_text(encoding="utf-8")
     version = debian_version()
-    (control / "control").write_text(fields.format(version=version, installed_size=size, processor=processor))
+    (control / "control").write_text(
+        fields.format(version=version, installed_size=size, processor=processor)
+    )
     for name in ("postinst", "prerm", "postrm", "templates", "triggers"):
         source = PACKAGING / root.name / name
         if source.exists():

@@ -3,7 +3,8 @@ Prepares what `make` needs: the virtual environment and system programs.
 
 Runs on a bare Python, before the project is installed:
 
-    python3 tools/prepare.py venv        .venv according to the lock, with the project
+    python3 tools/prepare.py run         .venv with what `make run` needs, and the project
+    python3 tools/prepare.py venv        .venv with everything: all extras and the development tools
     python3 tools/prepare.py mosquitto   the broker of the tests
     python3 tools/prepare.py chromium    the browser of the page tests
     python3 tools/prepare.py node        Node and npm, for the tests of examples
@@ -22,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
-LOCK = ROOT / "requirements-dev.lock"
-STAMP = VENV / ".stamp"
+LOCKS = {"run": ROOT / "requirements-run.lock", "venv": ROOT / "requirements-dev.lock"}
+STAMPS = {"run": VENV / ".run", "venv": VENV / ".stamp"}
 # Debian installs servers outside an ordinary user's PATH.
 SERVER_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
 # System libraries of opencv-python; desktops have them, servers do not.
@@ -39,7 +40,13 @@ class MissingError(Exception):
 
 def main(arguments: list[str]) -> str | None:
     """Run the named jobs; return an error message for `sys.exit`."""
-    jobs = {"venv": venv, "mosquitto": mosquitto, "chromium": chromium, "node": node}
+    jobs = {
+        "run": lambda: venv("run"),
+        "venv": lambda: venv("venv"),
+        "mosquitto": mosquitto,
+        "chromium": chromium,
+        "node": node,
+    }
     if not arguments or not jobs.keys() >= set(arguments):
         return f"usage: prepare.py {'|'.join(jobs)} …"
     try:
@@ -52,21 +59,29 @@ def main(arguments: list[str]) -> str | None:
     return None
 
 
-def venv() -> None:
-    """Bring `.venv` up to date with pyproject and the lock."""
+def venv(kind: str) -> None:
+    """Bring `.venv` up to date with pyproject and the lock of a kind, ``run`` or ``venv``."""
     if _succeeds(PYTHON, "-c", "import pip"):
-        if STAMP.is_file() and STAMP.read_text() == _wanted():
-            STAMP.touch()
+        if any(map(_is_current, {kind, "venv"})):
+            STAMPS[kind].write_text(_wanted(kind))
             return
     else:
+        print("making .venv", flush=True)
         _make_empty_venv()
-    STAMP.unlink(missing_ok=True)
+    for stamp in STAMPS.values():
+        stamp.unlink(missing_ok=True)
     # Wheels only: building a source archive would download packages without checking hashes.
     # Bytecode of everything would take a third of the time, and most of it is never imported.
-    _pip("--require-hashes", "--only-binary=:all:", "--no-compile", "--requirement", LOCK)
-    _pip("--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT)
-    _see_to_opencv()
-    STAMP.write_text(_wanted())
+    _install_lock(LOCKS[kind], "--require-hashes", "--only-binary=:all:", "--no-compile")
+    _run(*_PIP, "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT)
+    if kind == "venv":
+        _see_to_opencv()
+    STAMPS[kind].write_text(_wanted(kind))
+
+
+def _is_current(kind: str) -> bool:
+    stamp = STAMPS[kind]
+    return stamp.is_file() and stamp.read_text() == _wanted(kind)
 
 
 def mosquitto() -> None:
@@ -94,13 +109,13 @@ def node() -> None:
         print(error, file=sys.stderr)
 
 
-def _wanted() -> str:
+def _wanted(kind: str) -> str:
     """
     Return everything that determines `.venv`; excludes the settings of ruff, mypy and pytest.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     parts = [project["build-system"], project["project"], project["tool"]["hatch"], str(VENV)]
-    text = repr(parts) + LOCK.read_text(encoding="utf-8")
+    text = repr(parts) + LOCKS[kind].read_text(encoding="utf-8")
     return hashlib.sha256(text.encode()).hexdigest() + "\n"
 
 
@@ -111,8 +126,39 @@ def _make_empty_venv() -> None:
     _run(sys.executable, "-m", "venv", "--clear", VENV)
 
 
-def _pip(*arguments: str | Path) -> None:
-    _run(PYTHON, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *arguments)
+_PIP = (PYTHON, "-m", "pip", "--disable-pip-version-check", "install")
+
+
+def _install_lock(lock: Path, *options: str) -> None:
+    """Install the packages of a lock; show each as it is fetched, and pip's own words if it fails."""
+    total = sum("==" in line for line in lock.read_text(encoding="utf-8").splitlines())
+    print(f"installing {total} packages into .venv, once", flush=True)
+    command = [*_PIP, *options, "--progress-bar=off", "--requirement", lock]
+    said: list[str] = []
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as pip:
+        for line in pip.stdout or ():
+            said.append(line)
+            _show_progress(line, sum(each.startswith("Collecting ") for each in said), total)
+    if pip.returncode:
+        print("".join(said[-20:]), file=sys.stderr)
+        raise subprocess.CalledProcessError(pip.returncode, command)
+
+
+def _show_progress(line: str, count: int, total: int) -> None:
+    if line.startswith("Collecting "):
+        name = line.split()[1].partition("==")[0]
+    elif line.startswith("Installing collected"):
+        name = "unpacking"
+    else:
+        return
+    if sys.stdout.isatty():
+        print(f"\r\x1b[K  {count} of {total}  {name}", end="", flush=True)
+        if name == "unpacking":
+            print(flush=True)
+    elif count % 20 == 0 or name == "unpacking":
+        print(f"  {count} of {total}  {name}", flush=True)
 
 
 def _see_to_opencv() -> None:

@@ -39,15 +39,17 @@ def test_nothing_is_done_where_nothing_changed(
     installed: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(prepare, "_succeeds", lambda *_: True)
-    monkeypatch.setattr(prepare, "STAMP", tmp_path / "stamp")
-    prepare.STAMP.write_text(prepare._wanted())  # noqa: SLF001 - what an earlier run left
+    stamps = {"run": tmp_path / "run", "venv": tmp_path / "stamp"}
+    monkeypatch.setattr(prepare, "STAMPS", stamps)
+    stamps["venv"].write_text(prepare._wanted("venv"))  # noqa: SLF001 - what an earlier run left
     assert prepare.main(["venv"]) is None
+    assert prepare.main(["run"]) is None  # everything is enough for it
     assert installed == []
 
 
 def test_an_unknown_job_is_bad_usage() -> None:
-    assert prepare.main(["everything"]) == "usage: prepare.py venv|mosquitto|chromium|node …"
-    assert prepare.main([]) == "usage: prepare.py venv|mosquitto|chromium|node …"
+    assert prepare.main(["everything"]) == "usage: prepare.py run|venv|mosquitto|chromium|node …"
+    assert prepare.main([]) == "usage: prepare.py run|venv|mosquitto|chromium|node …"
 
 
 def test_several_jobs_are_done_in_their_order(installed: list[list[str]]) -> None:
