@@ -87,14 +87,28 @@ def journal_entry(logger: object, name: str, event: MutableMapping[str, Any]) ->
     """
     Return a log event as an entry of systemd's journal: a line for each field.
 
-    Its ``MESSAGE`` is the JSON line that a file would get.
+    Its ``MESSAGE`` is a line for people, ``link_up reader=shoe failures=0``; with the environment
+    ``SHOE_LOG=json`` the JSON line that a file would get.
     """
     fields: dict[str, Any] = {f"SHOE_{key.upper()}": event.get(key) for key in _JOURNAL_FIELDS}
     fields["PRIORITY"] = _PRIORITIES.get(event.get("level", ""), _PRIORITIES["info"])
     fields["SYSLOG_IDENTIFIER"] = "shoe-daemon"
-    fields["MESSAGE"] = str(_JSON(logger, name, event))
+    is_json = os.environ.get("SHOE_LOG") == "json"
+    fields["MESSAGE"] = str((_JSON if is_json else _readable)(logger, name, event))
     present = {key: value for key, value in fields.items() if value is not None}
     return "".join(f"{key}={_one_line(value)}\n" for key, value in present.items())
+
+
+def _readable(_logger: object, _name: str, event: MutableMapping[str, Any]) -> str:
+    """Return the event and its facts; the entry has the time, the level and the table already."""
+    left_out = {"event", "level", "timestamp", *_JOURNAL_FIELDS}
+    facts = {key: value for key, value in event.items() if key not in left_out}
+    shown = (f"{key}={_quoted(str(value))}" for key, value in facts.items())
+    return " ".join((str(event["event"]), *shown))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False) if " " in text or not text else text
 
 
 def _one_line(value: object) -> str:

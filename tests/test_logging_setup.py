@@ -110,11 +110,17 @@ def _closed_pipe() -> TextIO:
     return open(said, "w")  # noqa: PTH123
 
 
-def test_an_entry_of_the_journal_has_its_table_and_round() -> None:
+def test_an_entry_of_the_journal_is_a_line_for_people_with_its_table_and_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     event = {"event": "draw_refused", "level": "error", "table": "table-7", "round": 54}
+    event |= {"slot": "B3", "reason": "stands on 7"}
     lines = journal_entry(None, "error", event).splitlines()
     fields = dict(line.split("=", 1) for line in lines)
-    assert json.loads(fields.pop("MESSAGE")) == event
+    assert fields.pop("MESSAGE") == 'draw_refused slot=B3 reason="stands on 7"'
+    monkeypatch.setenv("SHOE_LOG", "json")
+    lines = journal_entry(None, "error", event).splitlines()
+    assert json.loads(dict(line.split("=", 1) for line in lines)["MESSAGE"]) == event
     assert fields == {
         "PRIORITY": "3",
         "SYSLOG_IDENTIFIER": "shoe-daemon",

@@ -168,7 +168,7 @@ def _download(lock: Path, processor: str, python: str, folder: Path) -> None:
     target += [f"--abi={abi}" for abi in ("cp" + python.replace(".", ""), "abi3", "none")]
     target += [f"--platform={platform}_{PROCESSORS[processor]}" for platform in PLATFORMS]
     checks = ["--no-deps", "--require-hashes", "--only-binary=:all:"]
-    command = [*pip, *target, *checks, "--requirement", lock, "--dest", folder]
+    command = [*pip, *target, *checks, "--requirement", str(lock), "--dest", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = re.search(r"No matching distribution found for (\S+)", done.stderr)
@@ -195,9 +195,7 @@ def _unpack(wheel: Path, site_packages: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if ".data/" in name:
-                raise BuildError(
-                    f"{wheel.name}: has a .data folder, which build_deb cannot install"
-                )
+                raise BuildError(f"{wheel.name}: has a .data folder, which has no place here")
             file = site_packages / name
             same = not file.is_file() or file.read_bytes() == archive.read(name)
             if not same and ".dist-info/" not in name and file.name != BUILD_INFORMATION:
@@ -303,9 +301,8 @@ def _pack(root: Path, out: Path, processor: str) -> Path:
     (control / "md5sums").write_text(checksums)
     fields = (PACKAGING / root.name / "control").read_text(encoding="utf-8")
     version = debian_version()
-    (control / "control").write_text(
-        fields.format(version=version, installed_size=size, processor=processor)
-    )
+    values = {"version": version, "installed_size": size, "processor": processor}
+    (control / "control").write_text(fields.format_map(values))
     for name in ("postinst", "prerm", "postrm", "templates", "triggers"):
         source = PACKAGING / root.name / name
         if source.exists():

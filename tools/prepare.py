@@ -4,7 +4,7 @@ Prepares what `make` needs: the virtual environment and system programs.
 Runs on a bare Python, before the project is installed:
 
     python3 tools/prepare.py run         .venv with what `make run` needs, and the project
-    python3 tools/prepare.py venv        .venv with everything: all extras and the development tools
+    python3 tools/prepare.py venv        .venv with all extras and the development tools
     python3 tools/prepare.py mosquitto   the broker of the tests
     python3 tools/prepare.py chromium    the browser of the page tests
     python3 tools/prepare.py node        Node and npm, for the tests of examples
@@ -130,10 +130,10 @@ _PIP = (PYTHON, "-m", "pip", "--disable-pip-version-check", "install")
 
 
 def _install_lock(lock: Path, *options: str) -> None:
-    """Install the packages of a lock; show each as it is fetched, and pip's own words if it fails."""
+    """Install the packages of a lock; show each as it is fetched, and why it failed."""
     total = sum("==" in line for line in lock.read_text(encoding="utf-8").splitlines())
     print(f"installing {total} packages into .venv, once", flush=True)
-    command = [*_PIP, *options, "--progress-bar=off", "--requirement", lock]
+    command = [*map(str, _PIP), *options, "--progress-bar=off", "--requirement", str(lock)]
     said: list[str] = []
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -363,14 +363,18 @@ class Commands:
             )
 
     def _log_judged(self, received: ReceivedCommand, judged: JudgedCommand) -> None:
-        """Log a command: each that was carried out, the others once a minute for each cause."""
+        """
+        Log a command: each that was carried out, the others once a minute for each cause. What
+        displays do all day, replays and previews, has level debug.
+        """
         command, lines, facts = judged.command, 1, {}
         if command.refused is not None or received.dry_run or command.name == REPLAY:
             cause = f"{verb_of(command)} {received.dry_run} {code_of(judged.refusal)}"
             lines = self._may_log(cause, self._now)
             facts = {"commands": lines} if lines > 1 else {}
         if lines:
-            _log.info(
+            routine = command.refused is None and (received.dry_run or command.name == REPLAY)
+            (_log.debug if routine else _log.info)(
                 "command_previewed" if received.dry_run else "command_judged",
                 verb=command.name,
                 operator=command.operator,
