@@ -2,7 +2,7 @@
 The golden corpus covers every house, policy, mode, observation, command and event, and every
 value that an event may have.
 
-Where a value is missing: add a log to `tests/golden/logs`, then `make golden-write`.
+Where a value is missing: add a log to a file of `tests/golden/logs`, then `make golden-write`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from shoe_daemon.table.detail_texts import DETAIL_TEMPLATES
 from shoe_daemon.table.observations import AnyObservation, Cause, GapDetail, Role, Session
 from shoe_daemon.table.options import ResultOn, RoundEnd, Signal
 from tests.golden import corpus
+from tests.golden.parts import read_parts
 
 UNDOABLE = {"correct_card", "enter_card", "enter_result", "void_round", "rule void_round"}
 
@@ -107,16 +108,14 @@ def shown() -> Shown:
 
 def lines() -> Iterator[str]:
     """Yield the expected lines of all logs; a refusal stands in the line of its command."""
-    for path in corpus.log_files():
-        name = path.relative_to(corpus.HERE / "logs").with_suffix(".txt")
-        text = (corpus.EXPECTED / name).read_text(encoding="utf-8")
-        yield from text.replace("\n  refused:", "  refused:").split("\n")
+    for path in sorted((corpus.HERE / "logs").glob("*.jsonl")):
+        for text in read_parts(corpus.EXPECTED / f"{path.stem}.txt").values():
+            yield from text.replace("\n  refused:", "  refused:").split("\n")
 
 
 @cache
 def observations() -> list[AnyObservation]:
-    logs = [log for path in corpus.log_files() for log in corpus.read_logs(path)]
-    return [each for log in logs for each in log.observations]
+    return [each for log in corpus.all_logs() for each in log.observations]
 
 
 def values(name: str, *types: str) -> set[Any]:

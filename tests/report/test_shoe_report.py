@@ -24,7 +24,7 @@ from shoe_daemon.table import decode_event
 from shoe_daemon.table.observations import CardDrawn, Unreadable
 from shoe_daemon.table.options import RoundEnd
 from shoe_daemon.table.table import Table, was_applied
-from tests.golden.corpus import log_files, read_logs
+from tests.golden.corpus import all_logs
 from tests.report.report_shoes import DECISION, Writer, shoe
 
 FAULTS = (Fault.OVERDRAW, Fault.MISSED_DRAW, Fault.MISREAD, Fault.UNREADABLE, Fault.RESET)
@@ -252,7 +252,7 @@ def test_how_unusual_a_count_is() -> None:
 
 
 def test_an_irregularity_is_open_exactly_while_the_table_has_it_open() -> None:
-    for log in (log for path in log_files() for log in read_logs(path)):
+    for log in all_logs():
         table, fold = Table(), TableFold()
         for observation, following in zip_longest(log.observations, log.observations[1:]):
             for event in table.apply(observation) if was_applied(following) else ():
