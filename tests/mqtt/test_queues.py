@@ -78,16 +78,6 @@ def answers_of(messages: list[Message]) -> list[Message]:
     return [m for m in messages if m.is_answer]
 
 
-def test_the_cursor_waits_for_the_oldest_answer() -> None:
-    bench = Bench(3)
-    bench.send()
-    bench.answer(2)
-    bench.answer(3)
-    assert bench.events.cursor == 0
-    bench.answer(1)
-    assert bench.events.cursor == 3
-
-
 def test_nobody_listening_is_an_acknowledgement() -> None:
     bench = Bench(1)
     bench.send()
@@ -136,21 +126,10 @@ def test_a_refused_document_is_retried_ever_more_slowly_and_alone() -> None:
     assert sent == [(0, "event"), (0, "state"), (0, "device/shoe"), (0.2, "state"), (0.6, "state")]
 
 
-def test_documents_flow_while_events_are_refused() -> None:
-    bench = Bench(5)
-    bench.send()
-    bench.answer_all(NOT_AUTHORIZED)
-    bench.documents.put("state", b"{}", 5)
-    assert [message.suffix for message in bench.send()] == ["state"]
-
-
-def test_documents_do_not_wait_for_days_of_history() -> None:
+def test_documents_wait_for_a_second_of_history_and_not_for_days() -> None:
     bench = Bench(2000)
     bench.documents.put("state", b"{}", 2000)
     assert bench.send()[0].suffix == "state"
-
-
-def test_documents_wait_for_a_second_of_history() -> None:
     bench = Bench(900)
     bench.documents.put("state", b"{}", 900)
     for _ in range(45):
