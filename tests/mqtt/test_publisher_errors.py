@@ -99,15 +99,6 @@ def test_a_document_that_cannot_be_built(mosquitto: Mosquitto, listener: Listene
         assert "document_not_built" in (publisher.health.last_error or "")
 
 
-def test_a_head_hash_that_cannot_be_told(mosquitto: Mosquitto, listener: Listener) -> None:
-    def unknown() -> str:
-        raise RuntimeError("on purpose")
-
-    options = {"chain_head": unknown}
-    with publishing(mosquitto.port, Journal(), options=options):
-        assert listener.wait("/status")[0].json["head"] is None
-
-
 def test_a_callback_that_fails_inside_the_client(
     mosquitto: Mosquitto, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
