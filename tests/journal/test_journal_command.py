@@ -187,6 +187,7 @@ def test_stats_counts(path: Path) -> None:
     assert (answer["shoes"], answer["observations"]) == (3, 45)
     assert answer["counters"] == {"angel": {"repeats": 1200, "noise": 3, "bytes": 4567}}
     assert answer["cursors"] == {"mqtt": head.seq - 2}
+    assert "nothing yet" in run("stats", made(path.with_name("new"), 0)).stdout
     said = run("stats", path).stdout
     assert "1,200 repeats, 3 of noise, 4,567 bytes" in said
     assert f"event {head.seq - 2:,}, 2 to come" in said

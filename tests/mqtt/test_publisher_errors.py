@@ -88,15 +88,18 @@ def test_events_that_were_announced_too_early(mosquitto: Mosquitto, listener: Li
         listener.wait("/card_dealt")
 
 
-def test_a_document_that_cannot_be_built(mosquitto: Mosquitto, listener: Listener) -> None:
+def test_a_document_and_a_head_hash_that_cannot_be_built(
+    mosquitto: Mosquitto, listener: Listener
+) -> None:
     def lay_out(publisher: Publisher) -> None:
         publisher.retain("device/shoe", fail, 0)  # type: ignore[arg-type]
         publisher.retain("state", b"{}", 0)
 
-    with publishing(mosquitto.port, Journal(), prepare=lay_out) as publisher:
-        listener.wait("/status")
+    options = {"chain_head": fail}
+    with publishing(mosquitto.port, Journal(), prepare=lay_out, options=options) as publisher:
+        assert listener.wait("/status")[0].json["head"] is None
         assert listener.of("/state")
-        assert "document_not_built" in (publisher.health.last_error or "")
+        assert publisher.health.last_error
 
 
 def test_a_callback_that_fails_inside_the_client(

@@ -131,6 +131,11 @@ def test_documents_wait_for_a_second_of_history_and_not_for_days() -> None:
     assert [message.suffix for message in bench.send()] == ["state"]
 
 
+def test_an_unknown_answer_is_ignored() -> None:
+    bench = Bench(1)
+    assert bench.outbox.acknowledge(77, OK, bench.now) is None
+
+
 class Chaos(RuleBasedStateMachine):
     """Everything that can happen, in any order."""
 

@@ -15,7 +15,7 @@ import pytest
 from shoe_daemon.errors import UserError
 from shoe_daemon.mqtt import topics
 from shoe_daemon.mqtt.session import ReconnectDelay
-from shoe_daemon.mqtt.settings import MqttSettings, Timeouts
+from shoe_daemon.mqtt.settings import MqttSettings, Timeouts, TlsSettings
 from shoe_daemon.mqtt.topics import TableIdentity, Topics, device, staff
 from shoe_daemon.threads import Wakeup
 from tests.brokers import PATIENCE
@@ -53,6 +53,12 @@ def test_an_id_that_cannot_stand_in_a_topic(bad: str) -> None:
 def test_a_prefix_that_cannot_stand_in_a_topic(bad: str) -> None:
     with pytest.raises(UserError, match="mqtt prefix"):
         Topics("s", "t", bad)
+
+
+def test_the_usual_ports() -> None:
+    assert MqttSettings().address == ("127.0.0.1", 1883)
+    assert MqttSettings(host="broker", tls=TlsSettings()).address == ("broker", 8883)
+    assert MqttSettings(port=1884, tls=TlsSettings()).address == ("127.0.0.1", 1884)
 
 
 @pytest.mark.parametrize(
